@@ -1,0 +1,251 @@
+"""Who may ask what: people, their roles, and the tokens they show.
+
+A token is 256 random bits, so its plain SHA-256 is stored: there is nothing to guess, and a slow password hash would
+only slow the site. The token itself is shown once and kept nowhere.
+"""
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+from confide.errors import ConfideError, Mistake, nearest
+
+__all__ = [
+    "Access",
+    "Denied",
+    "Person",
+    "Role",
+    "Token",
+    "add_token",
+    "list_tokens",
+    "must_be_loopback",
+    "remove_token",
+    "require",
+]
+
+_PREFIX = "confide_"
+_KEYS = ("name", "role", "created", "sha256")
+
+
+class Role(StrEnum):
+    """What a person may do: an analyst asks; a custodian also looks after the site."""
+
+    ANALYST = "analyst"
+    CUSTODIAN = "custodian"
+
+
+class Denied(ConfideError):
+    """We do not know who asks (HTTP 401), or it is not theirs to ask (HTTP 403): exit code 3."""
+
+    exit_code = 3
+    http_status = 401
+    title = "Denied"
+
+    def __init__(self, message: str, *, http_status: int = 401, suggestions: Sequence[str] = ()) -> None:
+        self.http_status = http_status
+        super().__init__(message, suggestions=suggestions)
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who asks, as the ledger names them."""
+
+    name: str
+    role: Role
+
+
+_ANYONE = Person("anyone", Role.ANALYST)
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is kept of a token: whose it is, since when, and its digest."""
+
+    name: str
+    role: Role
+    created: date
+    digest: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Access:
+    """The people of a site. Without tokens everybody is an analyst, which a server permits on its own machine only.
+
+    >>> Access().person(None)
+    Person(name='anyone', role=<Role.ANALYST: 'analyst'>)
+    """
+
+    tokens: tuple[Token, ...] = ()
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Access":
+        """The people named in an `access.toml`; a missing file names nobody."""
+        return cls(list_tokens(path))
+
+    def person(self, token: str | None) -> Person:
+        """Who shows this token. Every stored digest is compared, in constant time."""
+        if not self.tokens:
+            return _ANYONE
+        shown = _digest(token or "")
+        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, shown)]
+        if not matches:
+            what = "This site does not know the token." if token else "This site answers only people with a token."
+            raise Denied(what, suggestions=["Send the header 'Authorization: Bearer confide_...' with your token."])
+        return Person(matches[0].name, matches[0].role)
+
+
+def require(person: Person, role: Role) -> None:
+    """Deny what belongs to another role. A custodian may do all that an analyst may."""
+    if person.role not in (role, Role.CUSTODIAN):
+        raise Denied(f"Only a {role} may do this, and {person.name!r} is an {person.role}.", http_status=403)
+
+
+def must_be_loopback(access: Access, host: str) -> None:
+    """Refuse to serve a site without tokens to other machines.
+
+    >>> must_be_loopback(Access(), "127.0.0.1")
+    """
+    if not access.tokens and not _is_loopback(host):
+        raise Mistake(
+            f"This site has no tokens, so everybody who reaches {host!r} could ask it.",
+            suggestions=["Add one with 'confide token add NAME', or serve on 127.0.0.1."],
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host.lower() == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
+
+
+def list_tokens(path: str | Path) -> tuple[Token, ...]:
+    """The tokens in an `access.toml`, in the order they were added."""
+    try:
+        raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, RecursionError) as error:
+        raise Mistake(f"{str(path)!r} cannot be read as TOML: {_why(error)}.") from None
+    tables = raw.pop("token", [])
+    if raw or not isinstance(tables, list):
+        raise Mistake(f"{str(path)!r} may hold only [[token]] sections.")
+    tokens = tuple(_token(table, where=f"[[token]] {place} of {str(path)!r}") for place, table in enumerate(tables, 1))
+    for key in ("name", "digest"):
+        if len({getattr(token, key) for token in tokens}) < len(tokens):
+            raise Mistake(f"Two tokens in {str(path)!r} have the same {key}.", suggestions=["Remove one of them."])
+    return tokens
+
+
+def add_token(path: str | Path, *, name: str, role: Role) -> str:
+    """A new token for a person, given once: only its digest is stored."""
+    secret = _PREFIX + secrets.token_urlsafe(32)
+    added = Token(_name(name), Role(role), datetime.now(UTC).date(), _digest(secret))
+    with _alone(Path(path)):
+        tokens = list_tokens(path)
+        if any(token.name == name for token in tokens):
+            raise Mistake(f"{name!r} already has a token.", suggestions=["Remove it first, or choose another name."])
+        _store(Path(path), (*tokens, added))
+    return secret
+
+
+def remove_token(path: str | Path, *, name: str) -> None:
+    """Take a person's token away. The last one stays, because a site without tokens answers everybody."""
+    with _alone(Path(path)):
+        tokens = list_tokens(path)
+        kept = tuple(token for token in tokens if token.name != name)
+        if kept == tokens:
+            known = [token.name for token in tokens]
+            raise Mistake(f"Nobody called {name!r} has a token.", suggestions=nearest(name, known))
+        if not kept:
+            raise Mistake(
+                f"{name!r} has the only token, and a site without tokens answers everybody on this machine.",
+                suggestions=[f"Add another token first, or delete {str(path)!r} if that is what you want."],
+            )
+        _store(Path(path), kept)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    return str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is not text, or nested too deeply"
+
+
+def _name(name: Any, where: str = "a token") -> str:
+    if not isinstance(name, str) or not 1 <= len(name) <= 60 or not name.isprintable() or name != name.strip():
+        raise Mistake(f"The name of {where} must be 1 to 60 printable characters, without spaces around them.")
+    if name == _ANYONE.name:
+        raise Mistake(f"The name {name!r} means people without a token.", suggestions=["Choose another name."])
+    return name
+
+
+def _token(table: Any, *, where: str) -> Token:
+    if not isinstance(table, dict):
+        raise Mistake(f"{where} must be a section.")
+    for key in table:
+        if key not in _KEYS:
+            raise Mistake(f"Unknown key {key!r} in {where}.", suggestions=nearest(key, _KEYS))
+    role, created, digest = table.get("role"), table.get("created"), table.get("sha256")
+    if role not in tuple(Role):
+        raise Mistake(f"The role in {where} must be one of {', '.join(Role)}.")
+    if type(created) is not date:
+        raise Mistake(f"'created' in {where} must be a date such as 2025-01-31.")
+    if not isinstance(digest, str) or len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        raise Mistake(f"'sha256' in {where} must be 64 hexadecimal digits.")
+    return Token(_name(table.get("name"), where), Role(role), created, digest)
+
+
+def _text(tokens: Sequence[Token]) -> str:
+    """The tokens as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
+    sections = (
+        f"[[token]]\nname = {json.dumps(token.name, ensure_ascii=False)}\nrole = {json.dumps(token.role)}\n"
+        f"created = {token.created.isoformat()}\nsha256 = {json.dumps(token.digest)}\n"
+        for token in tokens
+    )
+    return "\n".join(["# Written by Confide: digests of tokens, never tokens.", *sections])
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One writer at a time, so that a token just removed is not written back by another command."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise Mistake(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+
+
+def _store(path: Path, tokens: Sequence[Token]) -> None:
+    """Replace the file whole; a temporary file is made with mode 0600."""
+    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(fd, "w", encoding="utf-8") as file:
+            file.write(_text(tokens))
+            file.flush()
+            os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,9 @@
+"""Invented people and firms to try everything on; no real person or firm is described.
+
+The catalog of each lies beside the generator as `people.toml` and `firms.toml`.
+"""
+
+from confide.demo.firms import firms
+from confide.demo.people import people
+
+__all__ = ["firms", "people"]

@@ -1,0 +1,63 @@
+"""Where microdata live. An engine answers tallies and nothing else; it knows no protection.
+
+Everything that is summed is a fixed-point integer and keys are made before the data arrive, so every engine
+gives the same integers for the same `Coded` records.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from confide.model.evidence import Box, Cells, Tally
+
+__all__ = ["Coded", "Engine", "Facts"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a store says of itself. `classes` and `numbers` map variables to columns; scales are decimal places."""
+
+    dataset: str
+    catalog: str
+    data: str
+    keys: str
+    several: bool
+    weighted: bool
+    weight_decimals: int
+    classes: dict[str, str]
+    numbers: dict[str, str]
+    decimals: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Coded:
+    """Microdata ready for any engine: small integers for classes, fixed-point contributions, keys.
+
+    Columns of `records`: `unit` (signed 64-bit key of the unit), `key` (signed 32-bit key of the record), `weight`
+    (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
+    """
+
+    facts: Facts
+    records: pa.Table
+
+
+class Engine(Protocol):
+    """The whole protocol. Both answers are pure functions of the data."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    def tally(self, tally: Tally) -> Cells:
+        """Aggregates by class."""
+
+    def units(self, within: Sequence[Box], *, low: int, high: int) -> NDArray[np.int64]:
+        """The keys of the distinct units in any of the boxes, from `low` to `high` (both included), ascending."""
+
+    def close(self) -> None: ...

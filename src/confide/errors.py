@@ -1,0 +1,77 @@
+"""The three outcomes that reach a person instead of an answer.
+
+>>> raise Mistake("No variable called 'aeg' in 'people'.", suggestions=["Did you mean 'age'?"])
+Traceback (most recent call last):
+confide.errors.Mistake: No variable called 'aeg' in 'people'. Did you mean 'age'?
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+__all__ = ["ConfideError", "Fault", "Mistake", "Reason", "Refused", "Suggestion", "nearest"]
+
+
+class ConfideError(Exception):
+    """What happened, then what to do. Never carries a number computed from unprotected data."""
+
+    exit_code = 1
+    http_status = 500
+    title = "Fault"
+
+    def __init__(self, message: str, *, suggestions: Sequence[str] = ()) -> None:
+        self.message = message
+        self.suggestions = tuple(suggestions)
+        super().__init__(" ".join([message, *self.suggestions]))
+
+
+class Mistake(ConfideError):
+    """The asker can repair it: exit code 2, HTTP 422."""
+
+    exit_code = 2
+    http_status = 422
+    title = "Mistake"
+
+
+class Fault(ConfideError):
+    """Ours: exit code 1, HTTP 500; what is shown carries no detail of the data."""
+
+
+class Reason(str):
+    """One sentence of a refusal; `rule` names the rule that said no."""
+
+    rule: str
+
+    def __new__(cls, rule: str, sentence: str) -> "Reason":
+        reason = super().__new__(cls, sentence)
+        reason.rule = rule
+        return reason
+
+
+class Suggestion(str):
+    """A way forward in words; `address` is where the request that passes is answered."""
+
+    address: str
+
+    def __new__(cls, words: str, address: str) -> "Suggestion":
+        suggestion = super().__new__(cls, words)
+        suggestion.address = address
+        return suggestion
+
+
+class Refused(ConfideError):
+    """The policy says no: exit code 3, HTTP 403. `reasons` say which rule; `suggestions` are requests that pass."""
+
+    exit_code = 3
+    http_status = 403
+    title = "Refused"
+
+    def __init__(self, reasons: Iterable[Reason], *, policy: str, suggestions: Sequence[str] = ()) -> None:
+        self.reasons = tuple(reasons)
+        self.policy = policy
+        super().__init__(" ".join(self.reasons), suggestions=suggestions)
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Suggest what was probably meant, as a list of no or one sentence."""
+    close = get_close_matches(name, list(known), n=1)
+    return [f"Did you mean {close[0]!r}?"] if close else []

@@ -1,0 +1,113 @@
+"""A release as plain text, for terminals and logs."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len, set_cell_size
+
+from confide.formats.about import adding, legend, plain, shown
+from confide.formats.layout import Cross, Heading, cross, places
+from confide.model.release import Release
+
+__all__ = ["write_text"]
+
+WIDEST = 40
+"""Longer labels are cut in text; the other formats carry them whole."""
+GAP = "  "
+
+
+def write_text(release: Release, *, width: int | None = None) -> str:
+    """Give the cross table with its caption, legend and notes; the receipt comes last.
+
+    With a width, columns that do not fit continue in further panels below.
+    """
+    table = cross(release)
+    caption = [plain(release.title), plain(release.scope), table.measure]
+    notes = [*(f"{mark} {meaning}" for mark, meaning in legend(release)), *map(plain, release.notes), adding(release)]
+    facts = {"Source": release.source, "Policy": release.policy, "Receipt": release.receipt}
+    notes += [f"{name}: {plain(fact)}" for name, fact in facts.items() if fact]
+    body = ["\n".join(lines) for lines in _panels(table, width)]
+    return "\n\n".join(["\n".join(filter(None, caption)), *body, "\n".join(filter(None, notes))]).strip("\n") + "\n"
+
+
+def _panels(table: Cross, width: int | None) -> Iterator[list[str]]:
+    widest = WIDEST if width is None else min(WIDEST, max(8, width // (len(table.stubs) + 2)))
+    cells = _cells(table)
+    stubs = _stub_widths(table, widest)
+    leaves = _leaf_widths(table, cells, widest)
+    side = _side(table, stubs)
+    for start, stop in _fitting(leaves, None if width is None else width - sum(w + len(GAP) for w in stubs)):
+        yield _panel(table, cells, side, (stubs, leaves), (start, stop))
+
+
+def _panel(
+    table: Cross,
+    cells: list[list[str]],
+    side: list[list[str]],
+    widths: tuple[list[int], list[int]],
+    part: tuple[int, int],
+) -> list[str]:
+    (stubs, leaves), (start, stop) = widths, part
+    blank, titles = [" " * w for w in stubs], [_left(t, w) for t, w in zip(table.stubs, stubs, strict=True)]
+    lines = [[*blank, *_head_line(level, leaves, part)] for level in table.head[:-1]]
+    lines.append([*titles, *_head_line(table.head[-1], leaves, part)])
+    lines.append(["-" * w for w in [*stubs, *leaves[start:stop]]])
+    for labels, row in zip(side, cells, strict=True):
+        lines.append([*labels, *(text.rjust(w) for text, w in zip(row[start:stop], leaves[start:stop], strict=True))])
+    return [GAP.join(line).rstrip() for line in lines]
+
+
+def _cells(table: Cross) -> list[list[str]]:
+    rows = zip(table.values.tolist(), table.marks.tolist(), strict=True)
+    return [list(map(shown, values, marks, table.decimals)) for values, marks in rows]
+
+
+def _side(table: Cross, widths: Sequence[int]) -> list[list[str]]:
+    levels = [(places(level), width) for level, width in zip(table.side, widths, strict=True)]
+    return [[_left(_label(level, row), width) for level, width in levels] for row in range(len(table.values))]
+
+
+def _label(level: dict[int, Heading], row: int) -> str:
+    return level[row].text if row in level else ""
+
+
+def _stub_widths(table: Cross, widest: int) -> list[int]:
+    levels = zip(table.stubs, table.side, strict=True)
+    return [min(widest, max(map(cell_len, {title, *(h.text for h in level)}))) for title, level in levels]
+
+
+def _leaf_widths(table: Cross, cells: list[list[str]], widest: int) -> list[int]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for level in reversed(table.head):
+        for start, heading in places(level).items():
+            span = widths[start : start + heading.span]
+            short = min(widest, cell_len(heading.text)) - sum(span) - len(GAP) * (len(span) - 1)
+            widths[start + heading.span - 1] += max(0, short)
+    return widths
+
+
+def _fitting(widths: Sequence[int], room: int | None) -> Iterator[tuple[int, int]]:
+    """Cut the columns into runs that fit, at least one column each."""
+    start = used = 0
+    for place, width in enumerate(widths):
+        if room is not None and place > start and used + width > room:
+            yield start, place
+            start, used = place, 0
+        used += width + len(GAP)
+    yield start, len(widths)
+
+
+def _head_line(level: Sequence[Heading], widths: Sequence[int], part: tuple[int, int]) -> Iterator[str]:
+    for place, heading in places(level).items():
+        span = widths[max(place, part[0]) : min(place + heading.span, part[1])]
+        if span:
+            width = sum(span) + len(GAP) * (len(span) - 1)
+            text = _cut(heading.text, width)
+            yield _left(text, width) if heading.span > 1 else " " * (width - cell_len(text)) + text
+
+
+def _left(text: str, width: int) -> str:
+    return set_cell_size(_cut(text, width), width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if cell_len(text) <= width else set_cell_size(text, max(0, width - 1)) + "…"

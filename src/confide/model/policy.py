@@ -1,0 +1,253 @@
+"""What the custodian allows: a frozen, versioned value whose every field has one line of help.
+
+Design as if every parameter were known to the intruder; only the secret is secret.
+"""
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar
+
+from confide.errors import Mistake, nearest
+
+__all__ = ["PRESETS", "Policy", "describe", "read_policy", "write_policy"]
+
+
+def setting(default: Any, help: str, *, low: float | None = None, high: float | None = None, among: Any = ()) -> Any:
+    """A policy field: its default, one line of help, and what it may be."""
+    return field(default=default, metadata={"help": help, "low": low, "high": high, "among": tuple(among)})
+
+
+class Section:
+    """A part of the policy; values outside their declared range are a Mistake."""
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]  # every section is a dataclass
+            object.__setattr__(
+                self, f.name, _checked(f"{self.name}.{f.name}", getattr(self, f.name), f.default, f.metadata)
+            )
+
+
+def _checked(name: str, value: Any, default: Any, limits: Any) -> Any:
+    wanted = type(default)
+    if wanted is float and type(value) is int:
+        value = float(value)
+    if wanted is tuple and type(value) is list:
+        value = tuple(value)
+    if type(value) is not wanted:
+        raise Mistake(f"Policy field {name} must be a {wanted.__name__}, not {value!r}.")
+    if limits["among"] and value not in limits["among"]:
+        raise Mistake(f"Policy field {name} must be one of {', '.join(map(str, limits['among']))}, not {value!r}.")
+    parts = value if isinstance(value, tuple) else (value,)
+    if limits["low"] is not None and min(parts, default=limits["low"]) < limits["low"]:
+        raise Mistake(f"Policy field {name} must be at least {limits['low']:g}, not {value!r}.")
+    if limits["high"] is not None and max(parts, default=limits["high"]) > limits["high"]:
+        raise Mistake(f"Policy field {name} must be at most {limits['high']:g}, not {value!r}.")
+    return value
+
+
+@dataclass(frozen=True)
+class UniverseRules(Section):
+    name: ClassVar = "universe"
+    decide_on: str = setting(
+        "protected", "Counts the rules look at; 'true' leaks one bit a refusal.", among=("protected", "true")
+    )
+    gamma: int = setting(30, "Least units in every part of every piece of a universe (Γ).", low=0)
+    gamma_star: int = setting(10, "Least units in every non-empty intersection of pieces (Γ*).", low=0)
+    marginals: bool = setting(True, "Refuse a universe whose table has a margin of 1 or 2 (No Marginal 1 or 2).")
+    complement: bool = setting(True, "Refuse a universe that leaves fewer than Γ units, but not none, outside it.")
+    variables: int = setting(4, "Most variables that may define one universe.", low=1, high=8)
+    pieces: int = setting(4, "Most pieces in one universe.", low=1, high=8)
+    noise_distance: int = setting(3, "Largest change of a count before a rule looks at it.", low=1, high=15)
+    noise_variance: float = setting(1.0, "Variance of that change.", low=0.0, high=15.0)
+
+
+@dataclass(frozen=True)
+class DropRules(Section):
+    name: ClassVar = "drop"
+    k: int = setting(
+        5, "Drop 2 to k units, drawn once and for ever, from each part of the universe; 0 drops none.", low=0, high=50
+    )
+
+
+@dataclass(frozen=True)
+class CountRules(Section):
+    name: ClassVar = "counts"
+    mechanism: str = setting("cell-key", "How counts are protected.", among=("cell-key", "none"))
+    distance: int = setting(5, "Largest change of a count (D).", low=1, high=30)
+    variance: float = setting(2.0, "Variance of the change of a count (V).", low=0.0, high=30.0)
+    small: int = setting(2, "Counts from 1 to this never appear (js).", low=0, high=5)
+    stay: float = setting(
+        0.0, "Probability that a count keeps its value, where feasible; 0 leaves it to entropy.", low=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True)
+class TotalRules(Section):
+    name: ClassVar = "totals"
+    mechanism: str = setting(
+        "ma", "How totals are protected: Ma et al. 2016 or Thompson et al. 2013.", among=("ma", "thompson", "none")
+    )
+    beta: float = setting(
+        0.05, "Mean relative change of a total under 'ma'; the largest is twice this.", low=0.0, high=0.5
+    )
+    magnitudes: tuple[float, ...] = setting(
+        (0.4, 0.3, 0.2), "Shares of the largest contributions under 'thompson'.", low=0.0, high=2.0
+    )
+    units: int = setting(5, "Least units behind a total.", low=0)
+    dominance_n: int = setting(2, "Dominance: the n largest units ...", low=1, high=5)
+    dominance_k: float = setting(85.0, "... may not hold more than k percent of the total.", low=0.0, high=100.0)
+    p_percent: float = setting(10.0, "No unit may be estimated to within p percent by another.", low=0.0, high=100.0)
+    risk_alpha: float = setting(
+        0.11, "Differencing attack: within this share of the largest contribution is a disclosure.", low=0.0, high=1.0
+    )
+    risk_limit: float = setting(
+        0.25, "Withhold totals for which that attack succeeds with more than this probability.", low=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True)
+class TableRules(Section):
+    name: ClassVar = "tables"
+    dimensions: int = setting(4, "Most variables in one table.", low=1, high=6)
+    cells: int = setting(20_000, "Most cells in one table, margins aside.", low=1, high=1_000_000)
+    sparse_below: int = setting(5, "A cell with fewer units than this, but not none, is sparse.", low=0)
+    sparsity: float = setting(0.5, "Largest share of sparse cells among cells that are not empty.", low=0.0, high=1.0)
+    mean_cell: float = setting(4.0, "Least units a cell on average, over the declared cells.", low=0.0)
+    class_disclosure: bool = setting(True, "Refuse a table in which a whole group falls into one confidential class.")
+
+
+@dataclass(frozen=True)
+class OutputRules(Section):
+    name: ClassVar = "output"
+    digits: int = setting(4, "Significant digits of totals and means.", low=1, high=15)
+
+
+@dataclass(frozen=True)
+class QuotaRules(Section):
+    name: ClassVar = "quota"
+    per_day: int = setting(
+        1000, "Questions a person may ask of a data set in a day, refused ones included; 0 for no limit.", low=0
+    )
+    per_minute: int = setting(120, "Requests a client may send in a minute; 0 for no limit.", low=0)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """All sections under a name and a version; `mark` binds receipts to the exact contents."""
+
+    name: str = "standard"
+    version: int = 1
+    universe: UniverseRules = UniverseRules()
+    drop: DropRules = DropRules()
+    counts: CountRules = CountRules()
+    totals: TotalRules = TotalRules()
+    tables: TableRules = TableRules()
+    output: OutputRules = OutputRules()
+    quota: QuotaRules = QuotaRules()
+
+    @property
+    def mark(self) -> str:
+        """The fingerprint of every field."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def title(self) -> str:
+        return f"policy {self.name}, version {self.version}"
+
+    @property
+    def protects(self) -> bool:
+        """False when nothing is protected: such a site needs an explicit flag to run."""
+        return not (self.counts.mechanism == "none" and self.drop.k < 2)
+
+
+SECTIONS: dict[str, type[Section]] = {
+    f.name: f.default.__class__ for f in fields(Policy) if isinstance(f.default, Section)
+}
+
+_OPEN_UNIVERSE = UniverseRules(decide_on="true", gamma=0, gamma_star=0, marginals=False, complement=False)
+
+PRESETS: dict[str, Policy] = {
+    "standard": Policy(),
+    "census-mas": Policy(
+        name="census-mas",
+        universe=UniverseRules(decide_on="true", gamma=75, gamma_star=25, complement=False),
+        counts=CountRules(mechanism="none"),
+    ),
+    "tablebuilder": Policy(
+        name="tablebuilder",
+        universe=UniverseRules(gamma=0, gamma_star=0, marginals=False, complement=False),
+        drop=DropRules(k=0),
+        tables=TableRules(class_disclosure=False),
+    ),
+    "open": Policy(
+        name="open",
+        universe=_OPEN_UNIVERSE,
+        drop=DropRules(k=0),
+        counts=CountRules(mechanism="none"),
+        totals=TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percent=0.0, risk_limit=1.0),
+        tables=TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False),
+        output=OutputRules(digits=15),
+    ),
+}
+"""`standard` is the default; `census-mas` is Lucero et al. as written; `tablebuilder` is cell keys alone; `open` protects nothing."""
+
+
+def read_policy(text: str) -> Policy:
+    """The policy a TOML text describes: a preset by `name`, with the fields that differ."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Mistake(f"policy.toml is not valid TOML: {error}.") from None
+    known = {"preset", "name", "version", *SECTIONS}
+    for key in raw:
+        if key not in known:
+            raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, known))
+    preset = raw.get("preset", "standard")
+    if preset not in PRESETS:
+        raise Mistake(
+            f"No preset called {preset!r}. There are {', '.join(PRESETS)}.", suggestions=nearest(str(preset), PRESETS)
+        )
+    base = PRESETS[preset]
+    sections = {name: _section(getattr(base, name), raw.get(name, {})) for name in SECTIONS}
+    name, version = raw.get("name", base.name), raw.get("version", 1)
+    if not isinstance(name, str) or type(version) is not int:
+        raise Mistake("In policy.toml, name must be text and version a whole number.")
+    return Policy(name=name, version=version, **sections)
+
+
+def _section(base: Any, changes: Any) -> Any:
+    if not isinstance(changes, dict):
+        raise Mistake(f"[{base.name}] in policy.toml must be a section.")
+    known = [f.name for f in fields(base)]
+    for key in changes:
+        if key not in known:
+            raise Mistake(f"Unknown field {key!r} in [{base.name}] of policy.toml.", suggestions=nearest(key, known))
+    return replace(base, **changes)
+
+
+def write_policy(policy: Policy, *, preset: str) -> str:
+    """The TOML text of a policy, each field with its help: what `confide init` drafts."""
+    lines = [f'preset = "{preset}"', f'name = "{policy.name}"', f"version = {policy.version}"]
+    for section in SECTIONS:
+        lines += ["", f"[{section}]"]
+        part = getattr(policy, section)
+        for f in fields(part):
+            lines += [f"# {f.metadata['help']}", f"{f.name} = {_toml(getattr(part, f.name))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def describe() -> list[tuple[str, str, str]]:
+    """Every field as (name, default, help): what the documentation and the custodian's page show."""
+    return [
+        (f"{section}.{f.name}", _toml(f.default), f.metadata["help"])
+        for section, kind in SECTIONS.items()
+        for f in fields(kind)  # type: ignore[arg-type]  # every section is a dataclass
+    ]

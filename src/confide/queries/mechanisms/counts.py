@@ -1,0 +1,43 @@
+"""Cell-key perturbation of counts (Giessing & Höhne 2011, sec. 3 and 4).
+
+Promise: mean zero, variance V, at most D away, never 1 to js, zero stays zero, and the same records always give the same
+count. Weighted counts and counts of records are scaled by the same draw.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.model.policy import CountRules
+from confide.tables.transitions import transitions
+
+__all__ = ["CellKey"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """The mechanism that a policy's section on counts describes."""
+
+    rules: CountRules
+
+    def units(self, units: Ints, uniform: Floats) -> Ints:
+        """Protected numbers of units."""
+        if self.rules.mechanism == "none":
+            return units
+        rules = self.rules
+        matrix = transitions(D=rules.distance, V=rules.variance, js=rules.small, stay=rules.stay or None)
+        return matrix.draw(units, uniform)
+
+    @staticmethod
+    def scale(amount: Ints | Floats, units: Ints, protected: Ints) -> Floats:
+        """An amount summed over the same units (records, weights), moved by the same share as their number."""
+        return amount * (protected / np.maximum(units, 1))
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the change of a count, the same for every cell."""
+        return 0.0 if self.rules.mechanism == "none" else float(np.sqrt(self.rules.variance))

@@ -1,0 +1,1 @@
+"""Rules look at the request, at public metadata and at protected numbers, and at nothing else."""

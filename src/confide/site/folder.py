@@ -1,0 +1,89 @@
+"""A site's folder: where everything stands, and reading what the custodian wrote there.
+
+mysite/policy.toml  secret  access.toml  ledger.jsonl  people/dataset.toml  people/records.duckdb
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.errors import Mistake
+from confide.model.catalog import Dataset
+from confide.model.catalog_toml import read_dataset
+from confide.model.policy import PRESETS, Policy, read_policy, write_policy
+from confide.secret import Secret, create_secret, read_secret
+
+__all__ = ["Folder", "check_name", "create_folder"]
+
+RESERVED = {"api", "static", "docs", "custodian", "about", "health"}
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of a site."""
+
+    path: Path
+
+    @property
+    def ledger(self) -> Path:
+        return self.path / "ledger.jsonl"
+
+    @property
+    def access(self) -> Path:
+        return self.path / "access.toml"
+
+    def secret(self) -> Secret:
+        return read_secret(self.path / "secret")
+
+    def policy(self) -> Policy:
+        return read_policy(self._text(self.path / "policy.toml"))
+
+    def names(self) -> list[str]:
+        """The data sets of the site."""
+        if not self.path.is_dir():
+            raise Mistake(
+                f"There is no site at {str(self.path)!r}.", suggestions=["Make one: confide init FILE -o PATH."]
+            )
+        return sorted(file.parent.name for file in self.path.glob("*/dataset.toml"))
+
+    def dataset(self, name: str) -> Dataset:
+        text = self._text(self.catalog(name))
+        return read_dataset(text, name=name, read_file=lambda file: self._text(self.catalog(name).parent / file))
+
+    def catalog(self, name: str) -> Path:
+        return self.path / name / "dataset.toml"
+
+    def store(self, name: str) -> Path:
+        return self.path / name / "records.duckdb"
+
+    def _text(self, file: Path) -> str:
+        try:
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise Mistake(f"{file} is missing.") from None
+        except (OSError, UnicodeDecodeError):
+            raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
+
+
+def create_folder(path: Path, *, preset: str = "standard") -> Folder:
+    """A site's folder with a policy and a secret; what is there already stays."""
+    if preset not in PRESETS:
+        raise Mistake(f"No preset called {preset!r}. There are {', '.join(PRESETS)}.")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / "policy.toml").exists():
+            (path / "policy.toml").write_text(write_policy(PRESETS[preset], preset=preset), encoding="utf-8")
+        if not (path / "secret").exists():
+            create_secret(path / "secret")
+    except OSError as error:
+        raise Mistake(f"The site cannot be made at {str(path)!r} ({error.strerror}).") from None
+    return Folder(path)
+
+
+def check_name(name: str) -> None:
+    """A data set's name stands in addresses, so it is made of letters, digits, _ and - only."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name) or name in RESERVED:
+        raise Mistake(
+            f"{name[:60]!r} cannot name a data set.",
+            suggestions=["Use --name with letters, digits, _ and -, beginning with a letter."],
+        )

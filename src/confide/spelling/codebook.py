@@ -1,0 +1,50 @@
+"""The public codebook of a data set: declared domains only, never what the data happen to hold."""
+
+from typing import Any
+
+from confide.model.catalog import Dataset, Role, Variable
+
+__all__ = ["write_codebook"]
+
+
+def write_codebook(dataset: Dataset) -> dict[str, Any]:
+    """Everything an analyst may know before asking, as plain values."""
+    shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "source": dataset.source,
+        "period": dataset.period,
+        "unit": dataset.unit,
+        "weight": dataset.weight,
+        "variables": [_variable(variable) for variable in shown],
+    }
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": variable.name,
+        "label": variable.label,
+        "subject": variable.subject,
+        "kind": str(variable.kind),
+        "role": str(variable.role),
+        "universe": variable.universe and variable.classifies,
+    }
+    optional = {
+        "parent": variable.parent,
+        "group": variable.group,
+        "of": variable.of,
+        "cutpoints": list(variable.cutpoints) or None,
+        "nodes": {node: list(codes) for node, codes in variable.nodes.items()} or None,
+        "minimum": variable.minimum,
+        "maximum": variable.maximum,
+    }
+    entry |= {key: value for key, value in optional.items() if value is not None}
+    if variable.codes is not None:
+        entry["codes"] = [
+            {"code": c.code, "label": c.label}
+            | ({"parent": c.parent} if c.parent is not None else {})
+            | ({"missing": True} if c.missing else {})
+            for c in variable.codes
+        ]
+    return entry

@@ -1,0 +1,110 @@
+r"""Universes as text and as plain Python values.
+
+A piece is written `variable=code,code;variable=code`; a union is several pieces. Inside a name or code, a backslash stands
+before `,`, `;`, `=` and `\`.
+
+>>> write_piece(Piece.of({"age_group": ["20-29", "30-39"], "town": ["Fort Worth, TX"]}))
+'age_group=20-29,30-39;town=Fort Worth\\, TX'
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from confide.errors import Mistake
+from confide.model.universe import EVERYONE, Condition, Piece, Universe
+
+__all__ = ["read_names", "read_piece", "read_where", "write_names", "write_piece"]
+
+_MARKS = re.compile(r"([\\,;=])")
+
+
+def write_names(names: Iterable[str]) -> str:
+    """Names in one text, with commas between them."""
+    return ",".join(_escape(name) for name in names)
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """The names in a text; spaces around them do not count."""
+    return tuple(name for field in _fields(text, ",") if (name := _plain(field).strip()))
+
+
+def write_piece(piece: Piece) -> str:
+    """The text of a piece."""
+    return ";".join(f"{_escape(condition.variable)}={write_names(condition.codes)}" for condition in piece.conditions)
+
+
+def read_piece(text: str) -> Piece:
+    """The piece a text describes."""
+    conditions = []
+    for part in _fields(text, ";"):
+        name, equals, codes = _partition(part)
+        if not equals or not name.strip():
+            raise Mistake(f"Cannot read the condition {part[:80]!r}.", suggestions=["Write variable=code,code."])
+        listed = [_plain(code) for code in _fields(codes, ",")]
+        conditions.append(Condition(_plain(name).strip(), tuple(code for code in listed if code)))
+    return Piece(tuple(conditions))
+
+
+def read_where(where: Any) -> Universe:
+    """The universe from what a person writes: nothing, a dict, a text, a list of either, or a Universe."""
+    if where is None:
+        return EVERYONE
+    if isinstance(where, Universe):
+        return where
+    if isinstance(where, str | Mapping):
+        return Universe((_piece(where),))
+    if isinstance(where, Sequence):
+        return Universe(tuple(_piece(piece) for piece in where))
+    raise Mistake("'where' must be a dict, a text such as 'sex=female', or a list of these.")
+
+
+def _piece(piece: Any) -> Piece:
+    if isinstance(piece, str):
+        return read_piece(piece)
+    if not isinstance(piece, Mapping):
+        raise Mistake("A piece of 'where' must be a dict or a text such as 'sex=female'.")
+    return Piece.of({_name(name): _codes(name, codes) for name, codes in piece.items()})
+
+
+def _name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise Mistake("The keys of a piece of 'where' must be names of variables.")
+    return name
+
+
+def _codes(name: Any, codes: Any) -> list[str]:
+    if isinstance(codes, str | int):
+        return [str(codes)]
+    if not isinstance(codes, Iterable) or isinstance(codes, bytes | Mapping):
+        raise Mistake(f"The codes of {name!r} must be a text or a list of texts.")
+    listed = list(codes)
+    if not all(isinstance(code, str | int) for code in listed):
+        raise Mistake(f"The codes of {name!r} must be texts.")
+    return [str(code) for code in listed]
+
+
+def _escape(text: str) -> str:
+    return _MARKS.sub(r"\\\1", text)
+
+
+def _fields(text: str, mark: str) -> list[str]:
+    """The parts of a text between marks that no backslash escapes."""
+    fields, start, at = [], 0, 0
+    while at < len(text):
+        if text[at] == "\\":
+            at += 1
+        elif text[at] == mark:
+            fields.append(text[start:at])
+            start = at + 1
+        at += 1
+    return [*fields, text[start:]]
+
+
+def _partition(text: str) -> tuple[str, str, str]:
+    first = _fields(text, "=")[0]
+    return first, text[len(first) : len(first) + 1], text[len(first) + 1 :]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\(.?)", r"\1", text, flags=re.DOTALL)

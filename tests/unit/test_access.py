@@ -1,0 +1,303 @@
+"""Access: who may ask what, and what a stolen or broken file gives away."""
+
+import hashlib
+import os
+import stat
+import string
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from confide.access import (
+    Access,
+    Denied,
+    Person,
+    Role,
+    add_token,
+    list_tokens,
+    must_be_loopback,
+    remove_token,
+    require,
+)
+from confide.errors import Mistake
+
+DIGEST = "0" * 64
+GOOD = f'[[token]]\nname = "ana"\nrole = "analyst"\ncreated = 2025-01-31\nsha256 = "{DIGEST}"\n'
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "access.toml"
+
+
+# ---- tokens
+
+
+def test_a_token_names_its_person_and_role(path: Path) -> None:
+    ana = add_token(path, name="ana", role=Role.ANALYST)
+    cleo = add_token(path, name="cleo", role=Role.CUSTODIAN)
+    access = Access.load(path)
+    assert access.person(ana) == Person("ana", Role.ANALYST)
+    assert access.person(cleo) == Person("cleo", Role.CUSTODIAN)
+
+
+def test_a_token_has_its_prefix_and_256_bits(path: Path) -> None:
+    tokens = {add_token(path, name=f"person {n}", role=Role.ANALYST) for n in range(20)}
+    assert len(tokens) == 20
+    for token in tokens:
+        assert token.startswith("confide_") and len(token) == len("confide_") + 43
+        assert set(token) <= set(string.ascii_letters + string.digits + "-_")
+
+
+def test_the_file_holds_digests_only_and_is_its_owners_alone(path: Path) -> None:
+    umask = os.umask(0)
+    try:
+        token = add_token(path, name="ana", role=Role.ANALYST)
+    finally:
+        os.umask(umask)
+    assert token not in path.read_text() and token.removeprefix("confide_") not in path.read_text()
+    assert hashlib.sha256(token.encode()).hexdigest() in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [file.name for file in path.parent.iterdir()] == ["access.toml"]
+
+
+def test_a_shown_token_list_gives_no_digest_away(path: Path) -> None:
+    add_token(path, name="ana", role=Role.ANALYST)
+    (token,) = list_tokens(path)
+    assert (token.name, token.role, token.created) == ("ana", Role.ANALYST, datetime.now(UTC).date())
+    assert token.digest not in repr(token) and token.digest not in repr(Access.load(path))
+
+
+def test_a_second_token_for_the_same_name_is_a_mistake(path: Path) -> None:
+    token = add_token(path, name="ana", role=Role.ANALYST)
+    with pytest.raises(Mistake, match="'ana' already has a token"):
+        add_token(path, name="ana", role=Role.CUSTODIAN)
+    assert Access.load(path).person(token).role is Role.ANALYST
+
+
+def test_a_removed_token_opens_nothing(path: Path) -> None:
+    ana, ben = (add_token(path, name=name, role=Role.ANALYST) for name in ("ana", "ben"))
+    remove_token(path, name="ana")
+    access = Access.load(path)
+    assert access.person(ben).name == "ben"
+    with pytest.raises(Denied):
+        access.person(ana)
+    with pytest.raises(Mistake, match="Did you mean 'ben'"):
+        remove_token(path, name="bem")
+
+
+def test_the_last_token_is_not_removed_because_that_would_let_everybody_in(path: Path) -> None:
+    token = add_token(path, name="ana", role=Role.ANALYST)
+    with pytest.raises(Mistake, match="only token.*Add another token first"):
+        remove_token(path, name="ana")
+    assert Access.load(path).person(token).name == "ana"
+
+
+def test_tokens_added_and_removed_at_once_are_neither_lost_nor_brought_back(path: Path) -> None:
+    for n in range(10):
+        add_token(path, name=f"old {n}", role=Role.ANALYST)
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(add_token, path, name=f"new {n}", role=Role.ANALYST) for n in range(10)]
+        jobs += [pool.submit(remove_token, path, name=f"old {n}") for n in range(10)]  # type: ignore[arg-type]
+        for job in jobs:
+            job.result()
+    assert {token.name for token in list_tokens(path)} == {f"new {n}" for n in range(10)}
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_litter(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_token(path, name="ana", role=Role.ANALYST)
+    before = path.read_text()
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(Mistake, match="cannot be written: No space left"):
+        add_token(path, name="ben", role=Role.ANALYST)
+    assert path.read_text() == before and len(list(path.parent.iterdir())) == 1
+
+
+def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(Mistake, match="cannot be written: No such file"):
+        add_token(tmp_path / "nowhere" / "access.toml", name="ana", role=Role.ANALYST)
+
+
+# ---- who asks
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, "", "confide_", "confide_" + "a" * 43, "é😀", "\udc80", "\x00", DIGEST, "x" * 10**6]
+)
+def test_without_a_known_token_nobody_is_let_in(path: Path, wrong: str | None) -> None:
+    add_token(path, name="ana", role=Role.ANALYST)
+    with pytest.raises(Denied, match="Authorization: Bearer") as denied:
+        Access.load(path).person(wrong)
+    assert (denied.value.http_status, denied.value.exit_code, denied.value.title) == (401, 3, "Denied")
+    assert not wrong or wrong not in str(denied.value) or wrong == "confide_"
+
+
+def test_the_stored_digest_is_not_a_token(path: Path) -> None:
+    add_token(path, name="ana", role=Role.ANALYST)
+    access = Access.load(path)
+    with pytest.raises(Denied):
+        access.person(access.tokens[0].digest)
+
+
+def nearly(token: str) -> list[str]:
+    other = "a" if token[-2] != "a" else "b"
+    return [token[:-2] + other + token[-1], token[:-1], token + "a", token.upper(), " " + token, "Bearer " + token]
+
+
+def test_a_token_must_match_whole(path: Path) -> None:
+    token = add_token(path, name="ana", role=Role.ANALYST)
+    for wrong in nearly(token):
+        with pytest.raises(Denied):
+            Access.load(path).person(wrong)
+
+
+@pytest.mark.parametrize("token", [None, "", "confide_anything"])
+def test_without_any_tokens_everybody_is_an_analyst(path: Path, token: str | None) -> None:
+    assert Access.load(path).person(token) == Person("anyone", Role.ANALYST)
+
+
+def test_only_a_custodian_may_do_what_is_a_custodians() -> None:
+    analyst, custodian = Person("ana", Role.ANALYST), Person("cleo", Role.CUSTODIAN)
+    with pytest.raises(Denied, match="Only a custodian") as denied:
+        require(analyst, Role.CUSTODIAN)
+    assert denied.value.http_status == 403
+    assert Denied.http_status == 401
+    require(custodian, Role.CUSTODIAN)
+    require(custodian, Role.ANALYST)
+    require(analyst, Role.ANALYST)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.8.7", "::1", "[::1]", "localhost", "LOCALHOST"])
+def test_a_site_without_tokens_may_serve_its_own_machine(host: str) -> None:
+    must_be_loopback(Access(), host)
+
+
+OUTSIDE = [
+    "0.0.0.0",
+    "::",
+    "",
+    "10.0.0.1",
+    "128.0.0.1",
+    "example.org",
+    "localhost.example.org",
+    "127.1.evil",
+    "127",
+    "::ffff:0:0",
+]
+
+
+@pytest.mark.parametrize("host", OUTSIDE)
+def test_a_site_without_tokens_may_not_serve_other_machines(path: Path, host: str) -> None:
+    with pytest.raises(Mistake, match="no tokens.*confide token add"):
+        must_be_loopback(Access(), host)
+    add_token(path, name="ana", role=Role.ANALYST)
+    must_be_loopback(Access.load(path), host)
+
+
+# ---- names
+
+
+names = st.text(st.characters(), min_size=1, max_size=60)
+fine = names.filter(lambda name: name.isprintable() and name == name.strip() and name != "anyone")
+hard = st.text(st.sampled_from("\"\\'#[]=\\u{}é李😀\U0010ffff"), min_size=1, max_size=60).filter(str.isprintable)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(chosen=st.lists(fine | hard, min_size=1, max_size=4, unique=True))
+def test_any_printable_name_survives_the_file(path: Path, chosen: list[str]) -> None:
+    path.unlink(missing_ok=True)
+    tokens = [add_token(path, name=name, role=Role.ANALYST) for name in chosen]
+    access = Access.load(path)
+    assert [access.person(token).name for token in tokens] == chosen
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=names.filter(lambda name: not name.isprintable()))
+def test_no_unprintable_name_is_taken(path: Path, name: str) -> None:
+    with pytest.raises(Mistake, match="printable"):
+        add_token(path, name=name, role=Role.ANALYST)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "ana ", "x" * 61, "a\nb", 'a"\n[[token]]', "\x7f", "\u2028", "\ud800", "anyone"]
+)
+def test_names_that_would_mislead_are_mistakes(path: Path, name: str) -> None:
+    with pytest.raises(Mistake, match="name"):
+        add_token(path, name=name, role=Role.ANALYST)
+    assert not path.exists()
+
+
+def test_sixty_characters_are_counted_as_people_count_them(path: Path) -> None:
+    add_token(path, name="😀" * 60, role=Role.ANALYST)
+    assert list_tokens(path)[0].name == "😀" * 60
+
+
+# ---- a broken or hostile file
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[[token", "TOML"),
+        ("x = " + "[" * 100_000, "TOML"),
+        ("x = " + "9" * 10_000, "TOML"),
+        ("token = 3", "only"),
+        ("token = [3]", "section"),
+        ("[token]\nname = 'ana'", "only"),
+        ("tokens = []", "only"),
+        (GOOD + "other = 1", "Unknown key 'other'"),
+        (GOOD + "nam = 1", "Did you mean 'name'"),
+        (GOOD.replace('"ana"', "3"), "name"),
+        (GOOD.replace('name = "ana"\n', ""), "name"),
+        (GOOD.replace('"ana"', '"a\\nb"'), "name"),
+        (GOOD.replace('"ana"', '"anyone"'), "anyone"),
+        (GOOD.replace("analyst", "root"), "analyst, custodian"),
+        (GOOD.replace('"analyst"', "['analyst']"), "analyst, custodian"),
+        (GOOD.replace('role = "analyst"\n', ""), "analyst, custodian"),
+        (GOOD.replace("2025-01-31", '"2025-01-31"'), "created"),
+        (GOOD.replace("2025-01-31", "2025-01-31T00:00:00Z"), "created"),
+        (GOOD.replace("2025-01-31", "2025-02-31"), "TOML"),
+        (GOOD.replace(DIGEST, "0" * 63), "sha256"),
+        (GOOD.replace(DIGEST, "é" + "0" * 63), "sha256"),
+        (GOOD.replace(DIGEST, "A" * 64), "sha256"),
+        (GOOD + GOOD.replace(DIGEST, "1" * 64), "same name"),
+        (GOOD + GOOD.replace("ana", "ben", 1), "same digest"),
+    ],
+)
+def test_a_file_that_is_wrong_lets_nobody_in_and_says_why(path: Path, text: str, complaint: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(Mistake, match=complaint):
+        Access.load(path)
+    with pytest.raises(Mistake, match=complaint):
+        add_token(path, name="eve", role=Role.CUSTODIAN)
+    assert path.read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("make", [lambda path: path.write_bytes(b"\xff\xfe\x00"), lambda path: path.mkdir()])
+def test_what_is_not_a_text_file_lets_nobody_in(path: Path, make: Callable[[Path], object]) -> None:
+    make(path)
+    with pytest.raises(Mistake, match="cannot be read"):
+        Access.load(path)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_spoilt_file_never_crashes_and_never_means_no_tokens(path: Path, data: st.DataObject) -> None:
+    content = bytearray(GOOD.encode())
+    place = data.draw(st.integers(len("[[token]]\n"), len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    try:
+        assert len(Access.load(path).tokens) == 1
+    except Mistake:
+        pass
