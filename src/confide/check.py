@@ -1,10 +1,10 @@
 """What a custodian should know before opening a site: what is missing, what is risky, what cannot be answered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.model.catalog import Dataset, Role
+from confide.model.catalog import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.queries.dropq import apparent_probability, disclosure_bounds, disclosure_probability
@@ -12,24 +12,31 @@ from confide.service import Desk, Service
 
 __all__ = ["Finding", "check_site"]
 
+RISKY = 0.1
+"""Differencing that discloses with more than this probability is worth a warning."""
+
+NAMED = 4
+"""At most so many variables are named in one finding."""
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One sentence, and whether something is missing, risky, unanswerable, or just good to know."""
+    """One sentence, and whether something is missing, risky, unanswerable, or just good to know (a note)."""
 
     kind: str
     text: str
 
 
 def check_site(site: str | Path, *, allow_open: bool = False) -> list[Finding]:
-    """The findings for a site's policy and each of its data sets. Nothing is recorded."""
+    """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
     with Service.open(site, allow_open=allow_open) as service:
         findings = list(_policy(service.policy))
         for name, dataset in service.datasets.items():
             findings += [*_catalog(dataset), *_answers(service.desk(name))]
         if not service.access.tokens:
             findings.append(Finding("note", "There are no tokens: the site answers on this machine only."))
-    return findings
+    order = ("missing", "risky", "unanswerable", "note")
+    return sorted(findings, key=lambda finding: order.index(finding.kind))
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:
@@ -37,17 +44,19 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("risky", "Rules look at true counts: every refusal tells one exact bit (universe.decide_on).")
     if policy.counts.mechanism == "none":
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
-    if policy.drop.k < 2:
-        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+    if policy.totals.mechanism == "none":
+        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
     if not policy.universe.complement:
         yield Finding("risky", "Universes that leave out a few units are allowed: trackers work (universe.complement).")
-    if policy.drop.k >= 2:
-        least, most = disclosure_bounds(4, k=policy.drop.k)
-        yield Finding(
-            "note",
-            f"Drop q alone: differencing two universes that differ by one unit discloses its class in a 4-cell table "
-            f"with probability {least:.3f} at best and {most:.2f} at worst.",
-        )
+    if policy.drop.k < 2:
+        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+        return
+    least, most = disclosure_bounds(4, k=policy.drop.k)
+    yield Finding(
+        "note",
+        f"Drop q alone: differencing two universes that differ by one unit discloses its class in a 4-cell table "
+        f"with probability {least:.3f} at best and {most:.2f} at worst.",
+    )
 
 
 def _catalog(dataset: Dataset) -> Iterator[Finding]:
@@ -60,19 +69,30 @@ def _catalog(dataset: Dataset) -> Iterator[Finding]:
     if dataset.unit is None:
         yield Finding("missing", f"{name}: no unit is named, so every record counts as one unit.")
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
-    bare = [v.name for v in shown if v.label == v.name]
-    if bare:
-        yield Finding("missing", f"{name}: {len(bare)} variables have no label ({', '.join(bare[:4])}).")
-    for variable in shown:
-        if variable.numeric and not variable.binned and variable.of is None and not _recoded(dataset, variable.name):
-            yield Finding(
-                "unanswerable", f"{name}: {variable.name!r} has no cutpoints, so it cannot define a universe."
-            )
-        if variable.measurable and variable.minimum is None:
-            yield Finding(
-                "missing", f"{name}: {variable.name!r} declares no minimum; it is treated as possibly negative."
-            )
+    if not any(v.role is Role.CONFIDENTIAL for v in shown):
+        yield Finding("missing", f"{name}: no variable is confidential, so no table is refused for what it tells.")
+    yield from _listed("missing", name, "no label", [v for v in shown if v.label == v.name and v.of is None])
+    yield from _listed(
+        "missing",
+        name,
+        "no declared minimum, so totals are protected as if they could be negative",
+        [v for v in shown if v.measurable and v.minimum is None],
+    )
+    yield from _listed(
+        "unanswerable",
+        name,
+        "no cutpoints, so no table or universe can use them",
+        [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
+    )
     yield from _slivers(dataset)
+
+
+def _listed(kind: str, name: str, what: str, variables: Sequence[Variable]) -> Iterator[Finding]:
+    """One sentence about some variables, the first few by name."""
+    if variables:
+        some = ", ".join(repr(v.name) for v in variables[:NAMED])
+        rest = f" and {len(variables) - NAMED} more" if len(variables) > NAMED else ""
+        yield Finding(kind, f"{name}: {what}: {some}{rest}.")
 
 
 def _recoded(dataset: Dataset, name: str) -> bool:
@@ -81,7 +101,7 @@ def _recoded(dataset: Dataset, name: str) -> bool:
 
 def _slivers(dataset: Dataset) -> Iterator[Finding]:
     """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins."""
-    binned = [v for v in dataset.variables.values() if v.binned and v.universe]
+    binned = [v for v in dataset.variables.values() if v.binned and v.universe and v.role is not Role.IDENTIFIER]
     for i, first in enumerate(binned):
         for second in binned[i + 1 :]:
             if first.column == second.column:
@@ -97,6 +117,7 @@ def _slivers(dataset: Dataset) -> Iterator[Finding]:
 def _answers(desk: Desk) -> Iterator[Finding]:
     """Which one-variable tables are refused, and what differencing could tell from the ones that are not."""
     name, k = desk.dataset.name, desk.policy.drop.k
+    risks: dict[str, float] = {}
     for variable in desk.dataset.variables.values():
         if not variable.classifies:
             continue
@@ -108,10 +129,22 @@ def _answers(desk: Desk) -> Iterator[Finding]:
         counts = answer.columns["count"].values[:-1]
         shares = counts[counts > 0] / max(counts.sum(), 1)
         if k >= 2 and len(shares) > 1 and variable.role is Role.CONFIDENTIAL:
-            risk = disclosure_probability(shares, k=k)
-            apparent, correct = apparent_probability(shares, k=k)
-            yield Finding(
-                "risky" if risk > 0.1 or correct > 0.8 else "note",
-                f"{name}: differencing tables by {variable.name!r} discloses with probability {risk:.3f}; "
-                f"what looks like a disclosure ({apparent:.3f}) is right with probability {correct:.2f}.",
-            )
+            risks[variable.name] = disclosure_probability(shares, k=k)
+            if risks[variable.name] > RISKY:
+                yield _differencing(name, variable.name, shares, k)
+    if risks and max(risks.values()) <= RISKY:
+        worst = max(risks, key=lambda variable: risks[variable])
+        yield Finding(
+            "note",
+            f"{name}: differencing tables by a confidential variable discloses with probability {risks[worst]:.3f} "
+            f"at most (by {worst!r}).",
+        )
+
+
+def _differencing(name: str, variable: str, shares: Sequence[float], k: int) -> Finding:
+    apparent, correct = apparent_probability(shares, k=k)
+    return Finding(
+        "risky",
+        f"{name}: differencing tables by {variable!r} discloses with probability {correct * apparent:.3f}: most units "
+        f"are in one class. What looks like a disclosure ({apparent:.3f}) is right with probability {correct:.2f}.",
+    )

@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,7 +19,8 @@ from confide import ledger
 from confide.access import Role, add_token, list_tokens, must_be_loopback, remove_token
 from confide.check import check_site
 from confide.client import Answer
-from confide.errors import ConfideError, Fault, Mistake, Refused
+from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
+from confide.formats.text import write_text
 from confide.model.policy import describe, read_policy
 from confide.service import Service
 from confide.site import ingest as ingesting
@@ -41,7 +44,8 @@ app.add_typer(token_app, name="token")
 SiteFolder = Annotated[Path, typer.Argument(help="The site's folder.", metavar="SITE")]
 SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its address (http://...).", metavar="SITE")]
 DatasetName = Annotated[str, typer.Argument(help="The data set.", metavar="DATASET")]
-Words = Annotated[list[str] | None, typer.Option()]
+Token = Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
 AllowOpen = Annotated[bool, typer.Option("--allow-open", help="Run a policy that protects nothing (for teaching).")]
 
 
@@ -115,7 +119,10 @@ def ingest(
     dataset: DatasetName,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
 ) -> None:
-    """Load a data set anew after its data or its dataset.toml changed; on any error the old data stay."""
+    """Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.
+
+    Example: confide ingest survey.csv mysite people
+    """
     with _working(f"Reading {file.name}"):
         ingesting.ingest(file, site, name=dataset, table=table)
     typer.echo(f"The data of {dataset!r} are loaded.")
@@ -123,7 +130,10 @@ def ingest(
 
 @app.command()
 def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
-    """Say what is missing, risky or unanswerable in a site, in plain words."""
+    """Say what is missing, risky or unanswerable in a site, in plain words.
+
+    Example: confide check mysite
+    """
     with _working("Looking at the site"):
         findings = check_site(site, allow_open=allow_open)
     for finding in findings:
@@ -137,7 +147,7 @@ def table(
     site: SitePlace,
     dataset: DatasetName,
     rows: Annotated[list[str] | None, typer.Option(help="Variables down the side; repeat, or put commas.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="Variables across the top.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
     where: Annotated[
         list[str] | None, typer.Option(help="A piece, as in age_group=20-29,30-39;sex=female; repeat for a union.")
     ] = None,
@@ -145,30 +155,36 @@ def table(
     of: Annotated[str | None, typer.Option(help="The numeric variable of a total or mean.")] = None,
     format: Annotated[str, typer.Option(help="text, csv, json, xlsx, or python for the code of the request.")] = "text",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
-    token: Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")] = None,
+    token: Token = None,
     allow_open: AllowOpen = False,
 ) -> None:
-    """A protected table.
+    """A protected table. Exit status: 0 answered, 2 your mistake, 3 refused by the policy, 1 our fault.
 
-    Example: confide table mysite people --rows sex --columns region --where age_group=20-29,30-39
+    Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
     request = read_query(dataset, [(key, value) for key, values in pairs for value in values or []])
     if format == "python":
-        typer.echo(write_python(request, site=site))
+        _write(f"import confide\n\n{write_python(request, site=site)}\n", output)
         return
     writers: dict[str, Callable[[Answer], str | bytes]] = {
-        "text": Answer.to_text,
+        "text": lambda answer: write_text(answer.release, width=None if output else _width()),
         "csv": Answer.to_csv,
-        "json": lambda answer: json.dumps(answer.to_json(), ensure_ascii=False),
+        "json": lambda answer: json.dumps(answer.to_json(), ensure_ascii=False, separators=(",", ":")),
         "xlsx": Answer.to_xlsx,
     }
     if format not in writers:
-        raise Mistake(f"There is no format {format!r}.", suggestions=["Formats: text, csv, json, xlsx, python."])
+        hint = nearest(format, writers) or ["Formats: text, csv, json, xlsx, python."]
+        raise Mistake(f"There is no format {format!r}.", suggestions=hint)
     if format == "xlsx" and output is None:
         raise Mistake("An XLSX file needs a name.", suggestions=["Add -o table.xlsx."])
     with confide.open(site, token=token, allow_open=allow_open) as opened:
         _write(writers[format](Answer(opened.ask(request))), output)
+
+
+def _width() -> int | None:
+    """How wide a table may be: as the terminal, or, into a pipe, as it is."""
+    return Console().width if sys.stdout.isatty() else None
 
 
 def _write(content: str | bytes, output: Path | None) -> None:
@@ -182,10 +198,11 @@ def _write(content: str | bytes, output: Path | None) -> None:
 
 
 @app.command()
-def codebook(
-    site: SitePlace, dataset: DatasetName, token: Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN")] = None
-) -> None:
-    """The variables of a data set, and what may be done with them."""
+def codebook(site: SitePlace, dataset: DatasetName, token: Token = None) -> None:
+    """The variables of a data set, with their first codes.
+
+    Example: confide codebook mysite people
+    """
     with confide.open(site, token=token, allow_open=True) as opened:
         book = opened[dataset].codebook
     typer.echo(f"{book['title']}\n{book['source']}\n")
@@ -199,10 +216,13 @@ def codebook(
 def serve(
     site: SiteFolder,
     host: Annotated[str, typer.Option(help="Where to listen; anything but this machine needs tokens.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    port: Port = 8000,
     allow_open: AllowOpen = False,
 ) -> None:
-    """Serve the site over HTTP."""
+    """Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).
+
+    Example: confide serve mysite --port 8080
+    """
     _serve(site, host, port, allow_open=allow_open)
 
 
@@ -215,9 +235,12 @@ def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> Non
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
     with Service.open(site, allow_open=allow_open) as service:
         must_be_loopback(service.access, host)
-        typer.echo(f"Serving {', '.join(service.datasets)} on http://{host}:{port}  (Ctrl+C stops)", err=True)
+        shown = f"[{host}]" if ":" in host else host
+        typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
+        settings: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
         try:
-            uvicorn.run(create_app(service), host=host, port=port, log_level="warning", server_header=False)
+            uvicorn.run(create_app(service), host=host, port=port, **settings)
         except SystemExit:
             raise Fault(
                 f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
@@ -228,10 +251,13 @@ def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> Non
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where to make the demo site.")] = Path("demo-site"),
     rows: Annotated[int, typer.Option(min=1000, help="Persons and establishments to generate.")] = 100_000,
-    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    port: Port = 8000,
     serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it when it is made.")] = True,
 ) -> None:
-    """Make and serve a site with two generated data sets, people and firms."""
+    """Make and serve a site with two generated data sets, people and firms.
+
+    Example: confide demo demo-site --rows 20000
+    """
     from confide import demo as generated
 
     for name, generate in (("people", generated.people), ("firms", generated.firms)):
@@ -246,14 +272,17 @@ def demo(
 
 @app.command()
 def policy() -> None:
-    """Every field of a policy, with its default and one line of help."""
+    """Every field of policy.toml, with its default and one line of help."""
     for name, default, text in describe():
         typer.echo(f"{name:<26} {default:<18} {text}")
 
 
 @ledger_app.command("verify")
 def ledger_verify(site: SiteFolder) -> None:
-    """Check that no recorded question was changed, removed or inserted."""
+    """Check that no recorded question was changed, removed or inserted. Keep the head elsewhere to compare.
+
+    Example: confide ledger verify mysite
+    """
     found = ledger.verify(Folder(site).ledger)
     if found.problem:
         raise Fault(f"The ledger is damaged: {found.problem} {found.entries} entries before that are sound.")
@@ -262,8 +291,11 @@ def ledger_verify(site: SiteFolder) -> None:
 
 @ledger_app.command("show")
 def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help="How many.")] = 20) -> None:
-    """The last questions and their outcomes."""
-    for entry in list(ledger.read(Folder(site).ledger))[-last:]:
+    """The last questions and their outcomes.
+
+    Example: confide ledger show mysite --last 50
+    """
+    for entry in deque(ledger.read(Folder(site).ledger), maxlen=last):
         rules = f" ({', '.join(entry.rules)})" if entry.rules else ""
         typer.echo(
             f"{entry.number:>6} {entry.time} {entry.who:<12} {entry.outcome}{rules}  {json.dumps(entry.request)}"
@@ -274,7 +306,10 @@ def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help=
 def ledger_replay(
     site: SiteFolder, policy: Annotated[Path, typer.Option(help="A draft policy.toml.")], allow_open: AllowOpen = False
 ) -> None:
-    """What would change if the recorded questions were asked under a draft policy."""
+    """What would change if the recorded questions were asked under a draft policy.
+
+    Example: confide ledger replay mysite --policy draft.toml
+    """
     try:
         draft = read_policy(policy.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -297,20 +332,34 @@ def token_add(
     name: Annotated[str, typer.Argument(help="Who it is for.")],
     role: Annotated[Role, typer.Option(help="analyst or custodian.")] = Role.ANALYST,
 ) -> None:
-    """Make a token; it is shown once and stored hashed."""
+    """Make a token; it is shown once and stored hashed. A running server learns of it when it is started again.
+
+    Example: confide token add mysite ana --role analyst
+    """
     Folder(site).names()
     typer.echo(add_token(Folder(site).access, name=name, role=role))
 
 
 @token_app.command("remove")
 def token_remove(site: SiteFolder, name: Annotated[str, typer.Argument(help="Whose token.")]) -> None:
-    """Take a token back."""
+    """Take a token back.
+
+    Example: confide token remove mysite ana
+    """
+    Folder(site).names()
     remove_token(Folder(site).access, name=name)
     typer.echo(f"The token of {name!r} is removed. A running server keeps it until it is started again.")
 
 
 @token_app.command("list")
 def token_list(site: SiteFolder) -> None:
-    """Who has a token."""
-    for token in list_tokens(Folder(site).access):
+    """Who has a token.
+
+    Example: confide token list mysite
+    """
+    Folder(site).names()
+    tokens = list_tokens(Folder(site).access)
+    for token in tokens:
         typer.echo(f"{token.name:<30} {token.role:<10} {token.created}")
+    if not tokens:
+        typer.echo("There are no tokens: the site answers on this machine only.")

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
+from weakref import finalize
 
 import httpx
 import pyarrow as pa
@@ -111,7 +113,10 @@ class DatasetHandle:
 
 
 class Site(Mapping[str, DatasetHandle]):
-    """An open site: data sets by name. Close it, or use it in a `with` statement."""
+    """An open site: data sets by name. Close it, or use it in a `with` statement; forgotten, it closes itself.
+
+    The last is for notebooks: `confide.open("mysite")["people"].table(rows="sex")` may be run again.
+    """
 
     def __getitem__(self, name: str) -> DatasetHandle:
         names = self.names()
@@ -155,6 +160,7 @@ class LocalSite(Site):
 
     def __init__(self, service: Service) -> None:
         self.service = service
+        self._close = finalize(self, service.close)
 
     def names(self) -> list[str]:
         return list(self.service.datasets)
@@ -166,7 +172,7 @@ class LocalSite(Site):
         return write_codebook(self.service.desk(name).dataset)
 
     def close(self) -> None:
-        self.service.close()
+        self._close()
 
 
 class RemoteSite(Site):
@@ -174,47 +180,71 @@ class RemoteSite(Site):
 
     def __init__(self, url: str, *, token: str | None = None) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._http = httpx.Client(base_url=url.rstrip("/") + "/", headers=headers, timeout=300)
+        try:
+            self._http = httpx.Client(base_url=url.rstrip("/") + "/", headers=headers, timeout=300)
+        except (httpx.InvalidURL, ValueError):
+            raise Mistake(f"{url[:80]!r} is not an address, or the token is not one that Confide gave.") from None
+        self._close = finalize(self, self._http.close)
         self._names: list[str] | None = None
 
     def names(self) -> list[str]:
         if self._names is None:
-            self._names = [dataset["name"] for dataset in self._get("api/datasets")["datasets"]]
+            listed = self._get("api/datasets")
+            try:
+                self._names = [str(dataset["name"]) for dataset in listed["datasets"]]
+            except (KeyError, TypeError):
+                raise self._stranger("its list of data sets cannot be read") from None
         return self._names
 
     def ask(self, request: Table) -> Release:
-        return read_jsonstat(self._get(write_url(request, ending=".json")))
+        document = self._get(write_url(request, ending=".json"))
+        try:
+            return read_jsonstat(document)
+        except Mistake:
+            raise self._stranger("its table cannot be read") from None
 
     def codebook(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._get(f"api/datasets/{name}")
+        found: dict[str, Any] = self._get(f"api/datasets/{quote(name, safe='')}")
         return found
 
     def close(self) -> None:
-        self._http.close()
+        self._close()
 
     def _get(self, address: str) -> Any:
         try:
             response = self._http.get(address)
             body = response.json()
-        except (httpx.HTTPError, ValueError) as error:
-            raise Fault(f"{self._http.base_url} did not answer as a Confide site ({type(error).__name__}).") from None
-        if response.status_code != 200:
+        except httpx.HTTPError as error:
+            what = f"{self._http.base_url} cannot be reached ({type(error).__name__})."
+            raise Fault(what, suggestions=["Is the server running, and the address right?"]) from None
+        except ValueError:
+            raise self._stranger(f"status {response.status_code}, not JSON") from None
+        if response.status_code == 200 and isinstance(body, dict):
+            return body
+        try:
             raise _problem(body, response.status_code)
-        return body
+        except (AttributeError, KeyError, TypeError):
+            raise self._stranger(f"status {response.status_code}, no problem document") from None
+
+    def _stranger(self, why: str) -> Fault:
+        return Fault(f"{self._http.base_url} did not answer as a Confide site ({why}).")
 
 
 def _problem(body: Any, status: int) -> ConfideError:
-    """The error that a problem document describes."""
-    detail = (
-        str(body.get("detail", "The site gave no reason.")) if isinstance(body, dict) else "The site gave no reason."
-    )
-    offers = [Suggestion(str(s.get("text")), str(s.get("url", ""))) for s in body.get("suggestions", [])]
-    if status == 403 and body.get("reasons"):
-        reasons = [Reason(str(r.get("rule")), str(r.get("text"))) for r in body["reasons"]]
-        return Refused(reasons, policy=str(body.get("policy", "")), suggestions=offers)
+    """The error that a problem document describes; the same as the site would raise in this process."""
+    detail = str(body["detail"])
+    offers = [_suggestion(str(offer["text"]), offer.get("url")) for offer in body["suggestions"]]
+    reasons = [Reason(str(reason["rule"]), str(reason["text"])) for reason in body["reasons"]]
+    if reasons:
+        return Refused(reasons, policy=str(body["policy"]), suggestions=offers)
     if status in (401, 403):
         return Denied(detail, http_status=status, suggestions=offers)
-    return Mistake(detail, suggestions=offers) if status in (404, 422, 414, 429) else Fault(detail)
+    return Mistake(detail, suggestions=offers) if status < 500 else Fault(detail, suggestions=offers)
+
+
+def _suggestion(text: str, url: str | None) -> str:
+    """A site in this process names no format in the address of a suggestion, so neither does this."""
+    return Suggestion(text, url.removeprefix("/").replace("/table.json?", "/table?", 1)) if url else text
 
 
 def open_site(place: str | Path, *, token: str | None = None, allow_open: bool = False) -> Site:

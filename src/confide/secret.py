@@ -4,6 +4,7 @@ All draws are HMAC-SHA256 under the secret, with the purpose inside the message:
 about another, and the same units give the same draw for ever, with no stored state.
 """
 
+import hashlib
 import hmac
 import os
 import secrets
@@ -36,10 +37,17 @@ class Secret:
         return hmac.digest(self.value, purpose.encode() + b"\0" + message, "sha256")
 
     def digests(self, purpose: str, messages: Iterable[bytes]) -> NDArray[np.uint64]:
-        """One row of four pseudo-random 64-bit integers for each message."""
-        prefix = purpose.encode() + b"\0"
-        data = b"".join([hmac.digest(self.value, prefix + message, "sha256") for message in messages])
-        return np.frombuffer(data, dtype="<u8").reshape(-1, 4)
+        """One row of four pseudo-random 64-bit integers for each message, for when there are many.
+
+        Keyed BLAKE2b (RFC 7693) under a key that HMAC gives for the purpose: a MAC too, at a fifth of the time.
+        """
+        keyed = hashlib.blake2b(key=self.digest("many", purpose.encode()), digest_size=32)
+        digests = []
+        for message in messages:
+            mac = keyed.copy()
+            mac.update(message)
+            digests.append(mac.digest())
+        return np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 4)
 
     @property
     def version(self) -> str:
@@ -49,9 +57,18 @@ class Secret:
 
 def create_secret(path: Path) -> None:
     """Write a new secret that only its owner can read; never overwrites one."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_hex(LEAST_BYTES) + "\n")
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise Mistake(f"There is a secret {path} already. It stays.") from None
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_hex(LEAST_BYTES) + "\n")
+            file.flush()
+            os.fsync(descriptor)
+    except OSError:
+        path.unlink()
+        raise
 
 
 def read_secret(path: Path) -> Secret:

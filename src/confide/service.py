@@ -25,7 +25,7 @@ from confide.model.evidence import Box
 from confide.model.policy import Policy
 from confide.model.release import Release
 from confide.model.request import Table
-from confide.queries.analyses.table import Answer, Scales, dimensions, gather, protect
+from confide.queries.analyses.table import Answer, Scales, dimensions, gather, prepare, protect
 from confide.queries.census import Census
 from confide.queries.draws import Draws
 from confide.queries.mechanisms.drop import drop, strata
@@ -52,6 +52,7 @@ class Desk:
 
     def __init__(self, dataset: Dataset, engine: Engine, policy: Policy, secret: Secret) -> None:
         self.dataset, self.policy, self._engine, self._secret = dataset, policy, engine, secret
+        prepare(policy, Draws(secret))
         self._cached = lru_cache(maxsize=64)(engine.tally)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 

@@ -6,6 +6,7 @@ import stat
 import string
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -297,7 +298,5 @@ def test_a_spoilt_file_never_crashes_and_never_means_no_tokens(path: Path, data:
     place = data.draw(st.integers(len("[[token]]\n"), len(content) - 1))
     content[place] = data.draw(st.integers(0, 255))
     path.write_bytes(content)
-    try:
+    with suppress(Mistake):
         assert len(Access.load(path).tokens) == 1
-    except Mistake:
-        pass

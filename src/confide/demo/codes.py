@@ -60,9 +60,10 @@ class Catalog:
 
 def read(dataset: str) -> Catalog:
     """Read the catalog shipped as `<dataset>.toml`."""
-    variables = tomllib.loads(files("confide.demo").joinpath(f"{dataset}.toml").read_text("utf-8"))["variables"]
+    catalog = tomllib.loads(files("confide.demo").joinpath(f"{dataset}.toml").read_text("utf-8"))
+    variables = catalog["variables"]
     return Catalog(
-        columns=tuple(name for name, variable in variables.items() if "of" not in variable),
+        columns=(*(name for name, variable in variables.items() if "of" not in variable), catalog["weight"]),
         codes={name: _codes(variable, variables) for name, variable in variables.items() if "codes" in variable},
         parent={name: variable["parent"] for name, variable in variables.items() if "parent" in variable},
     )

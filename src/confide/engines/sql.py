@@ -27,21 +27,22 @@ def where(tally: Tally, facts: Facts, *extra: str) -> str:
     return " WHERE " + " AND ".join(conditions) if conditions else ""
 
 
-def over_records(tally: Tally, facts: Facts, *, signed: bool, only: str = "") -> str:
-    """All aggregates but `top` where every record is a unit, in the order of the fields of `Cells`."""
+def over_records(tally: Tally, facts: Facts, only: Iterable[str] = (), *, signed: bool) -> str:
+    """The aggregates where every record is a unit: records, key, then as asked weight, total, size, top."""
     by = [facts.classes[name] for name in tally.by]
     picks = [*by, "count(*)", "bit_xor(key)"]
     if tally.weighted:
         picks.append("CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)")
     if tally.of:
         column = facts.numbers[tally.of]
-        picks.append(f"CAST(sum({column}) AS BIGINT)")
-        picks += [f"CAST(sum(abs({column})) AS BIGINT)"] if signed else []
-    return f"SELECT {', '.join(picks)} FROM records{where(tally, facts, *filter(None, [only]))}" + _group(by)
+        size = f"abs({column})" if signed else column
+        picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
+        picks += [f"max({size}, {tally.top})"] if tally.top else []
+    return f"SELECT {', '.join(picks)} FROM records{where(tally, facts, *only)}" + _group(by)
 
 
 def over_units(tally: Tally, facts: Facts) -> str:
-    """All aggregates where a unit may have several records: first by unit, then by class."""
+    """The same where a unit may have several records: first by unit, then by class; the number of units last."""
     by = [facts.classes[name] for name in tally.by]
     inner, outer = [*by, "count(*) AS n", "bit_xor(key) AS k"], [*by, "CAST(sum(n) AS BIGINT)", "bit_xor(k)"]
     if tally.weighted:
@@ -50,9 +51,8 @@ def over_units(tally: Tally, facts: Facts) -> str:
     if tally.of:
         inner.append(f"CAST(sum({facts.numbers[tally.of]}) AS BIGINT) AS v")
         outer += ["CAST(sum(v) AS BIGINT)", "CAST(sum(abs(v)) AS BIGINT)"]
+        outer += [f"max(abs(v), {tally.top})"] if tally.top else []
     outer.append("count(*)")
-    if tally.top:
-        outer.append(f"max(abs(v), {tally.top})")
     drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
     units = f"SELECT {', '.join(inner)} FROM records{where(tally, facts, *drops)}" + _group([*by, "unit"])
     return f"SELECT {', '.join(outer)} FROM ({units})" + _group(by)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import Mistake
+from confide.errors import Fault, Mistake
 from confide.model.release import MARKS, Column, Dimension, Release
 from confide.spelling.json import read_request
 
@@ -18,7 +18,7 @@ def read_jsonstat(document: Mapping[str, Any]) -> Release:
     """Give the release that `write_jsonstat` wrote; anything else is a `Mistake`."""
     try:
         return _read(document)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+    except (Fault, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
         raise Mistake(
             "This is not a JSON-stat table written by Confide, or it was damaged on the way.",
             suggestions=["Ask for the table again."],

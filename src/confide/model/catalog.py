@@ -10,10 +10,16 @@ from functools import cached_property
 
 from confide.errors import Mistake, nearest
 
-__all__ = ["TOTAL", "Code", "CodeList", "Dataset", "Kind", "Role", "Variable"]
+__all__ = ["MOST_CODES", "MOST_DECIMALS", "TOTAL", "Code", "CodeList", "Dataset", "Kind", "Role", "Variable"]
 
 TOTAL = "_T"
 """The code of a margin; no declared code may use it."""
+
+MOST_CODES = 65_535
+"""More codes than this do not fit the integers they are stored as."""
+
+MOST_DECIMALS = 9
+"""The finest precision of a number; what is finer still is rounded to it."""
 
 
 class Role(StrEnum):
@@ -47,6 +53,8 @@ class CodeList:
     codes: tuple[Code, ...]
 
     def __post_init__(self) -> None:
+        if len(self.codes) > MOST_CODES:
+            raise Mistake(f"A variable may have at most {MOST_CODES} codes.", suggestions=["Group them."])
         seen: set[str] = set()
         for code in self.codes:
             if code.code in seen:

@@ -13,23 +13,36 @@ def read_hrc(text: str) -> list[dict[str, str | None]]:
     >>> read_hrc("A\\n@A1\\n@A2\\nB\\n")
     [{'A': None, 'B': None}, {'A1': 'A', 'A2': 'A', 'B': 'B'}]
     """
-    rows = [(len(line) - len(line.lstrip("@")), line.lstrip("@").strip()) for line in text.splitlines() if line.strip()]
+    leaves = _leaves(_rows(text))
+    deepest = max(len(leaf) for leaf in leaves)
+    full = [leaf + [leaf[-1]] * (deepest - len(leaf)) for leaf in leaves]
+    levels: list[dict[str, str | None]] = [{leaf[0]: None for leaf in full}]
+    return levels + [{leaf[d]: leaf[d - 1] for leaf in full} for d in range(1, deepest)]
+
+
+def _rows(text: str) -> list[tuple[int, int, str]]:
+    """Each line that says something: its number, its depth and its code."""
+    lines = [(number, line.strip()) for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1)]
+    rows = [(number, len(line) - len(line.lstrip("@")), line.lstrip("@").strip()) for number, line in lines if line]
     if not rows:
         raise Mistake("The hierarchy file is empty.")
+    return rows
+
+
+def _leaves(rows: list[tuple[int, int, str]]) -> list[list[str]]:
+    """The path from the top to each code that has none below it."""
     path: list[str] = []
     leaves: list[list[str]] = []
     seen: set[str] = set()
-    for number, (depth, code) in enumerate(rows):
-        if depth > len(path) or not code:
-            raise Mistake(f"Line {number + 1} of the hierarchy file is deeper than its parent allows ({code!r}).")
+    for (number, depth, code), following in zip(rows, [*(row[1] for row in rows[1:]), 0], strict=True):
+        if not code:
+            raise Mistake(f"Line {number} of the hierarchy file has no code.")
+        if depth > len(path):
+            raise Mistake(f"Line {number} of the hierarchy file is deeper than its parent allows ({code!r}).")
         if code in seen:
             raise Mistake(f"Code {code!r} stands twice in the hierarchy file.")
         seen.add(code)
         path = [*path[:depth], code]
-        if number + 1 == len(rows) or rows[number + 1][0] <= depth:
+        if following <= depth:
             leaves.append(path)
-    deepest = max(len(leaf) for leaf in leaves)
-    full = [leaf + [leaf[-1]] * (deepest - len(leaf)) for leaf in leaves]
-    levels: list[dict[str, str | None]] = [{leaf[0]: None for leaf in full}]
-    levels += [{leaf[d]: leaf[d - 1] for leaf in full} for d in range(1, deepest)]
-    return levels
+    return leaves

@@ -7,11 +7,12 @@ import hashlib
 import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import isfinite
 from typing import Any, ClassVar
 
 from confide.errors import Mistake, nearest
 
-__all__ = ["PRESETS", "Policy", "describe", "read_policy", "write_policy"]
+__all__ = ["PRESETS", "Policy", "describe", "preset_policy", "read_policy", "write_policy"]
 
 
 def setting(default: Any, help: str, *, low: float | None = None, high: float | None = None, among: Any = ()) -> Any:
@@ -31,16 +32,28 @@ class Section:
             )
 
 
-def _checked(name: str, value: Any, default: Any, limits: Any) -> Any:
-    wanted = type(default)
-    if wanted is float and type(value) is int:
-        value = float(value)
-    if wanted is tuple and type(value) is list:
-        value = tuple(value)
-    if type(value) is not wanted:
-        raise Mistake(f"Policy field {name} must be a {wanted.__name__}, not {value!r}.")
-    if limits["among"] and value not in limits["among"]:
-        raise Mistake(f"Policy field {name} must be one of {', '.join(map(str, limits['among']))}, not {value!r}.")
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of numbers"}
+
+
+def _typed(value: Any, wanted: type) -> Any:
+    """The value as the wanted type, or None."""
+    if wanted is tuple:
+        parts = tuple(_typed(part, float) for part in value) if isinstance(value, list | tuple) else (None,)
+        return None if None in parts else parts
+    if wanted is float:
+        return float(value) if type(value) in (int, float) and isfinite(value) else None
+    return value if type(value) is wanted else None
+
+
+def _checked(name: str, given: Any, default: Any, limits: Any) -> Any:
+    value = _typed(given, type(default))
+    if value is None:
+        raise Mistake(f"Policy field {name} must be {_WORDS[type(default)]}, not {given!r}.")
+    among = limits["among"]
+    if among and value not in among:
+        raise Mistake(
+            f"Policy field {name} must be one of {', '.join(among)}, not {value!r}.", suggestions=nearest(value, among)
+        )
     parts = value if isinstance(value, tuple) else (value,)
     if limits["low"] is not None and min(parts, default=limits["low"]) < limits["low"]:
         raise Mistake(f"Policy field {name} must be at least {limits['low']:g}, not {value!r}.")
@@ -196,6 +209,13 @@ PRESETS: dict[str, Policy] = {
 """`standard` is the default; `census-mas` is Lucero et al. as written; `tablebuilder` is cell keys alone; `open` protects nothing."""
 
 
+def preset_policy(name: str) -> Policy:
+    """The preset of that name."""
+    if name not in PRESETS:
+        raise Mistake(f"No preset called {name!r}. There are {', '.join(PRESETS)}.", suggestions=nearest(name, PRESETS))
+    return PRESETS[name]
+
+
 def read_policy(text: str) -> Policy:
     """The policy a TOML text describes: a preset by `name`, with the fields that differ."""
     try:
@@ -207,15 +227,11 @@ def read_policy(text: str) -> Policy:
         if key not in known:
             raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, known))
     preset = raw.get("preset", "standard")
-    if preset not in PRESETS:
-        raise Mistake(
-            f"No preset called {preset!r}. There are {', '.join(PRESETS)}.", suggestions=nearest(str(preset), PRESETS)
-        )
-    base = PRESETS[preset]
+    base = preset_policy(str(preset))
     sections = {name: _section(getattr(base, name), raw.get(name, {})) for name in SECTIONS}
     name, version = raw.get("name", base.name), raw.get("version", 1)
-    if not isinstance(name, str) or type(version) is not int:
-        raise Mistake("In policy.toml, name must be text and version a whole number.")
+    if not isinstance(name, str) or not name.strip() or type(version) is not int or version < 1:
+        raise Mistake("In policy.toml, name must be text and version a whole number from 1.")
     return Policy(name=name, version=version, **sections)
 
 
@@ -231,7 +247,7 @@ def _section(base: Any, changes: Any) -> Any:
 
 def write_policy(policy: Policy, *, preset: str) -> str:
     """The TOML text of a policy, each field with its help: what `confide init` drafts."""
-    lines = [f'preset = "{preset}"', f'name = "{policy.name}"', f"version = {policy.version}"]
+    lines = [f"preset = {_toml(preset)}", f"name = {_toml(policy.name)}", f"version = {policy.version}"]
     for section in SECTIONS:
         lines += ["", f"[{section}]"]
         part = getattr(policy, section)
@@ -241,7 +257,8 @@ def write_policy(policy: Policy, *, preset: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    return json.dumps(list(value) if isinstance(value, tuple) else value)
+    """A value as TOML, which for these is JSON."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
 def describe() -> list[tuple[str, str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.errors import Fault
 from confide.model.request import Table
 
 __all__ = ["MARKS", "Column", "Dimension", "Release"]
@@ -26,7 +27,7 @@ class Dimension:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One measure over all cells: numbers (NaN where a mark stands), marks, and the noise's standard deviation."""
+    """One measure over all cells: numbers, marks, and the noise's standard deviation; a mark stands for both numbers."""
 
     name: str
     label: str
@@ -35,15 +36,22 @@ class Column:
     marks: NDArray[np.str_]
     noise: NDArray[np.float64]
 
+    def __post_init__(self) -> None:
+        marked = self.marks != ""
+        whole = self.values.shape == self.marks.shape == self.noise.shape
+        if not whole or (np.isfinite(self.values) == marked).any() or (np.isfinite(self.noise) == marked).any():
+            raise Fault(f"The column {self.name!r} is not well formed, so it is not released.")
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Column) and self._content() == other._content()
+        if not isinstance(other, Column):
+            return NotImplemented
+        named = (self.name, self.label, self.decimals) == (other.name, other.label, other.decimals)
+        pairs = ((self.values, other.values), (self.noise, other.noise))
+        same = all(np.array_equal(mine, theirs, equal_nan=True) for mine, theirs in pairs)
+        return named and same and np.array_equal(self.marks, other.marks)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.values.shape))
-
-    def _content(self) -> tuple[object, ...]:
-        arrays = (np.nan_to_num(self.values, nan=-1.0), np.nan_to_num(self.noise, nan=-1.0))
-        return (self.name, self.label, self.decimals, self.marks.tolist(), *(a.tolist() for a in arrays))
+        return hash((self.name, self.label, self.values.shape))
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,10 @@ class Release:
     policy: str
     receipt: str
     source: str = ""
+
+    def __post_init__(self) -> None:
+        if any(column.values.shape != self.shape for column in self.columns.values()):
+            raise Fault("The table is not well formed, so it is not released.")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -38,8 +38,15 @@ class Census:
 
     def count(self, boxes: Sequence[Box]) -> Group:
         """One set for each box; the box of no conditions is everyone."""
-        cells = [self._asked(box) if self.several else self._summed(box) for box in boxes]
-        return Group(*(np.array(column, dtype=np.int64) for column in zip(*cells, strict=True)))
+        cells = [self._asked((box,) if box else ()) if self.several else self._summed(box) for box in boxes]
+        return Group(*np.array(cells, dtype=np.int64).reshape(-1, 3).T)
+
+    def inside(self, box: Box) -> NDArray[np.bool_]:
+        """Which cells of the table are in the box."""
+        mask = np.ones(len(self.table.records), dtype=bool)
+        for name, places in box:
+            mask &= np.isin(self.table.places[:, self.variables.index(name)], places)
+        return mask
 
     def margins(self, by: tuple[str, ...]) -> Group:
         """One set for each class of `by` that is not empty."""
@@ -49,20 +56,19 @@ class Census:
     def complement(self, boxes: Sequence[Box]) -> Group:
         """Everyone outside the disjoint boxes, as one set. A unit both inside and outside counts as inside."""
         inside, everyone = self.count(boxes), self.count([()])
+        units = self._asked(tuple(boxes))[1] if self.several else inside.units.sum()
         return Group(
             everyone.records - inside.records.sum(),
-            everyone.units - inside.units.sum(),
+            everyone.units - units,
             everyone.key ^ np.bitwise_xor.reduce(inside.key),
         )
 
     def _summed(self, box: Box) -> tuple[int, int, int]:
-        table, mask = self.table, np.ones(len(self.table.records), dtype=bool)
-        for name, places in box:
-            mask &= np.isin(table.places[:, self.variables.index(name)], places)
+        table, mask = self.table, self.inside(box)
         return int(table.records[mask].sum()), int(table.units[mask].sum()), int(np.bitwise_xor.reduce(table.key[mask]))
 
-    def _asked(self, box: Box) -> tuple[int, int, int]:
-        cells = self.tally(Tally(by=(), within=(box,) if box else ()))
+    def _asked(self, boxes: tuple[Box, ...]) -> tuple[int, int, int]:
+        cells = self.tally(Tally(by=(), within=boxes))
         if not len(cells.records):
             return 0, 0, 0
         return int(cells.records[0]), int(cells.units[0]), int(cells.key[0])

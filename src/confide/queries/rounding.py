@@ -12,7 +12,7 @@ def power_below(values: Floats) -> Floats:
     """The largest power of ten not above each value; 1 for zero.
 
     >>> power_below(np.array([35.0, 0.02, 0.0]))
-    array([1.e+01, 1.e-02, 1.e+00])
+    array([10.  ,  0.01,  1.  ])
     """
     size = np.where(values == 0, 1.0, np.abs(values))
     return 10.0 ** np.floor(np.log10(size) + 1e-12)

@@ -56,7 +56,8 @@ def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[tuple[str, T
         elif variable.binned:
             chosen = {leaf for code in condition.codes for leaf in variable.nodes.get(code, (code,))}
             places = {variable.place(code) for code in chosen}
-            near = {p + step for p in places for step in (-1, 0, 1)} & set(range(len(variable.cutpoints) + 1))
+            bins = set(range(len(variable.cutpoints) + 1))
+            near = places | ({p + step for p in places & bins for step in (-1, 1)} & bins)
             wider = Condition(variable.name, tuple(variable.codes.names[p] for p in near))
             words = f"wider bins of {variable.name!r} ({', '.join(variable.codes.names[p] for p in sorted(near))})"
         else:

@@ -14,7 +14,7 @@ from confide.model.catalog import Dataset, Variable
 from confide.model.evidence import Box
 from confide.model.universe import Condition, Piece, Universe
 
-__all__ = ["Resolved", "intersections", "parts", "resolve"]
+__all__ = ["Resolved", "fold", "intersections", "parts", "resolve"]
 
 Places = frozenset[int]
 Allowed = Mapping[str, Places]
@@ -46,9 +46,28 @@ def parts(box: Box, dataset: Dataset) -> list[Box]:
     choices: list[list[tuple[str, tuple[int, ...]]]] = []
     for name, places in box:
         variable = dataset.variables[name]
-        groups = [places] if variable.binned else _fold(variable, frozenset(places), dataset)
+        groups = [places] if variable.binned else fold(variable, frozenset(places), dataset)
         choices.append([(name, group) for group in groups])
     return [tuple(choice) for choice in itertools.product(*choices)]
+
+
+def fold(variable: Variable, places: Places, dataset: Dataset, *, idle: Places = frozenset()) -> list[tuple[int, ...]]:
+    """The places in groups: the largest classes of the hierarchy that are wholly inside, then single codes.
+
+    Places that are `idle`, since nobody is there, may be lacking from a whole class.
+    """
+    groups: list[tuple[int, ...]] = []
+    left = set(places)
+    for level in dataset.chain(variable.name)[:0:-1]:
+        lifted = dataset.lift(variable.name, level.name)
+        below: dict[int, set[int]] = {}
+        for place, up in enumerate(lifted):
+            below.setdefault(up, set()).add(place)
+        for children in below.values():
+            if children & left and children <= left | idle:
+                groups.append(tuple(sorted(children & left)))
+                left -= children
+    return sorted(groups + [(place,) for place in left])
 
 
 def intersections(pieces: Sequence[Box]) -> list[Box]:
@@ -132,19 +151,3 @@ def _decompose(pieces: tuple[Allowed, ...], variables: Sequence[str], sizes: Map
         condition: Box = () if len(places) == sizes[first] else ((first, tuple(sorted(places))),)
         boxes += [condition + box for box in residual]
     return tuple(sorted(boxes))
-
-
-def _fold(variable: Variable, places: Places, dataset: Dataset) -> list[tuple[int, ...]]:
-    """The places in groups: the largest classes of the hierarchy that are wholly inside, then single codes."""
-    groups: list[tuple[int, ...]] = []
-    left = set(places)
-    for level in dataset.chain(variable.name)[:0:-1]:
-        lifted = dataset.lift(variable.name, level.name)
-        below: dict[int, set[int]] = {}
-        for place, up in enumerate(lifted):
-            below.setdefault(up, set()).add(place)
-        for children in below.values():
-            if children <= left:
-                groups.append(tuple(sorted(children)))
-                left -= children
-    return sorted(groups + [(place,) for place in left])

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,31 +10,45 @@ from numpy.typing import NDArray
 
 from confide.engines import Coded, Facts
 from confide.errors import Mistake, nearest
-from confide.model.catalog import Dataset, Role, Variable
+from confide.model.catalog import MOST_DECIMALS, Dataset, Role, Variable
 from confide.secret import Secret
+from confide.site.columns import distinct, fits, numbers, texts
+from confide.site.keys import draw_keys, filled
 
 __all__ = ["catalog_mark", "encode"]
 
 Floats = NDArray[np.float64]
-LARGEST = 2.0**62
+Ints = NDArray[np.int64]
+
+LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
 
 
 def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
     """Code every declared column; anything the catalog does not allow is a Mistake and nothing is written."""
+    if table.num_rows == 0:
+        raise Mistake("The data have no records. There is nothing to ask about.")
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
-    for name in {v.column for v in shown} | {n for n in (dataset.unit, dataset.weight) if n}:
-        if name not in table.column_names:
-            hint = nearest(name, table.column_names)
-            raise Mistake(
-                f"The catalog of {dataset.name!r} names the column {name!r}; the data have none.", suggestions=hint
-            )
+    if not shown:
+        raise Mistake(f"The catalog of {dataset.name!r} declares identifiers only. There is nothing to ask about.")
+    _check_columns(dataset, shown, table)
     classes = {v.name: f"c{i}" for i, v in enumerate(shown) if v.codes is not None}
-    numbers = {v.name: f"n{i}" for i, v in enumerate(shown) if v.measurable}
+    measured = {v.name: f"n{i}" for i, v in enumerate(shown) if v.measurable}
     weight = _weights(dataset, table)
-    columns, decimals = _columns(dataset, table, classes, numbers, weight)
-    _check_levels(dataset, columns, classes)
-    unit, key, several = _keys(dataset, table, columns, secret)
+    columns: dict[str, pa.Array] = {} if weight is None else {"weight": pa.array(weight)}
+    decimals: dict[str, int] = {}
+    for variable in shown:
+        if variable.numeric:
+            values = _numbers(variable, table[variable.column])
+            if variable.name in measured:
+                contributions = _contributions(values, variable.decimals, weight, dataset.weight_decimals)
+                columns[measured[variable.name]], decimals[variable.name] = contributions
+            if variable.name in classes:
+                columns[classes[variable.name]] = _small(_bins(variable, values), variable)
+        elif variable.column in table.column_names:
+            columns[classes[variable.name]] = _small(_places(variable, table[variable.column]), variable)
+    _derive_levels(dataset, columns, classes)
+    unit, key, several = draw_keys(dataset.unit, table, columns, secret)
     records = pa.table({"unit": unit, "key": key, **columns})
     facts = Facts(
         dataset=dataset.name,
@@ -46,16 +59,20 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         weighted=weight is not None,
         weight_decimals=dataset.weight_decimals if weight is not None else 0,
         classes=classes,
-        numbers=numbers,
+        numbers=measured,
         decimals=decimals,
     )
     return Coded(facts, records)
 
 
 def catalog_mark(dataset: Dataset) -> str:
-    """A fingerprint of everything in the catalog that decides how records are coded; labels do not."""
+    """A fingerprint of everything in the catalog that decides how records are coded and checked; labels do not."""
     coding = [
-        (v.name, v.kind, v.role == Role.IDENTIFIER, v.of, v.cutpoints, v.decimals, v.missing, v.codes and v.codes.names)
+        (
+            *(v.name, v.kind, v.role == Role.IDENTIFIER, v.of, v.parent),
+            *(v.cutpoints, v.decimals, v.minimum, v.maximum, v.missing),
+            [(code.code, code.parent, code.missing) for code in v.codes or ()],
+        )
         for v in dataset.variables.values()
     ]
     text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, coding])
@@ -67,54 +84,59 @@ def _data_mark(records: pa.Table) -> str:
     order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
     digest = hashlib.sha256()
     for column in records.take(order).columns:
-        digest.update(np.ascontiguousarray(_filled(column)).tobytes())
+        digest.update(np.ascontiguousarray(filled(column)).tobytes())
     return digest.hexdigest()[:16]
 
 
-def _filled(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """The integers of a column, the least of all where none stands."""
-    return np.asarray((column.fill_null(np.iinfo(np.int64).min) if column.null_count else column).to_numpy())
+def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> None:
+    """Every column the catalog names is there, but for coarser levels, which follow from finer ones."""
+    levels = {level.name for v in shown if v.column in table.column_names for level in dataset.chain(v.name)}
+    named = [v.column for v in shown if v.name not in levels or v.numeric]
+    for name in [*named, *(n for n in (dataset.unit, dataset.weight) if n)]:
+        if name not in table.column_names:
+            raise Mistake(
+                f"The catalog of {dataset.name!r} names the column {name!r}; the data have none.",
+                suggestions=nearest(name, table.column_names),
+            )
 
 
 def _numbers(variable: Variable, column: pa.ChunkedArray) -> Floats:
     """The values of a numeric variable, NaN where missing, checked against its declared domain."""
     values = _floats(variable.column, column, variable.missing)
-    absent = np.isnan(values)
-    if absent.any() and not variable.missing:
+    present = values[~np.isnan(values)]
+    absent = len(values) - len(present)
+    if absent and not variable.missing:
         raise Mistake(
-            f"{variable.column!r} has {absent.sum()} missing values, and the catalog declares none.",
+            f"{variable.column!r} has {absent} missing values, and the catalog declares none.",
             suggestions=[f'Add missing = [""] to [variables.{variable.column}].'],
         )
-    scaled = values[~absent] * 10.0**variable.decimals
-    if (np.abs(scaled - np.rint(scaled)) > 1e-6 * np.maximum(1, np.abs(scaled))).any():
+    if variable.decimals < MOST_DECIMALS and not fits(present, variable.decimals):
         raise Mistake(f"{variable.name!r} has values with more decimals than the {variable.decimals} declared.")
     for bound, beyond in ((variable.minimum, np.less), (variable.maximum, np.greater)):
-        if bound is not None and (count := int(beyond(values[~absent], bound).sum())):
+        if bound is not None and (count := int(beyond(present, bound).sum())):
             raise Mistake(f"{variable.name!r} has {count} values outside its declared minimum and maximum.")
     return values
 
 
 def _floats(name: str, column: pa.ChunkedArray, missing: tuple[str, ...]) -> Floats:
-    """A column as floats; texts that mean missing become NaN; anything else that is no number is a Mistake."""
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = pc.utf8_trim_whitespace(column)
-        marks = pa.array([m for m in missing if m] or ["\0"], column.type)
-        column = pc.if_else(pc.is_in(column, value_set=marks), pa.scalar(None, column.type), column)
-    try:
-        values = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    """A column as floats; what is declared to mean missing becomes NaN; anything else that is no number is a Mistake."""
+    found = distinct(name, column)
+    read = numbers(found.values)
+    if read is None or set(read[1]) - set(missing):
         raise Mistake(
             f"Column {name!r} is declared numeric but holds text.",
             suggestions=["Declare what means missing with 'missing', or make it categorical."],
-        ) from None
+        )
+    values = read[0]
     if np.isinf(values).any():
         raise Mistake(f"Column {name!r} holds infinite values.")
-    return values
+    marks = numbers(pa.array([m for m in missing if m], pa.string()))
+    assert marks is not None
+    values[np.isin(values, marks[0])] = np.nan
+    return np.append(values, np.nan)[found.places]
 
 
-def _weights(dataset: Dataset, table: pa.Table) -> NDArray[np.int64] | None:
+def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
     if dataset.weight is None:
         return None
     values = _floats(dataset.weight, table[dataset.weight], ())
@@ -124,145 +146,94 @@ def _weights(dataset: Dataset, table: pa.Table) -> NDArray[np.int64] | None:
             f"The weight {dataset.weight!r} is negative or missing in {bad} records. Nothing was ingested.",
             suggestions=["Every record needs a weight of zero or more."],
         )
-    return np.asarray(np.rint(values * 10**dataset.weight_decimals), dtype=np.int64)
+    scaled = np.rint(values * 10**dataset.weight_decimals)
+    if scaled.sum() >= LARGEST:
+        raise Mistake(f"The weights {dataset.weight!r} are too large to be added up.", suggestions=["Scale them down."])
+    return np.asarray(scaled, dtype=np.int64)
 
 
-def _columns(
-    dataset: Dataset,
-    table: pa.Table,
-    classes: dict[str, str],
-    numbers: dict[str, str],
-    weight: NDArray[np.int64] | None,
-) -> tuple[dict[str, pa.Array], dict[str, int]]:
-    columns: dict[str, pa.Array] = {} if weight is None else {"weight": pa.array(weight)}
-    decimals: dict[str, int] = {}
-    for variable in dataset.variables.values():
-        if variable.numeric and (variable.name in classes or variable.name in numbers):
-            numbers_of = _numbers(variable, table[variable.column])
-            if variable.name in numbers:
-                column = numbers[variable.name]
-                columns[column], decimals[variable.name] = _contributions(numbers_of, variable, weight, dataset)
-            if variable.name in classes:
-                columns[classes[variable.name]] = _small(_bins(variable, numbers_of), variable)
-        elif variable.name in classes:
-            columns[classes[variable.name]] = _small(_places(variable, table[variable.column]), variable)
-    return columns, decimals
-
-
-def _contributions(
-    values: Floats, variable: Variable, weight: NDArray[np.int64] | None, dataset: Dataset
-) -> tuple[pa.Array, int]:
+def _contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
     """Weighted values as fixed-point integers, with as many decimals as keep every sum exact."""
-    scale = variable.decimals + (dataset.weight_decimals if weight is not None else 0)
-    exact = values if weight is None else values * (weight / 10.0**dataset.weight_decimals)
-    size = float(np.nansum(np.abs(exact)))
+    absent = np.isnan(values)
+    present = np.where(absent, 0.0, values)
+    times = np.ones(len(values), np.int64) if weight is None else weight
+    places = 0 if weight is None else weight_decimals
+    scale = decimals + places
+    size = float(np.abs(present).max(initial=0)) * float(times.max(initial=0)) / 10.0**places
     while size * 10.0**scale >= LARGEST:
         scale -= 1
-    absent = np.isnan(exact)
-    whole = np.rint(np.where(absent, 0.0, exact) * 10.0**scale).astype(np.int64)
-    return pa.array(whole, mask=absent), scale
+    while True:
+        if scale == decimals + places:
+            whole = np.rint(present * 10.0**decimals).astype(np.int64) * times
+        else:
+            whole = np.rint(present * (times / 10.0**places) * 10.0**scale).astype(np.int64)
+        if _size(whole) < LARGEST:
+            return pa.array(whole, mask=absent), scale
+        scale -= 1
 
 
-def _bins(variable: Variable, values: Floats) -> NDArray[np.int64]:
+def _size(whole: Ints) -> int:
+    """The sum of absolute values, exactly."""
+    size = np.abs(whole)
+    return (int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum())
+
+
+def _bins(variable: Variable, values: Floats) -> Ints:
     places = np.searchsorted(np.array(variable.cutpoints, dtype=np.float64), values, side="right")
     return np.where(np.isnan(values), len(variable.cutpoints) + 1, places)
 
 
-def _places(variable: Variable, column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """The place of each record's code in the declared list; a null is the first missing code."""
+def _places(variable: Variable, column: pa.ChunkedArray) -> Ints:
+    """The place of each record's code in the declared list; what is missing has the first missing code."""
     assert variable.codes is not None
-    if pa.types.is_dictionary(column.type):
-        column = column.combine_chunks()
-        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) and column.num_chunks else column
-    texts = _texts(column.dictionary if isinstance(column, pa.DictionaryArray) else column)
-    found = pc.index_in(texts, value_set=pa.array(variable.codes.names, pa.string()))
-    lost = pc.filter(texts, pc.and_(pc.is_null(found), pc.is_valid(texts)))
+    found = distinct(variable.column, column)
+    codes = texts(variable.column, found.values)
+    declared = pc.index_in(codes, value_set=pa.array(variable.codes.names, pa.string()))
+    unknown = pc.and_(pc.is_null(declared), pc.is_valid(codes)).to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(found.places[found.places >= 0], minlength=1))
+    lost = used[unknown[used]]
     if len(lost):
-        some = ", ".join(repr(str(code)[:30]) for code in pc.unique(lost).to_pylist()[:3])
+        some = ", ".join(repr(codes[int(place)].as_py()[:30]) for place in lost[:3])
         raise Mistake(
             f"{variable.name!r} has codes that the catalog does not declare, such as {some}.",
             suggestions=[f"Add them to [variables.{variable.name}.codes]."],
         )
-    if isinstance(column, pa.DictionaryArray):
-        found = pc.take(found, column.indices)
-    if found.null_count:
-        missing = [place for place, code in enumerate(variable.codes) if code.missing]
-        if not missing:
-            raise Mistake(
-                f"{variable.name!r} has {found.null_count} missing values, and the catalog declares no missing code.",
-                suggestions=[f'Add missing = ["NA"] to [variables.{variable.name}].'],
-            )
-        found = pc.fill_null(found, missing[0])
-    return np.asarray(
-        found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy(), np.int64
+    places = np.append(pc.fill_null(declared, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)[found.places]
+    absent = places < 0
+    if absent.any():
+        places[absent] = _missing_place(variable, int(absent.sum()))
+    return places
+
+
+def _missing_place(variable: Variable, absent: int) -> int:
+    for place, code in enumerate(variable.codes or ()):
+        if code.missing:
+            return place
+    raise Mistake(
+        f"{variable.name!r} has {absent} missing values, and the catalog declares no missing code.",
+        suggestions=[f'Add missing = ["NA"] to [variables.{variable.name}].'],
     )
 
 
-def _texts(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Codes as text: whole numbers without a decimal point, true and false in small letters, no spaces around."""
-    if pa.types.is_floating(column.type):
-        whole = pc.all(pc.equal(pc.floor(column), column), skip_nulls=True).as_py() in (True, None)
-        column = column.cast(pa.int64()) if whole else column
-    return pc.utf8_trim_whitespace(column.cast(pa.string()))
-
-
-def _small(places: NDArray[np.int64], variable: Variable) -> pa.Array:
+def _small(places: Ints, variable: Variable) -> pa.Array:
     assert variable.codes is not None
     return pa.array(places.astype(np.uint8 if len(variable.codes) <= 255 else np.uint16))
 
 
-def _check_levels(dataset: Dataset, columns: dict[str, pa.Array], classes: dict[str, str]) -> None:
-    """The data must follow the declared hierarchy: a record's coarser class is the parent of its finer one."""
-    for variable in dataset.variables.values():
-        if variable.parent is None or variable.name not in classes:
+def _derive_levels(dataset: Dataset, columns: dict[str, pa.Array], classes: dict[str, str]) -> None:
+    """Coarser levels follow from finer ones; where the data have both, a record's coarser class is the finer one's parent."""
+    finest_first = sorted(classes, key=lambda name: -len(dataset.chain(name)))
+    for name in finest_first:
+        parent = dataset.variables[name].parent
+        if parent is None or classes[name] not in columns:
             continue
-        fine = columns[classes[variable.name]].to_numpy()
-        expected = np.array(dataset.lift(variable.name, variable.parent))[fine]
-        wrong = int((expected != columns[classes[variable.parent]].to_numpy()).sum())
+        up = np.array(dataset.lift(name, parent), dtype=np.int64)[columns[classes[name]].to_numpy()]
+        column = classes[parent]
+        if column not in columns:
+            columns[column] = _small(up, dataset.variables[parent])
+        wrong = int((up != columns[column].to_numpy()).sum())
         if wrong:
             raise Mistake(
-                f"In {wrong} records {variable.parent!r} is not the declared parent of {variable.name!r}.",
+                f"In {wrong} records {parent!r} is not the declared parent of {name!r}.",
                 suggestions=["Mend the data or the parents in dataset.toml."],
             )
-
-
-def _keys(
-    dataset: Dataset, table: pa.Table, columns: dict[str, pa.Array], secret: Secret
-) -> tuple[pa.Array, pa.Array, bool]:
-    """Keys of units and records under the secret, and whether a unit has several records. File order plays no part."""
-    names = _contents(columns) if dataset.unit is None else _unit_names(dataset.unit, table[dataset.unit])
-    draws = secret.digests("record", names)
-    unit, key = draws[:, 0].view(np.int64).copy(), draws[:, 1].astype(np.uint32)
-    several = len(np.unique(unit)) < table.num_rows
-    if several:
-        turn = _turns(unit, columns)
-        again = np.flatnonzero(turn)
-        fresh = secret.digests("record", [names[i] + b"\0%d" % turn[i] for i in again])
-        key[again] = fresh[:, 1].astype(np.uint32)
-        if dataset.unit is None:
-            unit[again] = fresh[:, 0].view(np.int64)
-    return pa.array(unit), pa.array(key.view(np.int32)), several and dataset.unit is not None
-
-
-def _unit_names(name: str, column: pa.ChunkedArray) -> list[bytes]:
-    if column.null_count:
-        raise Mistake(f"The unit {name!r} is missing in {column.null_count} records. Every record needs one.")
-    texts = _texts(column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column)
-    return [text.encode() for text in texts.to_pylist()]
-
-
-def _contents(columns: dict[str, pa.Array]) -> list[bytes]:
-    """A record's own content stands for it where no column names the unit."""
-    table = np.column_stack([_filled(column).astype(np.int64) for column in columns.values()])
-    return [row.tobytes() for row in np.ascontiguousarray(table)]
-
-
-def _turns(unit: NDArray[np.int64], columns: dict[str, pa.Array]) -> NDArray[np.int64]:
-    """For each record, how many records of its unit come before it when they are ordered by content."""
-    contents = [_filled(column) for column in columns.values()]
-    order = np.lexsort([*contents, unit])
-    starts = np.r_[True, unit[order][1:] != unit[order][:-1]]
-    position = np.arange(len(order))
-    turn = np.empty(len(order), dtype=np.int64)
-    turn[order] = position - np.maximum.accumulate(np.where(starts, position, 0))
-    return turn

@@ -3,19 +3,21 @@
 mysite/policy.toml  secret  access.toml  ledger.jsonl  people/dataset.toml  people/records.duckdb
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.errors import Mistake
+from confide.errors import Fault, Mistake
 from confide.model.catalog import Dataset
 from confide.model.catalog_toml import read_dataset
-from confide.model.policy import PRESETS, Policy, read_policy, write_policy
+from confide.model.policy import Policy, preset_policy, read_policy, write_policy
 from confide.secret import Secret, create_secret, read_secret
 
-__all__ = ["Folder", "check_name", "create_folder"]
+__all__ = ["Folder", "check_name", "create_folder", "write_whole"]
 
-RESERVED = {"api", "static", "docs", "custodian", "about", "health"}
+RESERVED = {"api", "static", "docs", "custodian", "about", "health", "secret"}
+"""Names that mean something else in an address or in the folder."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,11 @@ class Folder:
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:
     """A site's folder with a policy and a secret; what is there already stays."""
-    if preset not in PRESETS:
-        raise Mistake(f"No preset called {preset!r}. There are {', '.join(PRESETS)}.")
+    policy = preset_policy(preset)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not (path / "policy.toml").exists():
-            (path / "policy.toml").write_text(write_policy(PRESETS[preset], preset=preset), encoding="utf-8")
+            write_whole(path / "policy.toml", write_policy(policy, preset=preset))
         if not (path / "secret").exists():
             create_secret(path / "secret")
     except OSError as error:
@@ -80,9 +81,22 @@ def create_folder(path: Path, *, preset: str = "standard") -> Folder:
     return Folder(path)
 
 
+def write_whole(file: Path, text: str) -> None:
+    """Write a text whole or not at all."""
+    partial = file.with_name(file.name + ".partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise Fault(
+            f"{file} could not be written ({error.strerror}).", suggestions=["Check that the disk has room."]
+        ) from None
+
+
 def check_name(name: str) -> None:
     """A data set's name stands in addresses, so it is made of letters, digits, _ and - only."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name) or name in RESERVED:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name) or name.lower() in RESERVED:
         raise Mistake(
             f"{name[:60]!r} cannot name a data set.",
             suggestions=["Use --name with letters, digits, _ and -, beginning with a letter."],

@@ -1,14 +1,16 @@
 """From a data file to a site: draft its description, code the records, write the store."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from confide.engines.duckdb import write_store
-from confide.errors import Mistake
+from confide.engines.duckdb_store import write_store
+from confide.errors import Mistake, nearest
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
-from confide.site.folder import Folder, check_name, create_folder
+from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.sources import Source, read_source
 
 __all__ = ["add", "ingest"]
@@ -25,7 +27,7 @@ def add(
 ) -> Folder:
     """Add a data set to a site, making the site if need be: a drafted `dataset.toml`, a policy, a secret, the store.
 
-    `catalog` is the text of a `dataset.toml` to use instead of a draft.
+    `catalog` is the text of a `dataset.toml` to use instead of a draft. On any error nothing is left behind.
     """
     check_name(name)
     folder = Folder(Path(site))
@@ -34,28 +36,24 @@ def add(
             f"The site has a data set {name!r} already.", suggestions=["Use 'confide ingest' to load it anew."]
         )
     read = read_source(source, table=table)
-    if read.table.num_rows == 0:
-        raise Mistake("The data have no records. There is nothing to describe or to ask about.")
     text = catalog if catalog is not None else draft_dataset(read, name=name)
-    folder = create_folder(Path(site), preset=preset)
     file = folder.catalog(name)
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    try:
+    with _all_or_nothing(folder.path, folder.path / "policy.toml", folder.path / "secret", file.parent, file):
+        create_folder(folder.path, preset=preset)
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        write_whole(file, text)
         _store(folder, name, read)
-    except BaseException:
-        file.unlink()
-        if not any(file.parent.iterdir()):
-            file.parent.rmdir()
-        raise
     return folder
 
 
 def ingest(source: Any, site: str | Path, *, name: str, table: str | None = None) -> Folder:
     """Load a data set of a site anew, after its data or its `dataset.toml` changed; on any error the old store stays."""
     folder = Folder(Path(site))
-    if name not in folder.names():
-        raise Mistake(f"The site has no data set {name!r}.", suggestions=["Add it with 'confide init'."])
+    names = folder.names()
+    if name not in names:
+        raise Mistake(
+            f"The site has no data set {name!r}.", suggestions=nearest(name, names) or ["Add it with 'confide init'."]
+        )
     _store(folder, name, read_source(source, table=table))
     return folder
 
@@ -64,3 +62,16 @@ def _store(folder: Folder, name: str, read: Source) -> None:
     coded = encode(folder.dataset(name), read.table, secret=folder.secret())
     write_store(coded, folder.store(name))
     os.chmod(folder.store(name), 0o600)
+
+
+@contextmanager
+def _all_or_nothing(*paths: Path) -> Iterator[None]:
+    """Take away, on an error, those of the files and folders that were not there before."""
+    made = [path for path in paths if not path.exists()]
+    try:
+        yield
+    except BaseException:
+        for path in reversed(made):
+            with suppress(OSError):
+                path.rmdir() if path.is_dir() else path.unlink()
+        raise

@@ -32,15 +32,20 @@ def write_python(request: Table, *, site: str) -> str:
 def read_python(text: str) -> Table:
     """The request in a line that `write_python` gave; the text is parsed, never run."""
     try:
-        call = ast.parse(text, mode="eval").body
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "table"
-        assert isinstance(call.func.value, ast.Subscript) and not call.args
-        dataset = ast.literal_eval(call.func.value.slice)
-        given = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-        assert isinstance(dataset, str) and set(given) <= set(_ARGUMENTS)
-    except (AssertionError, SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        dataset, given = _arguments(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         raise Mistake("Cannot read this as confide.open(...)['dataset'].table(...) with plain values.") from None
-    return python_table(dataset, **given)  # type: ignore[arg-type]  # the keywords are checked above
+    return python_table(dataset, **given)
+
+
+def _arguments(call: ast.expr) -> tuple[str, dict[str, Any]]:
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Subscript(slice=place), attr="table"), args=[], keywords=words):
+            dataset = ast.literal_eval(place)
+            given = {str(word.arg): ast.literal_eval(word.value) for word in words}
+            if isinstance(dataset, str) and len(given) == len(words) and set(given) <= set(_ARGUMENTS):
+                return dataset, given
+    raise ValueError
 
 
 def python_table(

@@ -1,7 +1,7 @@
 r"""Universes as text and as plain Python values.
 
 A piece is written `variable=code,code;variable=code`; a union is several pieces. Inside a name or code, a backslash stands
-before `,`, `;`, `=` and `\`.
+before `,`, `;`, `=` and `\`, and before a space that begins or ends it; other spaces around names and codes do not count.
 
 >>> write_piece(Piece.of({"age_group": ["20-29", "30-39"], "town": ["Fort Worth, TX"]}))
 'age_group=20-29,30-39;town=Fort Worth\\, TX'
@@ -16,7 +16,7 @@ from confide.model.universe import EVERYONE, Condition, Piece, Universe
 
 __all__ = ["read_names", "read_piece", "read_where", "write_names", "write_piece"]
 
-_MARKS = re.compile(r"([\\,;=])")
+_MARKS = re.compile(r"([\\,;=]|^\s|\s\Z)")
 
 
 def write_names(names: Iterable[str]) -> str:
@@ -26,7 +26,7 @@ def write_names(names: Iterable[str]) -> str:
 
 def read_names(text: str) -> tuple[str, ...]:
     """The names in a text; spaces around them do not count."""
-    return tuple(name for field in _fields(text, ",") if (name := _plain(field).strip()))
+    return tuple(name for field in _fields(text, ",") if (name := _plain(field)))
 
 
 def write_piece(piece: Piece) -> str:
@@ -39,10 +39,9 @@ def read_piece(text: str) -> Piece:
     conditions = []
     for part in _fields(text, ";"):
         name, equals, codes = _partition(part)
-        if not equals or not name.strip():
+        if not equals or not _plain(name):
             raise Mistake(f"Cannot read the condition {part[:80]!r}.", suggestions=["Write variable=code,code."])
-        listed = [_plain(code) for code in _fields(codes, ",")]
-        conditions.append(Condition(_plain(name).strip(), tuple(code for code in listed if code)))
+        conditions.append(Condition(_plain(name), read_names(codes)))
     return Piece(tuple(conditions))
 
 
@@ -107,4 +106,9 @@ def _partition(text: str) -> tuple[str, str, str]:
 
 
 def _plain(text: str) -> str:
+    """The text without the backslashes, and without spaces around it that have none."""
+    bare = text.strip()
+    escaped = (len(bare) - len(bare.rstrip("\\"))) % 2
+    start = len(text) - len(text.lstrip())
+    text = text[start : start + len(bare) + escaped]
     return re.sub(r"\\(.?)", r"\1", text, flags=re.DOTALL)

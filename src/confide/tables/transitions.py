@@ -84,6 +84,7 @@ def _transitions(D: int, V: float, js: int, stay: float | None) -> Transitions:
     return Transitions(D=D, V=V, js=js, stay=stay, matrix=matrix)
 
 
+@lru_cache
 def feasible(*, D: int, js: int, stay: float | None = None) -> tuple[float, float]:
     """Give the least and the greatest variance a matrix can have; asking for `stay` lowers the greatest.
 

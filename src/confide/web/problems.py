@@ -4,7 +4,7 @@ import logging
 import secrets
 import traceback
 from http import HTTPStatus
-from typing import Any
+from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,17 +14,22 @@ from starlette.exceptions import HTTPException
 
 from confide.errors import ConfideError, Refused, Suggestion
 
-__all__ = ["RESPONSES", "problem", "show_problems"]
+__all__ = ["MEDIA_TYPE", "Problem", "fault", "plain", "problem", "show_problems", "too_many"]
 
+MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("confide")
 
 
 class ReasonModel(BaseModel):
+    """Which rule said no, and its sentence."""
+
     rule: str
     text: str
 
 
 class SuggestionModel(BaseModel):
+    """What to do instead; `url`, if there is one, answers."""
+
     text: str
     url: str | None = None
 
@@ -41,26 +46,14 @@ class Problem(BaseModel):
     suggestions: list[SuggestionModel] = []
 
 
-_CODES = (400, 401, 403, 404, 405, 413, 414, 422, 429, 500)
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    code: {"model": Problem, "description": HTTPStatus(code).phrase} for code in _CODES
-}
-
-
 def problem(error: ConfideError, *, ending: str = "json") -> JSONResponse:
     """The document of an error; suggestions point to answers in the format that was asked for."""
-    offers = [SuggestionModel(text=text, url=_address(text, ending)) for text in error.suggestions]
-    refused = isinstance(error, Refused)
-    document = Problem(
-        title=error.title,
-        status=error.http_status,
-        detail=error.message,
-        policy=error.policy if isinstance(error, Refused) else None,
-        reasons=[ReasonModel(rule=r.rule, text=r) for r in error.reasons] if isinstance(error, Refused) else [],
-        suggestions=offers,
-    )
-    headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 and not refused else {}
-    return _response(document, headers)
+    document = Problem(title=error.title, status=error.http_status, detail=error.message)
+    document.suggestions = [SuggestionModel(text=text, url=_address(text, ending)) for text in error.suggestions]
+    if isinstance(error, Refused):
+        document.policy = error.policy
+        document.reasons = [ReasonModel(rule=reason.rule, text=reason) for reason in error.reasons]
+    return _response(document, {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else {})
 
 
 def plain(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -68,9 +61,57 @@ def plain(status: int, title: str, detail: str, headers: dict[str, str] | None =
     return _response(Problem(title=title, status=status, detail=detail), headers or {})
 
 
+def too_many(wait: int, policy: str) -> JSONResponse:
+    """The refusal of a client that knocks too often."""
+    text = f"Too many requests in a minute. Wait {wait} second{'s' if wait != 1 else ''}."
+    document = Problem(title="Refused", status=429, detail=text, policy=policy)
+    document.reasons = [ReasonModel(rule="quota.per_minute", text=text)]
+    return _response(document, {"Retry-After": str(wait)})
+
+
+def fault(error: Exception) -> JSONResponse:
+    """Ours: logged under an id with the places in the code, never with a value; shown without detail.
+
+    The message of an error that is not ours may hold data, so it goes nowhere; our own is for the custodian's log.
+    """
+    number = secrets.token_hex(6)
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    places = " > ".join(f"{Path(frame.filename).stem}.{frame.name}:{frame.lineno}" for frame in frames)
+    told = f" ({error})" if isinstance(error, ConfideError) else ""
+    log.error("fault %s: %s%s at %s", number, type(error).__name__, told, places)
+    return plain(500, "Fault", f"Something went wrong on our side. It was noted under {number}.")
+
+
+def show_problems(app: FastAPI) -> None:
+    """Let the exceptions of the app become problem documents."""
+
+    @app.exception_handler(ConfideError)
+    async def ours(request: Request, error: ConfideError) -> JSONResponse:
+        return fault(error) if error.http_status >= 500 else problem(error, ending=_ending(request))
+
+    @app.exception_handler(RequestValidationError)
+    async def misread(request: Request, error: RequestValidationError) -> JSONResponse:
+        if any(item["loc"] == ("path", "ending") for item in error.errors()):
+            return plain(
+                404, "Mistake", "There is no such format. The address of a table ends in .json, .csv or .xlsx."
+            )
+        texts = [f"Cannot read {str(item['loc'][-1])!r}: {_first_lower(item['msg'])}." for item in error.errors()]
+        return plain(422, "Mistake", " ".join(texts))
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        known = {404: "There is nothing at this address.", 405: "This address answers GET and HEAD only."}
+        headers = {"Allow": "GET, HEAD"} if error.status_code == 405 else dict(error.headers or {})
+        detail = known.get(error.status_code, "Not possible.")
+        return plain(error.status_code, HTTPStatus(error.status_code).phrase, detail, headers)
+
+
 def _response(document: Problem, headers: dict[str, str]) -> JSONResponse:
-    content = document.model_dump(exclude_none=True)
-    return JSONResponse(content, document.status, headers, media_type="application/problem+json")
+    return JSONResponse(document.model_dump(exclude_none=True), document.status, headers, media_type=MEDIA_TYPE)
+
+
+def _ending(request: Request) -> str:
+    return str(request.path_params.get("ending", "json"))
 
 
 def _address(suggestion: str, ending: str) -> str | None:
@@ -79,40 +120,5 @@ def _address(suggestion: str, ending: str) -> str | None:
     return "/" + suggestion.address.replace("/table?", f"/table.{ending}?", 1)
 
 
-def show_problems(app: FastAPI) -> None:
-    """Let every exception of the app become a problem document."""
-
-    @app.exception_handler(ConfideError)
-    async def ours(request: Request, error: ConfideError) -> JSONResponse:
-        if error.http_status >= 500:
-            return fault(error)
-        return problem(error, ending=request.path_params.get("ending", "json"))
-
-    @app.exception_handler(RequestValidationError)
-    async def misread(request: Request, error: RequestValidationError) -> JSONResponse:
-        where = ", ".join(sorted({str(item["loc"][-1]) for item in error.errors()}))
-        return plain(422, "Mistake", f"Cannot read {where}. See /openapi.json for what it may be.")
-
-    @app.exception_handler(HTTPException)
-    async def other(request: Request, error: HTTPException) -> JSONResponse:
-        details = {404: "There is nothing at this address.", 405: "This address answers GET only."}
-        headers = dict(error.headers or {})
-        return plain(
-            error.status_code,
-            HTTPStatus(error.status_code).phrase,
-            details.get(error.status_code, "Not possible."),
-            headers,
-        )
-
-    @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        return fault(error)
-
-
-def fault(error: Exception) -> JSONResponse:
-    """Ours: logged by an id with the places in our code, never with a message or value; shown without detail."""
-    number = secrets.token_hex(6)
-    places = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)][-6:]
-    log.error("fault %s: %s at %s", number, type(error).__name__, " > ".join(places))
-    shown = error.message if isinstance(error, ConfideError) else "Something went wrong on our side."
-    return plain(500, "Fault", f"{shown} It was noted under {number}.")
+def _first_lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import Reason
-from confide.model.catalog import TOTAL, Dataset
+from confide.model.catalog import TOTAL, Dataset, Variable
 from confide.model.evidence import Box, Tally
 from confide.model.policy import Policy
 from confide.model.release import Column, Dimension
@@ -21,7 +21,7 @@ from confide.queries.rounding import power_below, significant
 from confide.queries.rules.table import judge_table
 from confide.queries.rules.universe import Judge
 
-__all__ = ["Answer", "Evidence", "Scales", "dimensions", "gather", "protect"]
+__all__ = ["Answer", "Evidence", "Scales", "dimensions", "gather", "prepare", "protect"]
 
 Floats = NDArray[np.float64]
 Marks = NDArray[np.str_]
@@ -83,20 +83,25 @@ def protect(
     request: Table, dataset: Dataset, policy: Policy, evidence: Evidence, *, draws: Draws, scales: Scales
 ) -> Answer:
     """Turn true aggregates into protected numbers, and judge those."""
-    judge = Judge(policy.universe, draws)
     people = _Counts.draw(evidence.people, policy, draws, scales)
     columns = {}
-    for measure in request.measure:
-        if measure is Measure.COUNT:
-            columns[measure.value] = people.count()
-        elif measure is Measure.WEIGHTED_COUNT:
-            columns[measure.value] = people.weighted()
-        else:
-            assert evidence.amounts is not None and request.of is not None
-            having = _Counts.draw(evidence.amounts, policy, draws, scales)
-            columns[measure.value] = _amount(measure, request.of, having, policy, judge, dataset)
-    reasons = judge_table(request, dataset, policy.tables, judge.units(evidence.people.group))
-    return Answer(columns, reasons)
+    if Measure.COUNT in request.measure:
+        columns["count"] = people.count()
+    if Measure.WEIGHTED_COUNT in request.measure:
+        columns["weighted_count"] = people.weighted()
+    if request.of is not None and evidence.amounts is not None:
+        same = evidence.amounts is evidence.people
+        having = people if same else _Counts.draw(evidence.amounts, policy, draws, scales)
+        columns |= _amounts(dataset.variables[request.of], having, policy, draws)
+    reasons = judge_table(request, dataset, policy.tables, people.judged)
+    return Answer({measure.value: columns[measure.value] for measure in request.measure}, reasons)
+
+
+def prepare(policy: Policy, draws: Draws) -> None:
+    """Make ready what the policy's mechanisms need: one that cannot be carried out is a Mistake now, not in an answer."""
+    CellKey(policy.counts).matrix  # noqa: B018
+    Judge(policy.universe, draws).matrix  # noqa: B018
+    Magnitudes(policy.totals).tests  # noqa: B018
 
 
 def dimensions(request: Table, dataset: Dataset) -> tuple[Dimension, ...]:
@@ -112,19 +117,20 @@ def dimensions(request: Table, dataset: Dataset) -> tuple[Dimension, ...]:
 
 @dataclass(frozen=True)
 class _Counts:
-    """A cube with its protected numbers of units."""
+    """A cube with its numbers of units as published and as rules see them."""
 
     cube: Cube
     units: NDArray[np.int64]
+    judged: NDArray[np.int64]
     mechanism: CellKey
-    draws: Draws
     scales: Scales
 
     @classmethod
     def draw(cls, cube: Cube, policy: Policy, draws: Draws, scales: Scales) -> "_Counts":
         mechanism = CellKey(policy.counts)
-        uniform, _ = draws.counts(cube.records, cube.units, cube.key)
-        return cls(cube, mechanism.units(cube.units, uniform), mechanism, draws, scales)
+        publish, decide = draws.counts(cube.records, cube.units, cube.key)
+        judged = Judge(policy.universe, draws).drawn(cube.units, decide)
+        return cls(cube, mechanism.units(cube.units, publish), judged, mechanism, scales)
 
     def count(self) -> Column:
         values = np.rint(CellKey.scale(self.cube.records, self.cube.units, self.units))
@@ -146,29 +152,29 @@ class _Counts:
         return np.rint(exact / grain) * grain, self.mechanism.spread * mean
 
 
-def _amount(measure: Measure, of: str, counts: _Counts, policy: Policy, judge: Judge, dataset: Dataset) -> Column:
-    """A column of totals or means: withheld where a unit could be estimated from it, zero where the count is."""
-    magnitudes = Magnitudes(policy.totals)
-    protected = magnitudes.protect(
-        counts.cube, of, counts.draws, units=judge.units(counts.cube.group), scale=counts.scales.total
-    )
-    empty = counts.units == 0
+def _amounts(variable: Variable, counts: _Counts, policy: Policy, draws: Draws) -> dict[str, Column]:
+    """Totals and means: withheld where a unit could be estimated from them; where the count is zero, zero and none."""
+    cube, scale = counts.cube, counts.scales.total
+    protected = Magnitudes(policy.totals).protect(cube, variable.name, draws, units=counts.judged, scale=scale)
+    empty, digits = counts.units == 0, policy.output.digits
+    marks = np.where(protected.withheld & ~empty, "c", "")
+    total = np.where(empty, 0.0, protected.values)
     weights, weight_noise = counts.weights()
-    variable = dataset.variables[of]
-    digits = policy.output.digits
-    if measure is Measure.TOTAL:
-        values, noise, mark = np.where(empty, 0.0, protected.values), protected.noise, protected.withheld & ~empty
-        marks = np.where(mark, "c", "")
-        label, decimals = f"Total of {variable.label}", variable.decimals
-    else:
-        divisor = np.maximum(weights, 1e-9)
-        values = protected.values / divisor
-        relative = protected.noise / np.maximum(np.abs(protected.values), 1e-9)
-        noise = np.abs(values) * np.hypot(relative, weight_noise / divisor)
-        marks = np.where(empty | (weights <= 0), "z", np.where(protected.withheld, "c", ""))
-        label, decimals = f"Mean of {variable.label}", variable.decimals + 2
+    divisor = np.where(weights > 0, weights, 1.0)
+    relative = protected.noise / np.where(protected.values == 0, 1.0, np.abs(protected.values))
+    mean_noise = np.abs(total / divisor) * np.hypot(relative, weight_noise / divisor)
+    mean_marks = np.where(empty | (weights <= 0), "z", marks)
+    label, decimals = variable.label, variable.decimals
+    return {
+        "total": _column("total", f"Total of {label}", decimals, (total, protected.noise, marks), digits),
+        "mean": _column("mean", f"Mean of {label}", decimals + 2, (total / divisor, mean_noise, mean_marks), digits),
+    }
+
+
+def _column(name: str, label: str, decimals: int, cells: tuple[Floats, Floats, Marks], digits: int) -> Column:
+    values, noise, marks = cells
     shown = np.where(marks == "", np.round(significant(values, digits), decimals), np.nan)
-    return Column(measure.value, label, decimals, shown, marks, np.where(marks == "", significant(noise, 3), np.nan))
+    return Column(name, label, decimals, shown, marks, np.where(marks == "", significant(noise, 3), np.nan))
 
 
 def _unmarked(values: Floats) -> Marks:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.model.policy import CountRules
-from confide.tables.transitions import transitions
+from confide.tables.transitions import Transitions, transitions
 
 __all__ = ["CellKey"]
 
@@ -26,11 +26,15 @@ class CellKey:
 
     def units(self, units: Ints, uniform: Floats) -> Ints:
         """Protected numbers of units."""
-        if self.rules.mechanism == "none":
-            return units
+        return units if self.matrix is None else self.matrix.draw(units, uniform)
+
+    @property
+    def matrix(self) -> Transitions | None:
+        """The probabilities of every change; a Mistake if the policy asks for the impossible."""
         rules = self.rules
-        matrix = transitions(D=rules.distance, V=rules.variance, js=rules.small, stay=rules.stay or None)
-        return matrix.draw(units, uniform)
+        if rules.mechanism == "none":
+            return None
+        return transitions(D=rules.distance, V=rules.variance, js=rules.small, stay=rules.stay or None)
 
     @staticmethod
     def scale(amount: Ints | Floats, units: Ints, protected: Ints) -> Floats:

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.model.catalog import Dataset
 from confide.model.evidence import Box
 from confide.queries.census import Census
 from confide.queries.draws import fingerprint
-from confide.queries.universe import Resolved, parts
+from confide.queries.strata import strata
 from confide.secret import Secret
 
 __all__ = ["UnitsFunction", "drop", "strata"]
@@ -24,33 +23,20 @@ BLOCK_UNITS = 256
 """Units are ranked within a block of keys that holds about so many: no need to rank a whole file to take five."""
 
 
-def strata(universe: Resolved, census: Census, dataset: Dataset) -> list[Box]:
-    """The parts to drop from. Conditions that exclude nobody are left out first: idle words must not draw anew."""
-    boxes = [_unconditioned(box, census) for box in universe.boxes or ((),)]
-    return sorted({part for box in boxes for part in parts(box, dataset)})
-
-
 def drop(boxes: Sequence[Box], census: Census, units: UnitsFunction, *, k: int, secret: Secret) -> tuple[int, ...]:
     """The keys of the units dropped: from each part q of them, q uniform on 2 to k."""
     groups = census.count(boxes)
     dropped: set[int] = set()
     prints = fingerprint(groups.records, groups.units, groups.key)
     for box, size, mark in zip(boxes, groups.units.tolist(), prints, strict=True):
+        if not size:
+            continue
         seed = secret.digest("drop", mark)
         q = 2 + int.from_bytes(seed[:8], "little") % (k - 1)
         keys = _block(box, units, size=size, want=min(q, size), seed=seed)
         ranked = sorted(keys, key=lambda key: secret.digest("drop rank", seed + key.to_bytes(8, "little", signed=True)))
         dropped.update(ranked[:q])
     return tuple(sorted(dropped))
-
-
-def _unconditioned(box: Box, census: Census) -> Box:
-    for condition in box:
-        wider = tuple(c for c in box if c != condition)
-        groups = census.count([box, wider])
-        if groups.records[0] == groups.records[1]:
-            box = wider
-    return box
 
 
 def _block(box: Box, units: UnitsFunction, *, size: int, want: int, seed: bytes) -> list[int]:

@@ -64,15 +64,21 @@ class Magnitudes:
         shape = cube.units.shape
         return Protected(shown.reshape(shape), spread.reshape(shape), withheld.reshape(shape))
 
-    def _sensitive(self, cells: Contributions, units: NDArray[np.int64], shown: Floats) -> NDArray[np.bool_]:
+    @property
+    def tests(self) -> list[Threshold | Dominance | PPercent]:
+        """The sensitivity rules that are switched on."""
         rules = self.rules
         tests: list[Threshold | Dominance | PPercent] = []
         tests += [Threshold(rules.units)] if rules.units else []
         tests += [Dominance(rules.dominance_n, rules.dominance_k)] if 0 < rules.dominance_k < 100 else []
         tests += [PPercent(rules.p_percent)] if rules.p_percent else []
+        return tests
+
+    def _sensitive(self, cells: Contributions, units: NDArray[np.int64], shown: Floats) -> NDArray[np.bool_]:
         marked = np.zeros(len(units), dtype=bool)
-        for test in tests:
+        for test in self.tests:
             marked |= test.marks(cells)
-        if self.mechanism is not None and rules.risk_limit < 1 and rules.risk_alpha:
-            marked |= self.mechanism.risk(shown, units, cells.top, alpha=rules.risk_alpha) > rules.risk_limit
+        rules, mechanism = self.rules, self.mechanism
+        if mechanism is not None and rules.risk_limit < 1 and rules.risk_alpha:
+            marked |= mechanism.risk(shown, units, cells.top, alpha=rules.risk_alpha) > rules.risk_limit
         return marked

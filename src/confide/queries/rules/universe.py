@@ -16,11 +16,12 @@ from confide.model.policy import UniverseRules
 from confide.queries.census import Census, Group
 from confide.queries.draws import Draws
 from confide.queries.universe import Resolved, intersections, parts
-from confide.tables.transitions import transitions
+from confide.tables.transitions import Transitions, transitions
 
 __all__ = ["Judge", "judge_universe"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,21 @@ class Judge:
     draws: Draws
 
     def units(self, group: Group) -> Ints:
-        """Numbers of units as rules see them: with a draw of their own, or true if the policy says so."""
+        """Numbers of units as rules see them."""
         if self.rules.decide_on == "true":
             return group.units
-        _, uniform = self.draws.counts(group.records, group.units, group.key)
-        noise = transitions(D=self.rules.noise_distance, V=self.rules.noise_variance, js=0)
-        return noise.draw(group.units, uniform)
+        return self.drawn(group.units, self.draws.counts(group.records, group.units, group.key)[1])
+
+    def drawn(self, units: Ints, uniform: Floats) -> Ints:
+        """The same where the draw is at hand: with noise of its own, or true if the policy says so."""
+        return units if self.matrix is None else self.matrix.draw(units, uniform)
+
+    @property
+    def matrix(self) -> Transitions | None:
+        """The probabilities of every change before a rule looks; none if rules look at true counts."""
+        if self.rules.decide_on == "true":
+            return None
+        return transitions(D=self.rules.noise_distance, V=self.rules.noise_variance, js=0)
 
 
 def judge_universe(universe: Resolved, census: Census, dataset: Dataset, judge: Judge) -> list[Reason]:

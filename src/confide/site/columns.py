@@ -1,0 +1,95 @@
+"""A column of a data file as codes or as numbers, read the same way wherever it is looked at."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from confide.errors import Mistake
+
+__all__ = ["Distinct", "distinct", "fits", "numbers", "texts"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """The different values of a column, and where each record's stands among them (-1 where there is none)."""
+
+    values: pa.Array
+    places: Ints
+
+
+def distinct(name: str, column: pa.ChunkedArray) -> Distinct:
+    """The different values of a column; lists and other nested columns are a Mistake."""
+    if pa.types.is_string_view(column.type) or pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
+    try:
+        coded = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise Mistake(f"Column {name!r} holds {column.type}, neither codes nor numbers.") from None
+    if not coded.num_chunks:
+        return Distinct(pa.array([], pa.string()), np.empty(0, np.int64))
+    indices = [
+        pc.fill_null(chunk.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) for chunk in coded.chunks
+    ]
+    # The last dictionary has every value: encoding extends it from chunk to chunk, unifying makes all the same.
+    return Distinct(coded.chunks[-1].dictionary, np.concatenate(indices))
+
+
+def texts(name: str, values: pa.Array) -> pa.StringArray:
+    """Values as codes: whole numbers without a decimal point, no spaces around; what is empty or NaN is missing.
+
+    >>> texts("x", pa.array([1.0, 2.5, float("nan")])).to_pylist()
+    ['1', '2.5', None]
+    """
+    try:
+        if pa.types.is_floating(values.type):
+            values = pc.if_else(pc.is_nan(values), None, pc.add(values, pa.scalar(0, values.type)))
+        text = values.cast(pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise Mistake(f"Column {name!r} holds {values.type}, neither codes nor numbers.") from None
+    if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type):
+        text = pc.replace_substring_regex(text, r"(\.\d*?)0+$", r"\1")
+        text = pc.replace_substring_regex(text, r"\.$", "")
+    text = pc.utf8_trim_whitespace(text)
+    return pc.if_else(pc.equal(text, ""), None, text)
+
+
+def numbers(values: pa.Array) -> tuple[Floats, list[str]] | None:
+    """Values as floats, NaN where missing, and the texts among them that are no numbers; None if they are dates or the like.
+
+    >>> numbers(pa.array(["1.5", " 2 ", "none"]))
+    (array([1.5, 2. , nan]), ['none'])
+    """
+    if pa.types.is_temporal(values.type) or pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        return None
+    others: list[str] = []
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        text = pc.utf8_trim_whitespace(values)
+        fits = pc.match_substring_regex(text, _NUMBER)
+        others = [t for t in pc.filter(text, pc.invert(pc.fill_null(fits, True))).to_pylist() if t]
+        values = pc.if_else(fits, text, pa.scalar(None, text.type))
+    try:
+        read = values.cast(pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return np.array(read.to_numpy(zero_copy_only=False), dtype=np.float64), others
+
+
+def fits(values: Floats, decimals: int) -> bool:
+    """Whether so many decimals write the values to within a millionth of themselves, or of what is usual where they are small.
+
+    >>> fits(np.array([0.1, 0.25]), 1), fits(np.array([0.1, 0.25]), 2)
+    (False, True)
+    """
+    scaled = np.abs(values) * 10.0**decimals
+    usual = min(1.0, float(scaled.mean())) if len(scaled) else 1.0
+    return bool((np.abs(scaled - np.rint(scaled)) <= 1e-6 * np.maximum(scaled, usual)).all())

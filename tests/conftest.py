@@ -1,0 +1,175 @@
+"""What the tests of several rooms share: both engines, and one small population under any secret and policy."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import settings
+
+from confide.engines import Coded, Engine
+from confide.engines.duckdb import DuckDBEngine
+from confide.engines.duckdb_store import write_store
+from confide.engines.memory import MemoryEngine
+from confide.model.catalog import Dataset
+from confide.model.catalog_toml import read_dataset
+from confide.model.policy import PRESETS, Policy
+from confide.secret import Secret
+from confide.service import Desk
+from confide.site.encode import encode
+
+settings.register_profile("confide", deadline=None, derandomize=True)
+settings.load_profile("confide")
+
+
+@pytest.fixture(params=["memory", "duckdb"])
+def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Coded], Engine]]:
+    """A function from coded records to an engine; a test that uses it runs on every engine."""
+    opened: list[Engine] = []
+
+    def make(coded: Coded) -> Engine:
+        if request.param == "memory":
+            return MemoryEngine(coded)
+        path = tmp_path / f"{len(opened)}.duckdb"
+        write_store(coded, path)
+        opened.append(DuckDBEngine(path))
+        return opened[-1]
+
+    yield make
+    for engine in opened:
+        engine.close()
+
+
+CATALOG = """
+title = "People of two counties"
+unit = "id"
+weight = "w"
+
+[variables.id]
+role = "identifier"
+
+[variables.sex]
+[variables.sex.codes]
+f = "Women"
+m = "Men"
+x = "Other, never in the data"
+
+[variables.county]
+[variables.county.codes]
+A = "County A"
+B = "County B"
+
+[variables.town]
+parent = "county"
+[variables.town.codes]
+a1 = { label = "A one", parent = "A" }
+a2 = { label = "A two", parent = "A" }
+a9 = { label = "A nine, deserted", parent = "A" }
+b1 = { label = "B one", parent = "B" }
+b2 = { label = "B two", parent = "B" }
+
+[variables.age]
+kind = "numeric"
+minimum = 0
+maximum = 120
+cutpoints = [20, 40, 60, 110]
+
+[variables.ill]
+role = "confidential"
+[variables.ill.codes]
+no = "No"
+yes = "Yes"
+
+[variables.work]
+group = "job"
+[variables.work.codes]
+yes = "In work"
+no = "Not in work"
+
+[variables.trade]
+group = "job"
+[variables.trade.codes]
+p = "Plumber"
+q = "Quarryman"
+r = "Rigger"
+
+[variables.income]
+kind = "numeric"
+minimum = 0
+missing = [""]
+"""
+
+
+@lru_cache
+def described(catalog: str) -> Dataset:
+    return read_dataset(catalog, name="people", read_file=str)
+
+
+def population(*, size: int, seed: int, visits: int = 1) -> pa.Table:
+    """People as a data file; each stands in it `visits` times, with the same person and another income."""
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["a1", "a2", "b1", "b2"], size, p=[0.3, 0.2, 0.3, 0.2])
+    person = {
+        "id": np.arange(size).astype(str),
+        "w": rng.integers(50, 200, size) / 100,
+        "sex": rng.choice(["f", "m"], size),
+        "county": np.char.upper(town.astype("<U1")),
+        "town": town,
+        "age": rng.integers(0, 100, size).astype(float),
+        "ill": rng.choice(["no", "yes"], size, p=[0.6, 0.4]),
+        "work": rng.choice(["yes", "no"], size),
+        "trade": rng.choice(["p", "q", "r"], size),
+    }
+    columns = {name: np.repeat(values, visits) for name, values in person.items()}
+    income = rng.lognormal(6, 0.5, size * visits).round()
+    missing = rng.random(size * visits) < 0.1
+    return pa.table(columns).append_column("income", pa.array(income, mask=missing))
+
+
+@dataclass(frozen=True)
+class Town:
+    """Where a test asks about the population: a table of people, a policy, as many secrets as it likes."""
+
+    catalog: str = CATALOG
+    people: pa.Table = field(default_factory=lambda: population(size=1200, seed=1))
+    policy: Policy = PRESETS["standard"]
+
+    def under(self, **sections: dict[str, object]) -> "Town":
+        """The same people under a policy that differs in some fields."""
+        changed = {name: replace(getattr(self.policy, name), **fields) for name, fields in sections.items()}
+        return replace(self, policy=replace(self.policy, **changed))
+
+    def preset(self, name: str) -> "Town":
+        return replace(self, policy=PRESETS[name])
+
+    def of(self, people: pa.Table) -> "Town":
+        return replace(self, people=people)
+
+    @property
+    def dataset(self) -> Dataset:
+        return described(self.catalog)
+
+    def secret(self, number: int = 0) -> Secret:
+        """The secret of that number: a test over many secrets says which."""
+        return Secret(sha256(f"secret {number}".encode()).digest())
+
+    def coded(self, secret: int = 0) -> Coded:
+        return encode(self.dataset, self.people, secret=self.secret(secret))
+
+    def desk(self, secret: int = 0) -> Desk:
+        """The desk of a site with this secret, on the plain engine."""
+        return Desk(self.dataset, MemoryEngine(self.coded(secret)), self.policy, self.secret(secret))
+
+
+@pytest.fixture(scope="session")
+def town() -> Town:
+    return Town()
+
+
+@pytest.fixture(scope="session")
+def people_of() -> Callable[..., pa.Table]:
+    return population

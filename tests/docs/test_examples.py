@@ -1,0 +1,266 @@
+"""Every fenced block of README.md and docs/ is run, or read by what it describes, and its output compared.
+
+python   runs, in one namespace a page; the `output` block after it is what it prints and the value of its last line
+console  each line after `$` runs; what follows is its output. `confide serve` starts a server on a free port, which the
+         page calls 8000; the server before it, if any, stops
+toml     is read by the reader of the file that its title names
+json     is JSON; a request is read as one
+text     is not run
+
+A block with a title is a file: it is written where the examples of the page run. A comment `<!-- table: NAME -->` stands
+above a table that is made here. To write what is true now into the pages: CONFIDE_UPDATE_DOCS=1 pytest tests/docs
+"""
+
+import ast
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from confide.access import list_tokens
+from confide.cli import main
+from confide.model.catalog_toml import read_dataset
+from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
+from confide.spelling.json import read_request
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+UPDATE = bool(os.environ.get("CONFIDE_UPDATE_DOCS"))
+
+FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?<=<!-- table: )(?P<name>\w+) -->\n\n?(?P<body>(?:\|.*\n)*)\n?")
+KINDS = {"python", "output", "console", "toml", "json", "text", "csv"}
+CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+SHOWN = "127.0.0.1:8000"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_what_a_page_shows_is_what_happens(page: Path, desktop: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(FENCE.findall(text)), "a fence cannot be read"
+    with Desk(desktop, str(page.relative_to(ROOT))) as desk:
+        true = TABLE.sub(table, FENCE.sub(desk.block, text))
+    if UPDATE:
+        page.write_text(true, encoding="utf-8")
+    else:
+        assert true.splitlines() == text.splitlines(), "write what is true: CONFIDE_UPDATE_DOCS=1 pytest tests/docs"
+
+
+@dataclass
+class Desk:
+    """Where the examples of one page run, one after the other."""
+
+    folder: Path
+    page: str
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    said: str | None = None
+    status: int = 0
+    tokens: list[str] = field(default_factory=list)
+    server: subprocess.Popen[bytes] | None = None
+    port: int = 0
+
+    def __enter__(self) -> "Desk":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        assert self.said is None, f"{self.page}: the last Python block prints, and no output block shows it"
+
+    def block(self, found: re.Match[str]) -> str:
+        """The block as it should stand in the page."""
+        kind, title, body = found.group("kind", "title", "body")
+        assert kind in KINDS, f"{self.page}: there is no kind of block called {kind!r}"
+        if kind == "output":
+            assert self.said is not None, f"{self.page}: an output block follows the Python block that prints"
+            said, self.said = self.said, None
+            return f"```output\n{said}```"
+        assert self.said is None, f"{self.page}: a Python block prints, and no output block shows it:\n{self.said}"
+        if title:
+            (self.folder / title).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / title).write_text(body, encoding="utf-8")
+        if kind == "python":
+            self.said = self.python(body, found.string[: found.start("body")].count("\n")) or None
+        if kind == "console":
+            return f"```console\n{''.join(self.console(body))}```"
+        if kind == "toml":
+            read_toml(title or "", body, self.folder)
+        if kind == "json":
+            read = json.loads(body)
+            _ = read_request(read) if "ask" in read else None
+        return found.group()
+
+    def python(self, code: str, line: int) -> str:
+        """What the code prints, and the value of its last line as a notebook shows it."""
+        tree = ast.increment_lineno(ast.parse(self.actual(code), self.page), line)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        with redirect_stdout(io.StringIO()) as out:
+            exec(compile(tree, self.page, "exec"), self.names)
+            value = eval(compile(ast.Expression(last.value), self.page, "eval"), self.names) if last else None
+            if value is not None:
+                out.write(f"{value!r}\n")
+        said = self.shown(out.getvalue()).rstrip("\n")
+        return said and said + "\n"
+
+    def console(self, body: str) -> Iterator[str]:
+        """Every command with its output."""
+        for command in re.findall(r"^\$ (?:.*\\\n)*.*\n", body, re.MULTILINE):
+            said = self.shown(self.run(self.actual(command[2:].replace("\\\n", " ").strip())))
+            yield command + said + ("\n" if said and not said.endswith("\n") else "")
+
+    def run(self, line: str) -> str:
+        """The output of one command line."""
+        words = shlex.split(line)
+        if line == "echo $?":
+            return f"{self.status}\n"
+        if words[0] == "export":
+            os.environ.update(word.split("=", 1) for word in words[1:])
+            return ""
+        if words[:2] == ["confide", "serve"] and "--help" not in words:
+            return self.serve(words[1:])
+        if words[0] == "confide" and not any(re.fullmatch(r"[|&;<>]+", word) for word in _punctuated(line)):
+            self.status, said = in_process(words)
+            return said
+        if words[0] == "curl" and not shutil.which("curl"):
+            pytest.skip("curl is not installed")
+        functions = f'confide() {{ {shlex.join(CONFIDE)} "$@"; }}; {line}'
+        done = subprocess.run(
+            ["bash", "-c", functions], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False
+        )
+        self.status = done.returncode
+        return done.stdout.decode()
+
+    def serve(self, words: list[str]) -> str:
+        """What a server says once it answers."""
+        self.stop()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        log = self.folder / "server.log"
+        with log.open("wb") as out:
+            command = [*CONFIDE, *words, "--port", str(self.port)]
+            self.server = subprocess.Popen(command, stdout=out, stderr=out)
+        for _ in range(300):
+            if self.server.poll() is not None:
+                self.status, self.server = self.server.returncode, None
+                break
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    break
+            time.sleep(0.1)
+        return log.read_text()
+
+    def stop(self) -> None:
+        if self.server:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.wait(20)
+            self.server = None
+
+    def actual(self, text: str) -> str:
+        """What a page writes, with the port and the tokens that are real here."""
+        for number, token in enumerate(self.tokens):
+            text = text.replace(_token(number), token)
+        return text.replace(SHOWN, f"127.0.0.1:{self.port}")
+
+    def shown(self, text: str) -> str:
+        """What happened, with everything that is different each time made the same."""
+        for token in re.findall(r"confide_[\w-]{43}", text):
+            if token not in self.tokens:
+                self.tokens.append(token)
+            text = text.replace(token, _token(self.tokens.index(token)))
+        text = text.replace(f"127.0.0.1:{self.port}", SHOWN).replace(f"{self.folder}/", "")
+        text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "2026-01-15T09:30:00.000Z", text)
+        text = text.replace(datetime.now(UTC).date().isoformat(), "2026-01-15")
+        text = re.sub(r"(?<=Head: )[0-9a-f]{64}", _hex("head"), text)
+        text = re.sub(r"(?<=process )\d+", "4242", text)
+        text = re.sub(r"^date: .*$", "date: Thu, 15 Jan 2026 09:30:00 GMT", text, flags=re.MULTILINE)
+        return re.sub(r"[ \r]+$", "", text, flags=re.MULTILINE)
+
+
+def _punctuated(line: str) -> list[str]:
+    lexer = shlex.shlex(line, posix=False, punctuation_chars=True)
+    lexer.whitespace_split = True
+    return list(lexer)
+
+
+def _token(number: int) -> str:
+    return "confide_" + base64.urlsafe_b64encode(hashlib.sha256(f"token {number}".encode()).digest()).decode()[:43]
+
+
+def _hex(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def in_process(words: list[str]) -> tuple[int, str]:
+    """The exit status and the output of the command line, run here because starting Python each time is slow."""
+    out = io.StringIO()
+    started = patch.object(sys.modules["__main__"], "__package__", None, create=True)  # not as `python -m pytest`
+    with redirect_stdout(out), redirect_stderr(out), patch.object(sys, "argv", words), started:
+        try:
+            main()
+        except SystemExit as leave:
+            return int(leave.code or 0), out.getvalue()
+    return 0, out.getvalue()
+
+
+def read_toml(title: str, text: str, folder: Path) -> None:
+    """Read a file of a site as the site would."""
+    beside = (folder / title).parent
+    if title.endswith("dataset.toml"):
+        read_dataset(text, name="example", read_file=lambda name: (beside / name).read_text(encoding="utf-8"))
+    elif title.endswith(("policy.toml", "draft.toml")):
+        read_policy(text)
+    elif title.endswith("access.toml"):
+        list_tokens(folder / title)
+    else:
+        raise AssertionError(f"say by a title which file of a site this is, not {title!r}")
+
+
+def table(found: re.Match[str]) -> str:
+    name = found.group("name")
+    return f"{name} -->\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in TABLES[name]()) + "\n"
+
+
+def _policy_fields() -> Iterator[list[str]]:
+    yield from (["field", "default", "may be", "what it does"], ["---"] * 4)
+    limits = {f"{s}.{f.name}": f.metadata for s, kind in SECTIONS.items() for f in fields(kind)}
+    for name, default, help in describe():
+        yield [f"`{name}`", f"`{default}`", _range(limits[name], default), help]
+
+
+def _range(limits: Any, default: str) -> str:
+    if limits["among"]:
+        return ", ".join(f"`{word}`" for word in limits["among"])
+    if default in ("true", "false"):
+        return "`true`, `false`"
+    low, high = limits["low"], limits["high"]
+    return f"{low:,g} or more" if high is None else f"{low:,g} to {high:,.10g}"
+
+
+def _presets() -> Iterator[list[str]]:
+    yield from (["field", *(f"`{name}`" for name in PRESETS)], ["---"] * (1 + len(PRESETS)))
+    for name, _, _ in describe():
+        section, one = name.split(".")
+        values = [json.dumps(getattr(getattr(policy, section), one)) for policy in PRESETS.values()]
+        if len(set(values)) > 1:
+            yield [f"`{name}`", *(f"`{value}`" for value in values)]
+
+
+TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {"policy": _policy_fields, "presets": _presets}

@@ -1,0 +1,83 @@
+"""The reference leaves nothing out: a name that exists and is not described fails here."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import confide
+from confide.cli import app
+from confide.model import catalog_toml
+from confide.model.policy import PRESETS, describe
+from confide.service import Service
+from confide.web.api import create_app
+from confide.web.problems import Problem
+
+Page = Callable[[str], str]
+
+
+def commands(group: Any, *names: str) -> Iterator[str]:
+    for name, command in group.commands.items():
+        yield from commands(command, *names, name) if hasattr(command, "commands") else [" ".join((*names, name))]
+
+
+def test_every_command_is_shown_with_its_help(reference: Page) -> None:
+    page = reference("command-line")
+    missing = [name for name in commands(typer.main.get_command(app)) if f"$ confide {name} --help\n" not in page]
+    assert not missing
+
+
+def test_every_public_name_is_described(reference: Page) -> None:
+    page = reference("python")
+    missing = [name for name in confide.__all__ if f"`confide.{name}`" not in page and f"`confide.{name}(" not in page]
+    assert not missing
+
+
+@pytest.mark.parametrize("kind", [confide.Answer, confide.Site])
+def test_every_public_method_is_described(kind: type, reference: Page) -> None:
+    page = reference("python")
+    missing = [name for name in vars(kind) if not name.startswith("_") and f"`.{name}" not in page]
+    assert not missing
+
+
+def test_every_policy_field_and_preset_is_described(reference: Page) -> None:
+    page = reference("policy")
+    assert not [name for name, _, _ in describe() if f"| `{name}` |" not in page]
+    assert not [name for name in PRESETS if f"`{name}`" not in page]
+
+
+def test_every_address_and_parameter_is_described(reference: Page, made: Path, desktop: Path) -> None:
+    page = reference("http")
+    with Service.open(desktop / "demo-site") as service:
+        described = create_app(service).openapi()
+    assert not [path for path in described["paths"] if f"`{path}`" not in page and f"`GET {path}`" not in page]
+    parameters = {p["name"] for path in described["paths"].values() for p in path["get"].get("parameters", ())}
+    assert not [name for name in parameters if f"`{name}`" not in page]
+
+
+def test_every_key_of_a_problem_is_described(reference: Page) -> None:
+    page = reference("errors")
+    assert not [name for name in Problem.model_fields if f"`{name}`" not in page]
+
+
+def test_every_rule_that_can_refuse_is_described(reference: Page, root: Path) -> None:
+    page = reference("errors")
+    sources = "".join(file.read_text(encoding="utf-8") for file in (root / "src" / "confide").rglob("*.py"))
+    rules = set(re.findall(r'(?:Reason\(\s*|rule=)"(\w+\.\w+)"', sources))
+    assert len(rules) > 10
+    assert not [rule for rule in rules if f"`{rule}`" not in page]
+
+
+def test_every_key_of_dataset_toml_is_described(reference: Page) -> None:
+    page = reference("dataset-toml")
+    keys = catalog_toml._DATASET_KEYS | catalog_toml._VARIABLE_KEYS
+    assert not [key for key in keys if f"`{key}`" not in page]
+
+
+def test_every_page_is_in_the_navigation(root: Path) -> None:
+    navigation = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = [str(page.relative_to(root / "docs")) for page in (root / "docs").rglob("*.md")]
+    assert not [page for page in pages if page not in navigation]

@@ -1,0 +1,97 @@
+"""The DuckDB store: written whole or not at all, opened or refused plainly, and where its shortcuts end."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.engines import Coded, Facts
+from confide.engines.duckdb import DuckDBEngine
+from confide.engines.duckdb_store import STORED_TOP, write_store
+from confide.engines.memory import MemoryEngine
+from confide.errors import Fault
+from confide.model.evidence import Tally
+
+
+def coded(values: list[int], classes: list[int]) -> Coded:
+    facts = Facts("d", "", "mark", "", False, False, 0, {"class": "c0"}, {"value": "n1"})
+    columns = {
+        "unit": pa.array(range(len(values)), pa.int64()),
+        "key": pa.array(range(1, len(values) + 1), pa.int32()),
+        "c0": pa.array(classes, pa.uint8()),
+        "n1": pa.array(values, pa.int64()),
+    }
+    return Coded(facts, pa.table(columns))
+
+
+@pytest.mark.parametrize("top", [1, 2, STORED_TOP, STORED_TOP + 2])
+def test_top_contributors_are_right_whether_the_stored_ones_suffice_or_not(tmp_path: Path, top: int) -> None:
+    """Dropped are one of the largest of class 0, only small ones of class 1, all of class 2; class 3 holds zeros."""
+    values = [1000, -999, 998, 997, 996, 995, 90, 80, -70, 60, 50, 1, 7, 0, 0]
+    classes = [0] * 6 + [1] * 6 + [2] + [3] * 2
+    write_store(coded(values, classes), tmp_path / "s.duckdb")
+    engine = DuckDBEngine(tmp_path / "s.duckdb")
+    try:
+        whole = engine.tally(Tally(("class",), of="value", top=top)).top
+        left = engine.tally(Tally(("class",), of="value", top=top, without=(1, 11, 12))).top
+        everyone = engine.tally(Tally((), of="value", top=top, without=(0, 1))).top
+    finally:
+        engine.close()
+    largest = [[1000, 999, 998, 997, 996], [90, 80, 70, 60, 50], [7, 0, 0, 0, 0], [0] * 5]
+    assert whole.tolist() == [row[:top] for row in largest]
+    assert left.tolist() == [[1000, 998, 997, 996, 995][:top], largest[1][:top], largest[3][:top]]
+    assert everyone.tolist() == [[998, 997, 996, 995, 90][:top]]
+
+
+def test_a_store_that_cannot_be_read_is_a_fault_without_detail(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    path.write_bytes(b"secret-value" * 400)
+    with pytest.raises(Fault) as fault:
+        DuckDBEngine(path)
+    assert "secret-value" not in str(fault.value) and "Ingest" in str(fault.value)
+
+
+def test_a_database_that_is_no_store_is_a_fault(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as db:
+        db.execute("CREATE TABLE meta AS SELECT 'not json' AS facts")
+    with pytest.raises(Fault):
+        DuckDBEngine(tmp_path / "s.duckdb")
+
+
+def test_a_store_that_cannot_be_written_leaves_the_former_one(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    write_store(coded([1, 2], [0, 1]), path)
+    broken = coded([1, 2], [0, 1])
+    broken = Coded(broken.facts, broken.records.drop_columns(["key"]))
+    with pytest.raises(Fault):
+        write_store(broken, path)
+    engine = DuckDBEngine(path)
+    assert engine.tally(Tally(())).records.tolist() == [2]
+    engine.close()
+    assert [file.name for file in tmp_path.iterdir()] == ["s.duckdb"]
+
+
+def test_a_store_is_read_only(tmp_path: Path) -> None:
+    write_store(coded([1], [0]), tmp_path / "s.duckdb")
+    engine = DuckDBEngine(tmp_path / "s.duckdb")
+    with pytest.raises(duckdb.Error):
+        engine._db.execute("DELETE FROM records")
+    engine.close()
+
+
+def test_threads_that_share_an_engine_get_the_same_answers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    data = coded(rng.integers(-50, 50, 3000).tolist(), rng.integers(0, 7, 3000).tolist())
+    write_store(data, tmp_path / "s.duckdb")
+    engine, plain = DuckDBEngine(tmp_path / "s.duckdb"), MemoryEngine(data)
+    tallies = [Tally(("class",), of="value", top=3, without=tuple(range(i))) for i in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(engine.tally, tallies * 4))
+    engine.close()
+    expected = [plain.tally(tally) for tally in tallies]
+    for number, cells in enumerate(answers):
+        for name in ("places", "records", "units", "key", "total", "size", "top"):
+            assert np.array_equal(getattr(cells, name), getattr(expected[number % 8], name)), name

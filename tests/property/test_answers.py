@@ -1,0 +1,243 @@
+"""The same units give the same numbers, in whatever words and whatever order of records; other secrets give others."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import confide
+from confide.engines.memory import MemoryEngine
+from confide.model.release import Column
+from confide.model.request import Table
+from confide.queries.analyses.table import Answer
+from confide.secret import Secret
+from confide.service import Desk
+from confide.site.encode import encode
+from confide.spelling.python import python_table
+from confide.tables.transitions import transitions
+
+LENIENT = {
+    "universe": {"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "pieces": 8},
+    "tables": {"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False},
+}
+"""No rule refuses: what is left is the protection of the numbers."""
+
+BARE = {"drop": {"k": 0}, "counts": {"mechanism": "none"}}
+
+
+def table(**words: Any) -> Table:
+    return python_table("people", **words)
+
+
+def counts(answer: Answer, measure: str = "count") -> np.ndarray:
+    assert not answer.reasons, answer.reasons
+    return answer.columns[measure].values
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Iterator[Path]:
+    """A site under the standard policy, on DuckDB."""
+    path = tmp_path_factory.mktemp("site")
+    confide.add(town.people, path, name="people", catalog=town.catalog)
+    yield path
+
+
+def test_the_same_question_gives_the_same_answer_for_ever(site: Path) -> None:
+    answers = []
+    for _ in range(2):
+        with confide.open(site) as opened:
+            for _ in range(2):
+                words = {"rows": "sex", "columns": "town", "measure": ["count", "mean"], "of": "income"}
+                answers.append(opened["people"].table(where={"age": ["20-39", "40-59"]}, **words))
+    assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_site_answers_alike_on_duckdb_and_on_the_plain_reference(site: Path, town: Any) -> None:
+    secret = bytes.fromhex((site / "secret").read_text().strip())
+    coded = encode(town.dataset, town.people, secret=Secret(secret))
+    plain = Desk(town.dataset, MemoryEngine(coded), town.policy, Secret(secret))
+    asked = [
+        {"rows": "sex", "columns": "town"},
+        {"rows": "county", "columns": ["age", "work"], "where": {"sex": "f"}},
+        {
+            "rows": "town",
+            "where": {"county": "A"},
+            "measure": ["count", "weighted_count", "total", "mean"],
+            "of": "income",
+        },
+        {"rows": "trade", "where": [{"sex": "f", "age": ["20-39"]}, {"town": "b1"}], "measure": "total", "of": "age"},
+    ]
+    with confide.open(site) as opened:
+        for words in asked:
+            release = opened["people"].table(**words).release
+            assert release.columns == plain.consider(table(**words)).columns
+
+
+SAME_UNITS: list[list[Any]] = [
+    # idle conditions, all codes of a variable, classes that never occur
+    [None, {"sex": ["f", "m"]}, {"sex": ["m", "f", "x"]}, [{"sex": "f"}, {"sex": "m"}], {"county": ["B", "A"]}],
+    [
+        {"sex": "f"},
+        {"sex": ["f", "x"]},
+        {"sex": "f", "work": ["no", "yes"]},
+        {"sex": "f", "age": ["0-19", "20-39", "40-59", "60-109"]},
+    ],
+    # unions in pieces, overlapping or not, in any order
+    [
+        {"age": ["20-39", "40-59"]},
+        [{"age": "20-39"}, {"age": "40-59"}],
+        [{"age": ["40-59", "20-39"]}, {"age": "40-59"}],
+        [{"age": ["20-39", "40-59"], "sex": "f"}, {"age": ["20-39", "40-59"], "sex": "m"}],
+    ],
+    # a county and its towns, with the deserted one and without
+    [{"county": "A"}, {"town": ["a1", "a2", "a9"]}, {"town": ["a2", "a1"]}, {"county": "A", "town": ["a1", "a2"]}],
+    [
+        [{"county": "A"}, {"sex": "f"}],
+        [{"sex": "f"}, {"town": ["a1", "a2"]}],
+        [{"county": "A", "sex": "m"}, {"sex": "f"}],
+        [{"county": "A"}, {"sex": ["f", "x"], "town": ["b1", "b2"]}],
+    ],
+]
+
+
+@pytest.mark.parametrize("words", SAME_UNITS, ids=["everyone", "women", "ages", "county", "union"])
+def test_the_same_units_in_other_words_give_the_same_numbers(town: Any, words: list[Any]) -> None:
+    desk = town.under(**LENIENT).desk()
+    for rows in ("sex", "town", "ill"):
+        answers = [
+            desk.consider(table(rows=rows, where=where, measure=["count", "total"], of="income")) for where in words
+        ]
+        assert not answers[0].reasons
+        assert all(answer == answers[0] for answer in answers)
+
+
+def test_a_cell_is_the_same_in_whatever_table_it_appears(town: Any) -> None:
+    desk = town.under(**LENIENT).desk()
+    wide = counts(desk.consider(table(rows="sex", columns=["town", "work"])))
+    assert np.array_equal(wide[..., -1], counts(desk.consider(table(rows="sex", columns="town"))))
+    assert np.array_equal(wide[-1, :, -1], counts(desk.consider(table(rows="town"))))
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_order_of_records_does_not_matter(town: Any, people_of: Callable[..., pa.Table], seed: int) -> None:
+    request = table(rows="sex", columns="town", measure=["count", "mean"], of="income", where={"age": ["20-39"]})
+    for visits in (1, 2):
+        people = people_of(size=300, seed=2, visits=visits)
+        shuffled = people.take(np.random.default_rng(seed).permutation(people.num_rows))
+        first, second = town.under(**LENIENT).of(people), town.under(**LENIENT).of(shuffled)
+        assert first.coded().facts.data == second.coded().facts.data
+        assert first.desk().consider(request) == second.desk().consider(request)
+
+
+def test_records_without_a_unit_are_keyed_by_content_whatever_their_order(town: Any) -> None:
+    catalog = town.catalog.replace('unit = "id"', "").replace('[variables.id]\nrole = "identifier"', "")
+    people = town.people.drop_columns(["id", "income", "w"]).slice(0, 400)
+    catalog = catalog.replace('weight = "w"', "").split("[variables.income]")[0]
+    answers = []
+    for order in (np.arange(400), np.random.default_rng(3).permutation(400)):
+        desk = replace(town.under(**LENIENT), catalog=catalog, people=people.take(order)).desk()
+        answers.append(desk.consider(table(rows="sex", columns="town")))
+    assert answers[0] == answers[1]
+
+
+def test_another_secret_gives_other_noise_and_other_drops(town: Any) -> None:
+    request = table(rows="town", columns="trade", where={"sex": "f"})
+    seen = {tuple(counts(town.under(**LENIENT).desk(number).consider(request)).ravel()) for number in range(5)}
+    assert len(seen) == 5
+
+
+def test_published_counts_keep_their_promises(town: Any) -> None:
+    """Never 1 or 2; zero stays zero; at most D from what the drops leave, which is 2 to k fewer in every part."""
+    request = table(rows=["town", "age"], columns="ill", where={"sex": ["f", "m"], "work": "yes"})
+    for number in range(20):
+        desk = town.under(**LENIENT).desk(number)
+        truth, left, shown = (
+            counts(town.under(**LENIENT, **less).desk(number).consider(request))
+            for less in (BARE, {"counts": {"mechanism": "none"}}, {})
+        )
+        assert not np.isin(shown, (1, 2)).any()
+        assert (shown[left == 0] == 0).all() and (truth == 0).any()
+        assert np.abs(shown - left).max() <= desk.policy.counts.distance
+        assert 2 <= truth[-1, -1, -1] - left[-1, -1, -1] <= desk.policy.drop.k
+        assert ((truth - left) >= 0).all()
+
+
+def test_noise_of_cells_and_margins_has_mean_zero_and_the_stated_variance(
+    town: Any, people_of: Callable[..., pa.Table]
+) -> None:
+    """400 secrets; mean and variance within 4 standard errors, for an inner cell, a margin and the total."""
+    crowd = town.under(**LENIENT, drop={"k": 0}).of(people_of(size=120, seed=4))
+    request = table(rows="sex", columns="county")
+    truth = counts(crowd.under(counts={"mechanism": "none"}).desk().consider(request))
+    noise = np.array([counts(crowd.desk(number).consider(request)) - truth for number in range(400)])
+    rules = crowd.policy.counts
+    moves = np.arange(-rules.distance, rules.distance + 1)
+    row = transitions(D=rules.distance, V=rules.variance, js=rules.small).matrix[-1]
+    fourth = float((row * moves**4).sum())
+    occupied = noise[:, truth > rules.distance + rules.small]
+    assert occupied.shape[1] == 9
+    assert (np.abs(occupied.mean(axis=0)) < 4 * np.sqrt(rules.variance / 400)).all()
+    assert (np.abs((occupied**2).mean(axis=0) - rules.variance) < 4 * np.sqrt((fourth - rules.variance**2) / 400)).all()
+    together = np.corrcoef(occupied.T)[np.triu_indices(9, 1)]
+    assert (np.abs(together) < 4.5 / np.sqrt(400)).all()  # each cell and margin has a draw of its own
+
+
+def test_a_mean_is_the_protected_total_over_the_protected_weighted_count(town: Any) -> None:
+    desk = town.under(**LENIENT).desk()
+    answer = desk.consider(table(rows="town", columns="sex", measure=["weighted_count", "total", "mean"], of="age"))
+    total, weights, mean = (counts(answer, name) for name in ("total", "weighted_count", "mean"))
+    shown = ~np.isnan(total) & ~np.isnan(mean) & (weights > 0)
+    assert shown.sum() > 10
+    assert np.allclose(mean[shown], total[shown] / weights[shown], rtol=1.1e-3)  # four digits each
+
+
+def _marked(column: Column) -> None:
+    assert np.array_equal(np.isnan(column.values), column.marks != "")
+    assert np.array_equal(np.isnan(column.noise), column.marks != "")
+
+
+def test_withheld_cells_carry_a_mark_and_no_number(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """One person in town a2 earns more than all others there together; nobody lives in a9."""
+    people = people_of(size=400, seed=5)
+    income = people["income"].to_numpy(zero_copy_only=False).copy()
+    rich = people["town"].to_pylist().index("a2")
+    income[rich] = 10_000_000.0
+    people = people.set_column(people.column_names.index("income"), "income", pa.array(income, from_pandas=True))
+    lenient = town.under(**LENIENT, drop={"k": 0}).of(people)
+    answer = lenient.desk().consider(table(rows="town", measure=["total", "mean"], of="income"))
+    total, mean = answer.columns["total"], answer.columns["mean"]
+    _marked(total)
+    _marked(mean)
+    assert total.marks.tolist() == ["", "c", "", "", "", "c"]
+    assert mean.marks.tolist() == ["", "c", "z", "", "", "c"]
+    assert total.values[2] == 0
+
+
+def test_thresholds_count_units_not_records(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """Twenty people with four records each are eighty records, and still too few."""
+    exact = town.under(universe={"decide_on": "true", "gamma": 30, "complement": False, "marginals": False})
+    refused = {}
+    for size, visits in ((20, 1), (20, 4), (40, 1), (40, 4)):
+        desk = exact.of(people_of(size=size, seed=6, visits=visits)).desk()
+        reasons = desk.consider(table(rows="sex")).reasons
+        refused[size, visits] = "universe.gamma" in [reason.rule for reason in reasons]
+    assert refused == {(20, 1): True, (20, 4): True, (40, 1): False, (40, 4): False}
+
+
+def test_a_unit_in_two_boxes_is_outside_of_neither(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """People with records in both counties: the complement of a union counts units once."""
+    people = people_of(size=200, seed=7, visits=2)
+    county = np.tile(["A", "B"], 200)
+    towns = np.tile(["a1", "b1"], 200)
+    for name, values in (("county", county), ("town", towns)):
+        people = people.set_column(people.column_names.index(name), name, pa.array(values))
+    desk = town.of(people).desk()
+    both = [{"county": "A"}, {"county": "B", "work": "yes"}]
+    assert desk.consider(table(rows="sex", where=both)).reasons == []

@@ -1,0 +1,235 @@
+"""The command line: words, exit status, what it prints where. Tests of the site over HTTP run it as a process."""
+
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from importlib import resources
+from io import StringIO
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+import confide
+from confide import demo, ledger
+from confide.cli import app, main
+from confide.model.policy import describe
+
+CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+COMMANDS = [
+    [], ["init"], ["ingest"], ["check"], ["table"], ["codebook"], ["serve"], ["demo"], ["policy"], ["ledger"],
+    ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
+    ["token", "list"],
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*words):
+    """Run `main` here, as the command would."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["confide", *map(str, words)])
+        patch.delenv("CONFIDE_TOKEN", raising=False)
+        try:
+            main()
+            status = 0
+        except SystemExit as leave:
+            status = leave.code or 0
+    return Done(status, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli") / "site"
+    text = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
+    confide.add(demo.people(3_000), folder, name="people", catalog=text)
+    return folder
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_teaches(words):
+    shown = CliRunner().invoke(app, [*words, "--help"])
+    assert shown.exit_code == 0
+    needs_words = "[OPTIONS] {" in shown.output or "[OPTIONS] [" in shown.output
+    if needs_words and "COMMAND" not in shown.output:
+        line = re.search(r"Example: (confide .*)", shown.output)
+        assert line and line[1].startswith(" ".join(["confide", *words]))
+
+
+def command(words):
+    found = typer.main.get_command(app)
+    for word in words:
+        found = found.commands[word]
+    return found
+
+
+def test_help_describes_every_option():
+    for words in COMMANDS:
+        for parameter in command(words).params:
+            assert parameter.help, (words, parameter.name)
+
+
+def test_a_table_is_printed_and_exits_0(site):
+    done = run("table", site, "people", "--rows", "sex", "--columns", "region")
+    assert done.returncode == 0 and done.stderr == ""
+    with confide.open(site) as opened:
+        assert done.stdout == opened["people"].table(rows="sex", columns="region").to_text()
+
+
+def test_a_refusal_says_the_rule_and_what_to_try_and_exits_3(site):
+    done = run("table", site, "people", "--rows", "occupation", "--columns", "municipality")
+    assert done.returncode == 3 and done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Refused: This table has too many small cells to be released."
+    assert lines[1] == "         This table spreads too few units over too many cells."
+    assert lines[2] == "  rule   tables.sparsity, tables.mean_cell  (policy standard, version 1)"
+    assert lines[3].startswith("  try    ") and all(line.startswith("         or ") for line in lines[4:])
+
+
+def test_a_mistake_offers_the_nearest_and_exits_2(site):
+    done = run("table", site, "people", "--rows", "sx")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == "Mistake: No variable called 'sx' in 'people'. Did you mean 'sex'?\n"
+
+
+def test_usage_errors_exit_2_without_a_traceback(site):
+    for words in (
+        ["tabel"],
+        ["table", site],
+        ["serve", site, "--port", "0"],
+        ["token", "add", site, "x", "--role", "king"],
+    ):
+        done = run(*words)
+        assert done.returncode == 2 and "Traceback" not in done.stderr and done.stderr
+
+
+def test_a_fault_exits_1_and_shows_no_detail(site):
+    with confide.open(site):
+        done = run("table", site, "people", "--rows", "sex")
+    assert done.returncode == 1 and done.stderr.startswith("Fault: Another Confide process")
+
+
+def test_an_unforeseen_error_is_a_fault_without_its_message():
+    code = "import confide.cli as c\ndef broken(): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
+    words = [sys.executable, "-c", code, "policy"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "Fault: RuntimeError. Run again with CONFIDE_TRACE=1 to see where.\n"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["--format", "pdf"], "There is no format 'pdf'. Formats: text, csv, json, xlsx, python."),
+        (["--format", "jsn"], "There is no format 'jsn'. Did you mean 'json'?"),
+        (["--format", "xlsx"], "An XLSX file needs a name. Add -o table.xlsx."),
+        (["-o", "/nowhere/out.txt"], "/nowhere/out.txt cannot be written (No such file or directory)."),
+        (["-o", "/"], "/ cannot be written (Is a directory)."),
+        (["--rows", "sex"], "'sex' stands twice in the table."),
+        (["--where", "sex"], "Cannot read the condition 'sex'. Write variable=code,code."),
+    ],
+)
+def test_options_that_cannot_be_are_mistakes(site, words, said):
+    done = run("table", site, "people", "--rows", "sex", *words)
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_full_disk_is_a_clear_mistake(site):
+    done = run("table", site, "people", "--rows", "sex", "-o", "/dev/full")
+    assert done.returncode == 2 and "No space left on device" in done.stderr
+
+
+def test_who_stops_reading_gets_no_complaint(site):
+    words = [*CONFIDE, "table", str(site), "people", "--rows", "municipality", "--format", "csv"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_data_file_becomes_a_site_that_answers(tmp_path):
+    pyarrow.csv.write_csv(
+        demo.people(2_000).select(["person_id", "sex", "municipality", "income"]), tmp_path / "survey.csv"
+    )
+    done = run("init", tmp_path / "survey.csv", "-o", tmp_path / "mine")
+    assert done.returncode == 0 and "'survey' is ready" in done.stdout and "confide check" in done.stdout
+    assert run("init", tmp_path / "survey.csv", "-o", tmp_path / "mine").returncode == 2
+    assert run("ingest", tmp_path / "survey.csv", tmp_path / "mine", "survey").returncode == 0
+    assert run("table", tmp_path / "mine", "survey", "--rows", "sex").returncode == 0
+    checked = run("check", tmp_path / "mine")
+    assert checked.returncode == 0 and "missing" in checked.stdout
+
+
+def test_the_ledger_can_be_shown_verified_and_replayed(site, tmp_path):
+    run("table", site, "people", "--rows", "sex", "--where", "region=N")
+    run("table", site, "people", "--rows", "occupation", "--columns", "municipality")
+    entries = list(ledger.read(site / "ledger.jsonl"))
+    verified = run("ledger", "verify", site)
+    assert verified.stdout == f"{len(entries)} entries, all sound. Head: {entries[-1].hash}\n"
+    shown = run("ledger", "show", site, "--last", "2").stdout.splitlines()
+    assert len(shown) == 2 and "released" in shown[0] and "refused (tables.sparsity, tables.mean_cell)" in shown[1]
+    draft = tmp_path / "draft.toml"
+    draft.write_text('preset = "standard"\nname = "strict"\nversion = 2\n[universe]\ngamma = 100000\n')
+    replayed = run("ledger", "replay", site, "--policy", draft)
+    assert replayed.returncode == 0 and "would change under policy strict, version 2" in replayed.stdout
+    assert list(ledger.read(site / "ledger.jsonl")) == entries
+    assert run("ledger", "replay", site, "--policy", tmp_path / "none.toml").returncode == 2
+
+
+def test_tokens_are_added_listed_and_removed(site):
+    assert "There are no tokens" in run("token", "list", site).stdout
+    token = run("token", "add", site, "ana").stdout.strip()
+    assert token.startswith("confide_") and token not in (site / "access.toml").read_text()
+    assert run("token", "add", site, "ana").returncode == 2
+    run("token", "add", site, "cus", "--role", "custodian")
+    listed = run("token", "list", site).stdout.splitlines()
+    assert [line.split()[:2] for line in listed] == [["ana", "analyst"], ["cus", "custodian"]]
+    removed = run("token", "remove", site, "ana")
+    assert removed.returncode == 0 and "until it is started again" in removed.stdout
+    assert run("token", "remove", site, "ana").returncode == 2
+    for words in (["add", site / "no", "x"], ["list", site / "no"], ["remove", site / "no", "x"]):
+        assert "There is no site at" in run("token", *words).stderr
+    (site / "access.toml").unlink()
+
+
+def test_the_policy_command_tells_every_field():
+    shown = CliRunner().invoke(app, ["policy"]).output
+    assert all(name in shown and text in shown for name, _, text in describe())
+
+
+def test_the_demo_site_is_made_once(tmp_path):
+    folder = tmp_path / "demo"
+    first = run("demo", folder, "--rows", "1000", "--no-serve")
+    assert first.returncode == 0 and "The demo site is in" in first.stderr
+    before = (folder / "people" / "records.duckdb").stat()
+    assert run("demo", folder, "--rows", "1000", "--no-serve").returncode == 0
+    assert (folder / "people" / "records.duckdb").stat() == before
+    with confide.open(folder) as opened:
+        assert list(opened) == ["firms", "people"]
+
+
+def test_python_code_is_printed_without_asking(site, tmp_path):
+    entries = len(list(ledger.read(site / "ledger.jsonl"))) if (site / "ledger.jsonl").exists() else 0
+    done = run("table", site, "people", "--rows", "sex", "--where", "region=N", "--format", "python")
+    code = f"import confide\n\nconfide.open({str(site)!r})['people'].table(rows=['sex'], where={{'region': ['N']}})\n"
+    assert done.stdout == code
+    assert (
+        run("table", site, "people", "--rows", "sex", "--format", "python", "-o", tmp_path / "ask.py").returncode == 0
+    )
+    assert Path(tmp_path / "ask.py").read_text().startswith("import confide\n")
+    assert subprocess.run([sys.executable, tmp_path / "ask.py"], check=False).returncode == 0
+    assert len(list(ledger.read(site / "ledger.jsonl"))) == entries + 1
+
+
+def test_the_codebook_is_printed(site):
+    done = run("codebook", site, "people")
+    assert done.returncode == 0 and "age_group" in done.stdout and "person_id" not in done.stdout

@@ -1,0 +1,204 @@
+"""`confide.open`: what a site, a data set and an answer are in Python."""
+
+import http.server
+import json
+import threading
+from contextlib import contextmanager
+from importlib import resources
+
+import duckdb
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+import confide
+from confide import demo
+from confide.access import Denied
+from confide.spelling.url import read_url
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A small open site with two data sets."""
+    folder = tmp_path_factory.mktemp("client") / "site"
+    for name, table in (("people", demo.people(3_000)), ("firms", demo.firms(1_000))):
+        text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+        confide.add(table, folder, name=name, catalog=text)
+    with confide.open(folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def answer(site):
+    return site["people"].table(rows="sex", columns="region", measure=["count", "mean"], of="income")
+
+
+def test_a_site_is_a_mapping_of_data_sets(site):
+    assert list(site) == ["firms", "people"] and len(site) == 2
+    assert "people" in site and "nothing" not in site and 7 not in site
+    assert repr(site["people"]) == "<data set 'people': People of Norland, 2025>"
+    with pytest.raises(confide.Mistake, match="no data set called 'peeple'. Did you mean 'people'"):
+        site["peeple"]
+    with pytest.raises(confide.Mistake, match="There are firms, people"):
+        site["x"]
+
+
+def test_a_data_set_shows_its_codebook_without_identifiers(site):
+    people = site["people"]
+    assert people.codebook["title"] == "People of Norland, 2025"
+    assert "sex" in people.variables and "person_id" not in people.variables
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"age_group": ["20-29", "30-39"]},
+        [{"age_group": ["30-39", "20-29"]}],
+        "age_group=20-29,30-39",
+        ["age_group=20-29,30-39"],
+        {"age_group": ("20-29", "30-39")},
+    ],
+)
+def test_a_universe_may_be_written_in_several_ways(site, where):
+    people = site["people"]
+    assert people.table(rows=["sex"], where=where) == people.table(rows="sex", where={"age_group": ["20-29", "30-39"]})
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"rows": 7},
+        {"rows": ["sex", 7]},
+        {"rows": "sex", "where": 7},
+        {"rows": "sex", "where": {"sex": b"male"}},
+        {"rows": "sex", "of": 7},
+        {"rows": "sex", "measure": "median"},
+    ],
+)
+def test_arguments_of_another_kind_are_a_mistake(site, arguments):
+    with pytest.raises(confide.Mistake):
+        site["people"].table(**arguments)
+
+
+def test_an_answer_speaks_arrow_to_everybody(answer):
+    table = answer.to_arrow()
+    assert pa.table(answer) == table and table.num_rows == 18
+    assert polars.from_arrow(pa.table(answer)).shape[0] == pandas.DataFrame(answer.to_pandas()).shape[0] == 18
+    stream = answer
+    assert duckdb.sql("SELECT count(*) FROM stream").fetchall() == [(18,)]
+    del stream
+
+
+def test_an_answer_shows_itself(answer):
+    assert repr(answer) == answer.to_text() and "People of Norland" in repr(answer)
+    assert "<table" in answer._repr_html_()
+    assert answer.receipt.startswith("cfd-") and answer.receipt in repr(answer)
+    assert answer.notes and answer.to_json()["class"] == "dataset"
+    assert answer.to_csv().startswith("sex,sex_label,region,region_label,count,")
+    assert answer.to_xlsx()[:2] == b"PK"
+
+
+def test_equal_questions_have_equal_answers(site, answer):
+    again = site["people"].table(rows="sex", columns="region", measure=["count", "mean"], of="income")
+    assert again == answer and hash(again) == hash(answer) and again != site["people"].table(rows="sex")
+    assert answer != "text"
+
+
+def test_a_refusal_has_reasons_and_suggestions(site):
+    with pytest.raises(confide.Refused) as info:
+        site["people"].table(rows="occupation", columns="municipality")
+    refused = info.value
+    assert {reason.rule for reason in refused.reasons} >= {"tables.mean_cell"}
+    assert refused.policy == "policy standard, version 1" and refused.exit_code == 3
+    for suggestion in refused.suggestions:
+        assert site.ask(read_url(suggestion.address))
+
+
+def test_a_place_without_a_site_is_a_mistake(tmp_path):
+    with pytest.raises(confide.Mistake, match="There is no site at"):
+        confide.open(tmp_path / "nothing")
+    with pytest.raises(confide.Mistake, match="no data sets"):
+        confide.open(tmp_path)
+
+
+def test_a_forgotten_site_closes_itself_so_that_a_line_may_be_run_again(tmp_path):
+    confide.add(pa.table({"sex": ["f", "m"] * 200}), tmp_path / "mine", name="some")
+    answers = [confide.open(tmp_path / "mine")["some"].table(rows="sex") for _ in range(3)]
+    assert answers[0] == answers[2]
+
+
+@pytest.mark.parametrize("url, token", [("http://[::1", None), ("http://127.0.0.1:1", "é☃")])
+def test_an_address_or_token_that_cannot_be_is_a_mistake(url, token):
+    with pytest.raises(confide.Mistake, match="is not an address, or the token"):
+        confide.open(url, token=token)
+
+
+@contextmanager
+def answering(status: int, body: bytes):
+    """A server that gives one answer to everything."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_args):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+STRANGE = [b"", b"<html>", b"[]", b"7", b"null", b"{}", b'{"datasets": 7}', b'{"datasets": [7]}', b'"x"', b"\xff"]
+
+
+@pytest.mark.parametrize("body", STRANGE)
+@pytest.mark.parametrize("status", [200, 302, 404, 500])
+def test_a_server_that_is_no_confide_site_is_a_fault(status, body):
+    with answering(status, body) as url, confide.open(url) as opened:
+        with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
+            opened.names()
+        with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
+            opened.ask(read_url("people/table?rows=sex"))
+
+
+PROBLEM = {"type": "about:blank", "title": "", "detail": "No.", "reasons": [], "suggestions": [{"text": "Wait."}]}
+
+
+@pytest.mark.parametrize(
+    "status, kind",
+    [
+        (401, Denied),
+        (403, Denied),
+        (404, confide.Mistake),
+        (414, confide.Mistake),
+        (422, confide.Mistake),
+        (500, confide.Fault),
+    ],
+)
+def test_a_problem_document_becomes_the_error_it_describes(status, kind):
+    with answering(status, json.dumps(PROBLEM).encode()) as url, confide.open(url) as opened:
+        with pytest.raises(kind) as info:
+            opened.names()
+        assert str(info.value) == "No. Wait." and info.value.suggestions == ("Wait.",)
+
+
+@pytest.mark.parametrize("status", [403, 429])
+def test_a_problem_document_with_reasons_becomes_a_refusal(status):
+    offer = {"text": "without 'age'", "url": "/people/table.json?rows=sex"}
+    problem = {**PROBLEM, "policy": "p", "reasons": [{"rule": "a.b", "text": "No."}], "suggestions": [offer]}
+    served = answering(status, json.dumps(problem).encode())
+    with served as url, confide.open(url) as opened, pytest.raises(confide.Refused) as info:
+        opened.names()
+    assert [reason.rule for reason in info.value.reasons] == ["a.b"] and info.value.policy == "p"
+    assert info.value.suggestions[0].address == "people/table?rows=sex"

@@ -1,0 +1,66 @@
+"""Real files, as a newcomer meets them: init, check, ask."""
+
+from pathlib import Path
+
+import pytest
+
+import confide
+from confide.check import check_site
+from confide.model.catalog import Dataset
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+pytestmark = pytest.mark.reference
+
+
+def site(tmp_path: Path, file: str) -> Dataset:
+    """The drafted catalog of a site made from a file, checked to have no table by one variable refused for its draft."""
+    folder = confide.add(DATA / file, tmp_path, name="d")
+    assert check_site(tmp_path)
+    return folder.dataset("d")
+
+
+def parents(dataset: Dataset) -> dict[str, str]:
+    return {v.name: v.parent for v in dataset.variables.values() if v.parent}
+
+
+def test_households_of_eu_silc(tmp_path: Path) -> None:
+    dataset = site(tmp_path, "eusilc_laeken.csv.gz")
+    assert (dataset.unit, dataset.weight) == ("rb030", "db090")
+    assert dataset.variables["db030"].role == "identifier"
+    assert not parents(dataset)
+    with confide.open(tmp_path) as opened:
+        answer = opened["d"].table(rows=["db040"], columns=["rb090"], where={"age": ["20-24", "25-34"]}).to_arrow()
+    assert len(answer) == 30
+
+
+def test_enterprises_with_levels_in_columns(tmp_path: Path) -> None:
+    dataset = site(tmp_path, "business_rtauargus_indiv.csv.gz")
+    assert parents(dataset) == {"A21": "A10", "NUTS2": "NUTS1", "NUTS3": "NUTS2"}
+    assert dataset.weight == "WEIGHT"
+    with confide.open(tmp_path) as opened:
+        answer = opened["d"].table(rows=["NUTS1"], measure=["total"], of="TURNOVER").to_arrow()
+    assert all(value > 0 for value in answer["total"].to_pylist())
+
+
+def test_persons_with_words_among_their_numbers(tmp_path: Path) -> None:
+    dataset = site(tmp_path, "acs2019_nist_ma.csv.gz")
+    assert parents(dataset) == {"INDP": "INDP_CAT"}
+    assert dataset.weight == "PWGTP"
+    assert dataset.variables["WGTP"].role == "identifier"
+    assert (dataset.variables["PINCP"].kind, dataset.variables["PINCP"].missing) == ("numeric", ("N",))
+
+
+def test_establishments_of_maine(tmp_path: Path) -> None:
+    dataset = site(tmp_path, "synth_business_maine_2021.csv.gz")
+    assert dataset.unit == "establishment"
+    assert dataset.variables["enterprise"].role == "identifier"
+    codes = dataset.variables["size_class"].codes
+    assert codes is not None and codes.names[:3] == ("0-4", "5-9", "10-19")
+    assert not dataset.variables["naics6"].numeric and not dataset.variables["county_fips"].numeric
+
+
+def test_enterprises_with_several_records_a_holding(tmp_path: Path) -> None:
+    dataset = site(tmp_path, "tauargus_example_enterprise.csv.gz")
+    assert dataset.unit == "h_id"
+    assert parents(dataset) == {"mun": "region"}

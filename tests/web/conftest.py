@@ -1,0 +1,159 @@
+"""A demo site and real servers: `confide serve` in a process of its own, asked over a real socket."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import confide
+from confide import demo
+from confide.site.ingest import add
+
+CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@dataclass
+class Server:
+    """A running `confide serve`."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+    client: httpx.Client
+
+    def ask(self, method: str, address: str, **options: Any) -> httpx.Response:
+        return self.client.request(method, self.url + address, **options)
+
+    def get(self, address: str, **options: Any) -> httpx.Response:
+        return self.ask("GET", address, **options)
+
+    def stop(self) -> int:
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+    def kill(self) -> None:
+        self.client.close()
+        self.process.kill()
+        self.process.wait(20)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def start(site: Path, *options: str, limit: Callable[[], None] | None = None) -> Server:
+    """Start a server and wait until it answers."""
+    port = free_port()
+    log = site.parent / f"{site.name}.{port}.log"
+    with log.open("wb") as err:
+        words = [*CONFIDE, "serve", str(site), "--port", str(port), *options]
+        process = subprocess.Popen(words, stderr=err, stdout=err, preexec_fn=limit)
+    server = Server(process, f"http://127.0.0.1:{port}", log, httpx.Client(timeout=30))
+    for _ in range(300):
+        if process.poll() is not None:
+            raise RuntimeError(log.read_text())
+        try:
+            server.get("/openapi.json")
+            return server
+        except httpx.TransportError:
+            time.sleep(0.1)
+    process.kill()
+    raise RuntimeError("the server does not answer")
+
+
+def set_policy(site: Path, **fields: object) -> None:
+    """Change fields of a site's policy.toml by name."""
+    file = site / "policy.toml"
+    text = file.read_text()
+    for name, value in fields.items():
+        text, changed = re.subn(rf"(?m)^{name} = .*$", f"{name} = {value}", text)
+        assert changed == 1, name
+    file.write_text(text)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo site, without quotas; never opened, only copied."""
+    site = tmp_path_factory.mktemp("made") / "site"
+    for name, table in (("people", demo.people(20_000)), ("firms", demo.firms(4_000))):
+        text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+        add(table, site, name=name, catalog=text)
+    set_policy(site, per_day=0, per_minute=0)
+    return site
+
+
+@pytest.fixture
+def site(made: Path, tmp_path: Path) -> Path:
+    """A copy of the demo site: same data, same secret, its own ledger."""
+    return Path(shutil.copytree(made, tmp_path / "site"))
+
+
+@pytest.fixture(scope="session")
+def server(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server on a copy of the demo site, for tests that only ask."""
+    site = Path(shutil.copytree(made, tmp_path_factory.mktemp("served") / "site"))
+    running = start(site)
+    yield running
+    assert running.stop() == 0
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Server]]:
+    """Start servers that end with the test."""
+    running: list[Server] = []
+
+    def starting(site: Path, *options: str, **more: Any) -> Server:
+        running.append(start(site, *options, **more))
+        return running[-1]
+
+    yield starting
+    for each in running:
+        each.kill()
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    """Run the command line in a process of its own."""
+
+    def running(*words: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        known = {key: value for key, value in os.environ.items() if key != "CONFIDE_TOKEN"}
+        return subprocess.run(
+            [*CONFIDE, *map(str, words)], capture_output=True, timeout=60, env={**known, **environment}, check=False
+        )
+
+    return running
+
+
+@pytest.fixture
+def local(site: Path) -> Iterator[confide.Site]:
+    """The copy, open in this process."""
+    with confide.open(site) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def policy() -> Callable[..., None]:
+    """Change fields of a site's policy."""
+    return set_policy
+
+
+@pytest.fixture(scope="session", name="free_port")
+def _free_port() -> Callable[[], int]:
+    """A port nobody listens on."""
+    return free_port
