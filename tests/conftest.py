@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from confide.desk import Desk
 from confide.engines import Coded, Engine
 from confide.engines.duckdb import DuckDBEngine
 from confide.engines.duckdb_store import write_store
@@ -19,14 +20,13 @@ from confide.model.catalog import Dataset
 from confide.model.catalog_toml import read_dataset
 from confide.model.policy import PRESETS, Policy
 from confide.secret import Secret
-from confide.service import Desk
 from confide.site.encode import encode
 
 settings.register_profile("confide", deadline=None, derandomize=True)
 settings.load_profile("confide")
 
 
-@pytest.fixture(params=["memory", "duckdb"])
+@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs"])
 def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Coded], Engine]]:
     """A function from coded records to an engine; a test that uses it runs on every engine."""
     opened: list[Engine] = []
@@ -35,7 +35,7 @@ def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
         if request.param == "memory":
             return MemoryEngine(coded)
         path = tmp_path / f"{len(opened)}.duckdb"
-        write_store(coded, path)
+        write_store(coded, path, pairs_from=0 if request.param == "duckdb with pairs" else 10**9)
         opened.append(DuckDBEngine(path))
         return opened[-1]
 

@@ -121,7 +121,7 @@ def must_be_loopback(access: Access, host: str) -> None:
     if not access.tokens and not _is_loopback(host):
         raise Mistake(
             f"This site has no tokens, so everybody who reaches {host!r} could ask it.",
-            suggestions=["Add one with 'confide token add NAME', or serve on 127.0.0.1."],
+            suggestions=["Add one with 'confide token add SITE NAME', or serve on 127.0.0.1."],
         )
 
 

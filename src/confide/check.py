@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.access import list_tokens
+from confide.desk import Desk, open_desks
 from confide.model.catalog import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.queries.dropq import apparent_probability, disclosure_bounds, disclosure_probability
-from confide.service import Desk, Service
+from confide.site.folder import Folder
 
 __all__ = ["Finding", "check_site"]
 
@@ -29,12 +31,14 @@ class Finding:
 
 def check_site(site: str | Path, *, allow_open: bool = False) -> list[Finding]:
     """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
-    with Service.open(site, allow_open=allow_open) as service:
-        findings = list(_policy(service.policy))
-        for name, dataset in service.datasets.items():
-            findings += [*_catalog(dataset), *_answers(service.desk(name))]
-        if not service.access.tokens:
-            findings.append(Finding("note", "There are no tokens: the site answers on this machine only."))
+    folder = Folder(Path(site))
+    policy = folder.policy()
+    with open_desks(folder, policy, allow_open=allow_open) as desks:
+        findings = list(_policy(policy))
+        for desk in desks.values():
+            findings += [*_catalog(desk.dataset), *_answers(desk)]
+    if not list_tokens(folder.access):
+        findings.append(Finding("note", "There are no tokens: the site answers on this machine only."))
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
 
@@ -48,6 +52,8 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
     if not policy.universe.complement:
         yield Finding("risky", "Universes that leave out a few units are allowed: trackers work (universe.complement).")
+    if not policy.universe.remainder:
+        yield Finding("risky", "Universes that differ by a few units are allowed (universe.remainder).")
     if policy.drop.k < 2:
         yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
         return

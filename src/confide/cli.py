@@ -22,8 +22,9 @@ from confide.client import Answer
 from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
 from confide.formats.text import write_text
 from confide.model.policy import describe, read_policy
-from confide.service import Service
+from confide.service import Service, replay
 from confide.site import ingest as ingesting
+from confide.site.cutpoints import draft_cutpoints
 from confide.site.folder import Folder
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
@@ -47,6 +48,13 @@ DatasetName = Annotated[str, typer.Argument(help="The data set.", metavar="DATAS
 Token = Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
 AllowOpen = Annotated[bool, typer.Option("--allow-open", help="Run a policy that protects nothing (for teaching).")]
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
+    if version:
+        typer.echo(f"confide {confide.__version__}")
+        raise typer.Exit()
 
 
 def main() -> None:
@@ -75,7 +83,7 @@ def _sentence(error: ConfideError) -> str:
         return f"{error.title}: {error}\n"
     lines = [f"Refused: {error.reasons[0]}"]
     lines += [f"         {reason}" for reason in error.reasons[1:]]
-    lines.append(f"  rule   {', '.join(reason.rule for reason in error.reasons)}  ({error.policy})")
+    lines.append(f"  rule   {', '.join(reason.rule for reason in error.reasons)}  (policy {error.policy})")
     for number, suggestion in enumerate(error.suggestions):
         lines.append(f"  {'try' if number == 0 else '   '}    {'or ' if number else ''}{suggestion}")
     return "\n".join(lines) + "\n"
@@ -271,10 +279,30 @@ def demo(
 
 
 @app.command()
-def policy() -> None:
-    """Every field of policy.toml, with its default and one line of help."""
-    for name, default, text in describe():
-        typer.echo(f"{name:<26} {default:<18} {text}")
+def policy(
+    site: Annotated[Path | None, typer.Argument(help="A site's folder; without it, the defaults.")] = None,
+) -> None:
+    """Every field of a policy, with its value and one line of help.
+
+    Example: confide policy mysite
+    """
+    for name, value, text in describe(Folder(site).policy() if site else None):
+        typer.echo(f"{name:<26} {value:<18} {text}")
+
+
+@app.command()
+def cutpoints(
+    file: Annotated[Path, typer.Argument(help="The data.", metavar="FILE")],
+    column: Annotated[str, typer.Argument(help="A numeric column.", metavar="COLUMN")],
+    method: Annotated[str, typer.Option(help="fixed, minimum, increasing or partitioned.")] = "minimum",
+    minimum: Annotated[int, typer.Option(min=1, help="Least records between two cutpoints.")] = 50,
+    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+) -> None:
+    """Draft the cutpoints of a numeric variable, to paste into dataset.toml.
+
+    Example: confide cutpoints survey.csv income --method partitioned --minimum 100
+    """
+    typer.echo("\n".join(draft_cutpoints(file, column, method=method, minimum=minimum, table=table)))
 
 
 @ledger_app.command("verify")
@@ -286,7 +314,7 @@ def ledger_verify(site: SiteFolder) -> None:
     found = ledger.verify(Folder(site).ledger)
     if found.problem:
         raise Fault(f"The ledger is damaged: {found.problem} {found.entries} entries before that are sound.")
-    typer.echo(f"{found.entries} entries, all sound. Head: {found.head}")
+    typer.echo(f"{found.entries} {'entry' if found.entries == 1 else 'entries'}, all sound. Head: {found.head}")
 
 
 @ledger_app.command("show")
@@ -315,14 +343,11 @@ def ledger_replay(
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{policy} cannot be read.") from None
     asked = changed = 0
-    with Service.open(site, allow_open=allow_open) as service:
-        for replayed in service.replay(draft):
-            asked += 1
-            if replayed.changed:
-                changed += 1
-                typer.echo(
-                    f"{replayed.number:>6} {replayed.before} -> {replayed.after}  {json.dumps(replayed.request)}"
-                )
+    for replayed in replay(site, draft, allow_open=allow_open):
+        asked += 1
+        if replayed.changed:
+            changed += 1
+            typer.echo(f"{replayed.number:>6} {replayed.before} -> {replayed.after}  {json.dumps(replayed.request)}")
     typer.echo(f"{changed} of {asked} outcomes would change under {draft.title}.")
 
 

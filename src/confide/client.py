@@ -76,7 +76,7 @@ class Answer:
         return hash(self.receipt)
 
     def __repr__(self) -> str:
-        return self.to_text()
+        return self.to_text().rstrip()
 
     def _repr_html_(self) -> str:
         return write_html(self.release)

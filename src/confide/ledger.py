@@ -345,6 +345,8 @@ def _sync_folder(path: Path) -> None:
 def _reading(path: Path) -> Iterator[BinaryIO]:
     try:
         file = path.open("rb")
+    except FileNotFoundError:
+        raise Mistake(f"There is no ledger at {str(path)!r}: nothing has been asked yet.") from None
     except OSError as error:
         raise Mistake(f"The ledger {str(path)!r} cannot be read: {error.strerror}.") from None
     with file:

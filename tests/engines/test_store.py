@@ -28,11 +28,14 @@ def coded(values: list[int], classes: list[int]) -> Coded:
 
 
 @pytest.mark.parametrize("top", [1, 2, STORED_TOP, STORED_TOP + 2])
-def test_top_contributors_are_right_whether_the_stored_ones_suffice_or_not(tmp_path: Path, top: int) -> None:
+@pytest.mark.parametrize("pairs_from", [0, 100])
+def test_top_contributors_are_right_whether_the_stored_ones_suffice_or_not(
+    tmp_path: Path, top: int, pairs_from: int
+) -> None:
     """Dropped are one of the largest of class 0, only small ones of class 1, all of class 2; class 3 holds zeros."""
     values = [1000, -999, 998, 997, 996, 995, 90, 80, -70, 60, 50, 1, 7, 0, 0]
     classes = [0] * 6 + [1] * 6 + [2] + [3] * 2
-    write_store(coded(values, classes), tmp_path / "s.duckdb")
+    write_store(coded(values, classes), tmp_path / "s.duckdb", pairs_from=pairs_from)
     engine = DuckDBEngine(tmp_path / "s.duckdb")
     try:
         whole = engine.tally(Tally(("class",), of="value", top=top)).top

@@ -85,7 +85,7 @@ def test_duckdb_equals_memory_in_every_field(data: st.DataObject) -> None:
     coded = data.draw(microdata())
     keys = coded.records["unit"].to_pylist()
     with tempfile.TemporaryDirectory() as folder:
-        write_store(coded, Path(folder) / "s.duckdb")
+        write_store(coded, Path(folder) / "s.duckdb", pairs_from=data.draw(st.sampled_from([0, 10**9])))
         engine, plain = DuckDBEngine(Path(folder) / "s.duckdb"), MemoryEngine(coded)
         try:
             for tally in data.draw(st.lists(tallies(keys), min_size=4, max_size=10)):

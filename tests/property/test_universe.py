@@ -13,7 +13,7 @@ from confide.model.catalog_toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
 from confide.model.universe import Condition, Piece, Universe
 from confide.queries.census import Census
-from confide.queries.mechanisms.drop import strata
+from confide.queries.strata import strata
 from confide.queries.universe import intersections, parts, resolve
 
 CATALOG = """

@@ -69,6 +69,25 @@ def test_gamma_looks_at_classes_that_fill_a_coarser_one_as_one(exact: Any) -> No
     assert rules(crowd, where={"town": "b1"}) == ["universe.gamma"]
 
 
+@pytest.mark.parametrize(("number", "refused"), [(0, False), (1, True), (9, True), (10, False)])
+def test_the_remainder_is_what_another_choice_of_codes_would_add(exact: Any, number: int, refused: bool) -> None:
+    """The lone man, old woman or last town of a county must not be the difference of two universes."""
+    near = exact.under(universe={"remainder": 10, "gamma": 20})
+    said = ["universe.remainder"] if refused else []
+    crowd = near.of(people((100, {}), (90, {"town": "b1"}), (80, {"town": "b1", "sex": "m"}), (number, {"sex": "m"})))
+    assert rules(crowd, where={"town": "a1", "sex": "f"}) == said
+    assert rules(crowd, where=[{"town": "a1", "sex": "f"}, {"town": "b1"}]) == said
+    assert rules(crowd, where={"town": ["a1", "b1"], "sex": "f"}) == said, "class by class of the other conditions"
+    assert rules(crowd, where={"town": "b1", "sex": "f"}) == []
+    aged = near.of(people((100, {}), (100, {"age": 50}), (number, {"age": 70}), (200, {"town": "b1", "age": 70})))
+    assert rules(aged, where={"town": "a1", "age": ["20-39"]}) == said, "every bin beside the chosen ones"
+    assert rules(aged, where={"town": "a1", "age": ["20-39", "40-59", "60-109"]}) == said, "and every chosen one"
+    assert rules(aged, where={"town": "a1"}) == []
+    county = near.of(people((100, {}), (number, {"town": "a2"}), (100, {"town": "b1"}), (100, {"town": "b2"})))
+    assert rules(county, where={"town": "a1"}) == said, "the rest of a county that is chosen in part"
+    assert rules(county, where={"town": "b1"}) == [], "the rest of the file is large, and so is that of county B"
+
+
 @pytest.mark.parametrize(("number", "refused"), [(0, False), (3, True), (24, True), (25, False)])
 def test_gamma_star_is_the_least_number_in_an_overlap_that_is_not_empty(exact: Any, number: int, refused: bool) -> None:
     crowd = exact.of(

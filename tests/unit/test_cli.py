@@ -120,7 +120,7 @@ def test_a_fault_exits_1_and_shows_no_detail(site):
 
 
 def test_an_unforeseen_error_is_a_fault_without_its_message():
-    code = "import confide.cli as c\ndef broken(): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
+    code = "import confide.cli as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
     words = [sys.executable, "-c", code, "policy"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -180,7 +180,7 @@ def test_the_ledger_can_be_shown_verified_and_replayed(site, tmp_path):
     draft = tmp_path / "draft.toml"
     draft.write_text('preset = "standard"\nname = "strict"\nversion = 2\n[universe]\ngamma = 100000\n')
     replayed = run("ledger", "replay", site, "--policy", draft)
-    assert replayed.returncode == 0 and "would change under policy strict, version 2" in replayed.stdout
+    assert replayed.returncode == 0 and "would change under strict, version 2" in replayed.stdout
     assert list(ledger.read(site / "ledger.jsonl")) == entries
     assert run("ledger", "replay", site, "--policy", tmp_path / "none.toml").returncode == 2
 

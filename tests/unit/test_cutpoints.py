@@ -1,6 +1,6 @@
 """Drafts of cutpoints: Table 3 of Lucero et al. (2011), and the laws every method keeps."""
 
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -92,7 +92,9 @@ def test_order_and_missing_values_do_not_matter(method, values, seed):
 def plain_fixed_width(values, minimum):
     """Give the smallest width by trying them all."""
     low, high = min(values), max(values)
-    for width in count(1):
+    width = 0
+    while True:
+        width += 1
         sizes = [sum(s <= v < s + width for v in values) for s in range(low, high + 1, width)]
         if min(sizes) >= minimum:
             return width

@@ -7,6 +7,7 @@ import hashlib
 import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from math import isfinite
 from typing import Any, ClassVar
 
@@ -72,6 +73,9 @@ class UniverseRules(Section):
     gamma_star: int = setting(10, "Least units in every non-empty intersection of pieces (Γ*).", low=0)
     marginals: bool = setting(True, "Refuse a universe whose table has a margin of 1 or 2 (No Marginal 1 or 2).")
     complement: bool = setting(True, "Refuse a universe that leaves fewer than Γ units, but not none, outside it.")
+    remainder: int = setting(
+        10, "Least units, if any, by which changing the codes of one condition would change a universe.", low=0
+    )
     variables: int = setting(4, "Most variables that may define one universe.", low=1, high=8)
     pieces: int = setting(4, "Most pieces in one universe.", low=1, high=8)
     noise_distance: int = setting(3, "Largest change of a count before a rule looks at it.", low=1, high=15)
@@ -105,7 +109,7 @@ class TotalRules(Section):
         "ma", "How totals are protected: Ma et al. 2016 or Thompson et al. 2013.", among=("ma", "thompson", "none")
     )
     beta: float = setting(
-        0.05, "Mean relative change of a total under 'ma'; the largest is twice this.", low=0.0, high=0.5
+        0.03, "Mean relative change of a total under 'ma'; the largest is twice this.", low=0.0, high=0.5
     )
     magnitudes: tuple[float, ...] = setting(
         (0.4, 0.3, 0.2), "Shares of the largest contributions under 'thompson'.", low=0.0, high=2.0
@@ -162,14 +166,14 @@ class Policy:
     output: OutputRules = OutputRules()
     quota: QuotaRules = QuotaRules()
 
-    @property
+    @cached_property
     def mark(self) -> str:
         """The fingerprint of every field."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def title(self) -> str:
-        return f"policy {self.name}, version {self.version}"
+        return f"{self.name}, version {self.version}"
 
     @property
     def protects(self) -> bool:
@@ -181,18 +185,18 @@ SECTIONS: dict[str, type[Section]] = {
     f.name: f.default.__class__ for f in fields(Policy) if isinstance(f.default, Section)
 }
 
-_OPEN_UNIVERSE = UniverseRules(decide_on="true", gamma=0, gamma_star=0, marginals=False, complement=False)
+_OPEN_UNIVERSE = UniverseRules(decide_on="true", gamma=0, gamma_star=0, marginals=False, complement=False, remainder=0)
 
 PRESETS: dict[str, Policy] = {
     "standard": Policy(),
     "census-mas": Policy(
         name="census-mas",
-        universe=UniverseRules(decide_on="true", gamma=75, gamma_star=25, complement=False),
+        universe=UniverseRules(decide_on="true", gamma=75, gamma_star=25, complement=False, remainder=0),
         counts=CountRules(mechanism="none"),
     ),
     "tablebuilder": Policy(
         name="tablebuilder",
-        universe=UniverseRules(gamma=0, gamma_star=0, marginals=False, complement=False),
+        universe=UniverseRules(gamma=0, gamma_star=0, marginals=False, complement=False, remainder=0),
         drop=DropRules(k=0),
         tables=TableRules(class_disclosure=False),
     ),
@@ -217,7 +221,7 @@ def preset_policy(name: str) -> Policy:
 
 
 def read_policy(text: str) -> Policy:
-    """The policy a TOML text describes: a preset by `name`, with the fields that differ."""
+    """The policy a TOML text describes: a `preset`, with the fields that differ."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -261,10 +265,11 @@ def _toml(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
-def describe() -> list[tuple[str, str, str]]:
-    """Every field as (name, default, help): what the documentation and the custodian's page show."""
+def describe(policy: Policy | None = None) -> list[tuple[str, str, str]]:
+    """Every field as (name, value, help), of a policy or of the defaults."""
+    shown = policy or Policy()
     return [
-        (f"{section}.{f.name}", _toml(f.default), f.metadata["help"])
-        for section, kind in SECTIONS.items()
-        for f in fields(kind)  # type: ignore[arg-type]  # every section is a dataclass
+        (f"{section}.{f.name}", _toml(getattr(getattr(shown, section), f.name)), f.metadata["help"])
+        for section in SECTIONS
+        for f in fields(getattr(shown, section))
     ]

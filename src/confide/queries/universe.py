@@ -14,7 +14,7 @@ from confide.model.catalog import Dataset, Variable
 from confide.model.evidence import Box
 from confide.model.universe import Condition, Piece, Universe
 
-__all__ = ["Resolved", "fold", "intersections", "parts", "resolve"]
+__all__ = ["Resolved", "fold", "intersections", "parts", "remainders", "resolve"]
 
 Places = frozenset[int]
 Allowed = Mapping[str, Places]
@@ -80,6 +80,27 @@ def intersections(pieces: Sequence[Box]) -> list[Box]:
                 allowed[name] = allowed.get(name, frozenset(places)) & frozenset(places)
             if all(allowed.values()):
                 found.append(_box(allowed))
+    return found
+
+
+def remainders(piece: Box, dataset: Dataset) -> list[Box]:
+    """What one condition alone keeps out: sets by which a universe with that condition changed would differ.
+
+    For a cutpoint variable every single bin; for a categorical one the codes left out of all, and of each coarser class
+    that is chosen in part. The other conditions hold, class by class.
+    """
+    found = []
+    for name, places in piece:
+        variable, rest = dataset.variables[name], tuple(c for c in piece if c[0] != name)
+        whole = frozenset(range(_size(dataset, name)))
+        if variable.binned:
+            sets = [frozenset([place]) for place in whole] if set(places) != whole else []
+        else:
+            levels = [dataset.lift(name, level.name) for level in dataset.chain(name)[1:]]
+            classes = [frozenset(p for p in whole if up[p] == c) for up in levels for c in sorted(set(up))]
+            chosen = frozenset(places)
+            sets = [part - chosen for part in (whole, *classes) if part & chosen and part - chosen]
+        found += [tuple(sorted([*part, (name, tuple(sorted(s)))])) for part in parts(rest, dataset) for s in sets]
     return found
 
 

@@ -38,6 +38,10 @@ class Folder:
         return read_secret(self.path / "secret")
 
     def policy(self) -> Policy:
+        if not self.names():
+            raise Mistake(
+                f"The site {str(self.path)!r} has no data sets.", suggestions=["Add one: confide init FILE -o PATH."]
+            )
         return read_policy(self._text(self.path / "policy.toml"))
 
     def names(self) -> list[str]:

@@ -38,7 +38,8 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_MISSING = {"NA", "N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", ".", "?", "-", "N", "n/a"}
+_MISSING = {"NA", "N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", ".", "?", "-", "n/a"}
+"""What means missing in any column; a lone N does so among numbers only: it may be North."""
 
 
 @dataclass(frozen=True)
@@ -157,17 +158,18 @@ def _numbers(
 ) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
     """The number of each code, if they are numbers written without leading zeros, and the codes that mean missing."""
     seen = [code for code in codes if code is not None]
-    marks = tuple(sorted(_MISSING.intersection(seen)))
+    among_numbers = tuple(sorted((_MISSING | {"N"}).intersection(seen)))
+    marks = tuple(mark for mark in among_numbers if mark in _MISSING)
     read = None if pa.types.is_boolean(values.type) else numbers(values)
-    if read is None or set(read[1]) - set(marks) or any(re.match(r"[+-]?0\d", code) for code in seen):
+    if read is None or set(read[1]) - set(among_numbers) or any(re.match(r"[+-]?0\d", code) for code in seen):
         return None, marks
     ordered = np.full(len(rank), np.nan)
     for code, value in zip(codes, read[0].tolist(), strict=True):
         if code is not None:
             ordered[rank[code]] = value
-    if np.isinf(ordered).any() or (marks and not _measures(ordered)):
+    if np.isinf(ordered).any() or (among_numbers and not _measures(ordered)):
         return None, marks
-    return ordered, marks
+    return ordered, among_numbers
 
 
 def _measures(ordered: NDArray[np.float64]) -> bool:

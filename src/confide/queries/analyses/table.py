@@ -164,10 +164,13 @@ def _amounts(variable: Variable, counts: _Counts, policy: Policy, draws: Draws) 
     relative = protected.noise / np.where(protected.values == 0, 1.0, np.abs(protected.values))
     mean_noise = np.abs(total / divisor) * np.hypot(relative, weight_noise / divisor)
     mean_marks = np.where(empty | (weights <= 0), "z", marks)
-    label, decimals = variable.label, variable.decimals
+    means = total / divisor
+    largest = float(np.max(np.abs(means[mean_marks == ""]), initial=1.0))
+    fine = min(variable.decimals + 2, max(0, digits - 1 - int(np.log10(largest))))
+    cells = (total, protected.noise, marks), (means, mean_noise, mean_marks)
     return {
-        "total": _column("total", f"Total of {label}", decimals, (total, protected.noise, marks), digits),
-        "mean": _column("mean", f"Mean of {label}", decimals + 2, (total / divisor, mean_noise, mean_marks), digits),
+        "total": _column("total", f"Total of {variable.label}", variable.decimals, cells[0], digits),
+        "mean": _column("mean", f"Mean of {variable.label}", fine, cells[1], digits),
     }
 
 

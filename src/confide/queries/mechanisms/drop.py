@@ -1,7 +1,8 @@
 """Drop q (Lucero et al. 2011, sec. 3.1.2): every part of a universe loses a few units, the same ones for ever.
 
 Promise: which units go depends on the set of units in the part and on the secret, on nothing else. Padding a universe with
-other parts therefore neither absorbs the drops of a part nor draws them anew.
+other classes therefore neither absorbs the drops of a part nor draws them anew. More bins of the same cutpoint variable,
+or all classes of a coarser one, make another part with drops of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,10 +13,9 @@ from numpy.typing import NDArray
 from confide.model.evidence import Box
 from confide.queries.census import Census
 from confide.queries.draws import fingerprint
-from confide.queries.strata import strata
 from confide.secret import Secret
 
-__all__ = ["UnitsFunction", "drop", "strata"]
+__all__ = ["UnitsFunction", "drop"]
 
 UnitsFunction = Callable[[Sequence[Box], int, int], NDArray[np.int64]]
 

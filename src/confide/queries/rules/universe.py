@@ -1,4 +1,4 @@
-"""Rules for universes (Lucero et al. 2011, sec. 3.1.1), and two of ours against trackers.
+"""Rules for universes (Lucero et al. 2011, sec. 3.1.1), and two of ours against trackers and differences.
 
 Unless the policy says otherwise they look at protected counts: each set of units has its own zero-mean draw, so a refusal
 could have come from a larger set and an acceptance from a smaller one.
@@ -15,7 +15,7 @@ from confide.model.catalog import Dataset
 from confide.model.policy import UniverseRules
 from confide.queries.census import Census, Group
 from confide.queries.draws import Draws
-from confide.queries.universe import Resolved, intersections, parts
+from confide.queries.universe import Resolved, intersections, parts, remainders
 from confide.tables.transitions import Transitions, transitions
 
 __all__ = ["Judge", "judge_universe"]
@@ -74,6 +74,16 @@ def judge_universe(universe: Resolved, census: Census, dataset: Dataset, judge: 
         if ((outside > 0) & (outside < rules.gamma)).any():
             reasons.append(
                 Reason("universe.complement", f"This universe leaves out fewer than {rules.gamma} units, but not none.")
+            )
+    near = [box for piece in universe.pieces for box in remainders(piece, dataset)] if rules.remainder else []
+    if near:
+        counts = judge.units(census.count(near))
+        if ((counts > 0) & (counts < rules.remainder)).any():
+            reasons.append(
+                Reason(
+                    "universe.remainder",
+                    f"Another choice of codes would differ from this universe by fewer than {rules.remainder} units.",
+                )
             )
     return reasons
 

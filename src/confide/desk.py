@@ -1,0 +1,164 @@
+"""Where a question is considered: admit, gather, protect, decide. The only place where engines meet protection."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.engines import Engine
+from confide.engines.duckdb import DuckDBEngine
+from confide.errors import Mistake, Suggestion
+from confide.model.catalog import Dataset
+from confide.model.evidence import Box
+from confide.model.policy import Policy
+from confide.model.release import Release
+from confide.model.request import Table
+from confide.queries.analyses.table import Answer, Scales, dimensions, gather, prepare, protect
+from confide.queries.census import Census
+from confide.queries.draws import Draws
+from confide.queries.mechanisms.drop import drop
+from confide.queries.notes import notes, scope
+from confide.queries.rules.admission import admit, check_shape
+from confide.queries.rules.universe import Judge, judge_universe
+from confide.queries.strata import strata
+from confide.queries.suggest import neighbours
+from confide.queries.universe import Resolved, resolve
+from confide.secret import Secret
+from confide.site.encode import catalog_mark
+from confide.site.folder import Folder
+from confide.spelling.json import write_request
+from confide.spelling.url import write_url
+
+__all__ = ["Desk", "open_desks"]
+
+TRIED = 12
+"""At most so many nearby requests are tried for suggestions."""
+
+
+class Desk:
+    """Answers questions about one data set under one policy, without recording them."""
+
+    def __init__(self, dataset: Dataset, engine: Engine, policy: Policy, secret: Secret) -> None:
+        self.dataset, self.policy, self._engine, self._secret = dataset, policy, engine, secret
+        prepare(policy, Draws(secret))
+        self._cached = lru_cache(maxsize=64)(engine.tally)
+        self._drops = lru_cache(maxsize=4096)(self._draw_drops)
+
+    def consider(self, request: Table) -> Answer:
+        """What the policy makes of a request: protected columns, or the reasons to refuse."""
+        admit(request, self.dataset)
+        reasons = check_shape(request, self.dataset, self.policy)
+        if reasons:
+            return Answer({}, reasons)
+        universe = resolve(request.where, self.dataset)
+        reasons = judge_universe(
+            universe, self._census(universe), self.dataset, Judge(self.policy.universe, self._draws)
+        )
+        if reasons:
+            return Answer({}, reasons)
+        return self._answer(request, universe)
+
+    def release(self, request: Table, answer: Answer) -> Release:
+        """The answer as it leaves."""
+        return Release(
+            request=request,
+            title=self.dataset.title,
+            scope=scope(request.where, self.dataset),
+            dimensions=dimensions(request, self.dataset),
+            columns=answer.columns,
+            notes=notes(request, self.policy),
+            totals_add=not self.policy.protects,
+            policy=self.policy.title,
+            receipt=self.receipt(request),
+            source=self.dataset.source,
+        )
+
+    def suggest(self, request: Table) -> Iterator[Suggestion]:
+        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more."""
+        for words, near in islice(neighbours(request, self.dataset), TRIED):
+            try:
+                passes = not self.consider(near).reasons
+            except Mistake:
+                continue
+            if passes:
+                yield Suggestion(words, write_url(near))
+
+    def receipt(self, request: Table) -> str:
+        """The content address of the answer: the request bound to the versions of data, policy and keys."""
+        facts = self._engine.facts
+        bound = [write_request(request), facts.data, facts.keys, self.policy.mark]
+        return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
+
+    @property
+    def data(self) -> str:
+        return self._engine.facts.data
+
+    def close(self) -> None:
+        self._engine.close()
+
+    @property
+    def _draws(self) -> Draws:
+        return Draws(self._secret)
+
+    def _census(self, universe: Resolved) -> Census:
+        return Census(self._cached, universe.variables, self._engine.facts.several)
+
+    def _draw_drops(self, universe: Resolved) -> tuple[int, ...]:
+        def units(within: Sequence[Box], low: int, high: int) -> NDArray[np.int64]:
+            return self._engine.units(within, low=low, high=high)
+
+        census = self._census(universe)
+        boxes = strata(universe, census, self.dataset)
+        return drop(boxes, census, units, k=self.policy.drop.k, secret=self._secret)
+
+    def _answer(self, request: Table, universe: Resolved) -> Answer:
+        facts = self._engine.facts
+        evidence = gather(
+            request,
+            self.dataset,
+            self.policy,
+            self._engine.tally,
+            within=universe.boxes,
+            without=self._drops(universe) if self.policy.drop.k >= 2 else (),
+            several=facts.several,
+        )
+        scales = Scales(facts.weight_decimals, facts.decimals.get(request.of or "", 0))
+        return protect(request, self.dataset, self.policy, evidence, draws=self._draws, scales=scales)
+
+
+@contextmanager
+def open_desks(folder: Folder, policy: Policy, *, allow_open: bool = False) -> Iterator[dict[str, Desk]]:
+    """The desks of all data sets of a site under a policy; anything missing or out of step is a Mistake."""
+    if not policy.protects and not allow_open:
+        raise Mistake(
+            f"The policy {policy.name!r} protects nothing.", suggestions=["For teaching only: add --allow-open."]
+        )
+    with ExitStack() as opened:
+        desks = {}
+        for name in folder.names():
+            desks[name] = _open_desk(folder, name, policy)
+            opened.callback(desks[name].close)
+        yield desks
+
+
+def _open_desk(folder: Folder, name: str, policy: Policy) -> Desk:
+    """A data set with its store, checked to be of the present catalog and secret."""
+    dataset, secret = folder.dataset(name), folder.secret()
+    if not folder.store(name).exists():
+        raise Mistake(f"The data of {name!r} are not ingested.", suggestions=[f"Run: confide ingest FILE SITE {name}"])
+    engine = DuckDBEngine(folder.store(name))
+    if engine.facts.catalog != catalog_mark(dataset):
+        engine.close()
+        raise Mistake(
+            f"dataset.toml of {name!r} changed how records are coded since the data were ingested.",
+            suggestions=[f"Run: confide ingest FILE SITE {name}"],
+        )
+    if engine.facts.keys != secret.version:
+        engine.close()
+        raise Mistake(f"The data of {name!r} were ingested under another secret. Restore that secret, or ingest again.")
+    return Desk(dataset, engine, policy, secret)
