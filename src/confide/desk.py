@@ -22,7 +22,7 @@ from confide.queries.analyses.table import Answer, Scales, dimensions, gather, p
 from confide.queries.census import Census
 from confide.queries.draws import Draws
 from confide.queries.mechanisms.drop import drop
-from confide.queries.notes import notes, scope
+from confide.queries.notes import adds, notes, scope
 from confide.queries.rules.admission import admit, check_shape
 from confide.queries.rules.universe import Judge, judge_universe
 from confide.queries.strata import strata
@@ -72,7 +72,7 @@ class Desk:
             dimensions=dimensions(request, self.dataset),
             columns=answer.columns,
             notes=notes(request, self.policy),
-            totals_add=not self.policy.protects,
+            totals_add=adds(request, self.policy),
             policy=self.policy.title,
             receipt=self.receipt(request),
             source=self.dataset.source,

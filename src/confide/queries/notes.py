@@ -5,7 +5,7 @@ from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.model.universe import Condition, Universe
 
-__all__ = ["notes", "scope"]
+__all__ = ["adds", "notes", "scope"]
 
 
 def scope(universe: Universe, dataset: Dataset) -> str:
@@ -20,6 +20,11 @@ def _condition(condition: Condition, dataset: Dataset) -> str:
     order = {code.code: place for place, code in enumerate(variable.codes or ())}
     codes = sorted(condition.codes, key=lambda code: order.get(code, -1))
     return f"{variable.label}: {' or '.join(labels.get(code, code) for code in codes)}"
+
+
+def adds(request: Table, policy: Policy) -> bool:
+    """Whether every total is the sum of its parts: only where neither counts nor totals are changed one by one."""
+    return policy.counts.mechanism == "none" and (request.of is None or policy.totals.mechanism == "none")
 
 
 def notes(request: Table, policy: Policy) -> tuple[str, ...]:

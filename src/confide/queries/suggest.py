@@ -1,6 +1,6 @@
 """Requests near a refused one, nearest first: what a patient analyst would try next. Found from public metadata alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from confide.model.catalog import Dataset
@@ -21,15 +21,20 @@ def neighbours(request: Table, dataset: Dataset) -> Iterator[tuple[str, Table]]:
 
 
 def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[tuple[str, Table]]:
-    for name in request.by:
-        parent = dataset.variables[name].parent
-        if parent is not None and parent not in request.by:
-            rows, columns = (_swap(side, name, parent) for side in (request.rows, request.columns))
-            yield f"{parent!r} instead of {name!r}", replace(request, rows=rows, columns=columns)
+    """One variable a level up, then all that have one, then one variable two levels up."""
+    above = {name: [level.name for level in dataset.chain(name)[1:]] for name in request.by}
+    one = {name: levels[0] for name, levels in above.items() if levels}
+    two = {name: levels[1] for name, levels in above.items() if len(levels) > 1}
+    yield from (_coarser(request, {name: level}) for name, level in one.items() if level not in request.by)
+    if len(one) > 1 and not set(one.values()) & set(request.by):
+        yield _coarser(request, one)
+    yield from (_coarser(request, {name: level}) for name, level in two.items() if level not in request.by)
 
 
-def _swap(names: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
-    return tuple(new if name == old else name for name in names)
+def _coarser(request: Table, levels: Mapping[str, str]) -> tuple[str, Table]:
+    rows, columns = (tuple(levels.get(name, name) for name in side) for side in (request.rows, request.columns))
+    words = " and ".join(f"{level!r} instead of {name!r}" for name, level in levels.items())
+    return words, replace(request, rows=rows, columns=columns)
 
 
 def _conditions(request: Table) -> Iterator[tuple[Piece, Condition]]:

@@ -1,12 +1,12 @@
 """Tables: what to gather, how to protect it, how to judge it, what to release. No engine is known here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.errors import Reason
+from confide.errors import Mistake, Reason
 from confide.model.catalog import TOTAL, Dataset, Variable
 from confide.model.evidence import Box, Tally
 from confide.model.policy import Policy
@@ -99,9 +99,16 @@ def protect(
 
 def prepare(policy: Policy, draws: Draws) -> None:
     """Make ready what the policy's mechanisms need: one that cannot be carried out is a Mistake now, not in an answer."""
-    CellKey(policy.counts).matrix  # noqa: B018
-    Judge(policy.universe, draws).matrix  # noqa: B018
-    Magnitudes(policy.totals).tests  # noqa: B018
+    parts: dict[str, Callable[[], object]] = {
+        "counts.distance, counts.variance, counts.small and counts.stay": lambda: CellKey(policy.counts).matrix,
+        "universe.noise_distance and universe.noise_variance": lambda: Judge(policy.universe, draws).matrix,
+        "the fields of totals": lambda: (Magnitudes(policy.totals).mechanism, Magnitudes(policy.totals).tests),
+    }
+    for names, make in parts.items():
+        try:
+            make()
+        except Mistake as mistake:
+            raise Mistake(f"In the policy, {names} do not go together. {mistake}") from None
 
 
 def dimensions(request: Table, dataset: Dataset) -> tuple[Dimension, ...]:
