@@ -199,6 +199,8 @@ def test_files_that_are_missing_or_unreadable_are_mistakes_that_name_them(tmp_pa
     assert folder.names() == []
     with pytest.raises(Mistake, match=r"people.dataset\.toml is missing"):
         folder.dataset("people")
+    (tmp_path / "site" / "people").mkdir()
+    (tmp_path / "site" / "people" / "dataset.toml").touch()
     (tmp_path / "site" / "policy.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(Mistake, match=r"policy\.toml cannot be read as UTF-8"):
         folder.policy()
