@@ -7,6 +7,7 @@ two-way table of the whole file, so that the commonest questions and most univer
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from confide.engines import Facts
 from confide.engines.duckdb_store import STORED_TOP, pair_name
-from confide.engines.sql import inside, listed, over_records, over_units, where
+from confide.engines.sql import inside, listed, over_records, over_units, present, where
 from confide.errors import Fault
 from confide.model.evidence import Box, Cells, Tally
 
@@ -27,6 +28,10 @@ Columns = list[Any]
 
 PERFECT_BITS = 18
 """Largest group key, in bits, for which a table indexed by the key itself is faster than hashing (measured)."""
+
+
+KEPT = 32
+"""So many tables of the whole file are kept for the next time they are asked for; the data do not change."""
 
 
 class DuckDBEngine:
@@ -47,25 +52,33 @@ class DuckDBEngine:
         self._whole: set[str] = set(described["whole"])
         self._pairs: dict[str, int] = described["pairs"]
         self._rows: int = described["rows"]
+        self._whole_file = lru_cache(maxsize=KEPT)(self._asked)
 
     def tally(self, tally: Tally) -> Cells:
         if self.facts.several:
-            return self._cells(tally, self._run(over_units(tally, self.facts), tally))
+            drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
+            condition = where(tally, self.facts, self._sizes, *present(tally.of, self.facts), *drops)
+            return self._cells(tally, self._run(over_units(tally, self.facts, condition), tally))
         plain = replace(tally, without=())
-        cells = self._stored(plain) or self._scanned(plain)
+        cells = self._scanned(plain) if tally.within else self._whole_file(plain)
         return self._dropped(cells, tally) if tally.without else cells
 
     def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
-        condition = f" AND {inside(within, self.facts)}" if within else ""
+        condition = f" AND {inside(within, self.facts, self._sizes)}" if within else ""
         sql = f"SELECT DISTINCT unit FROM records WHERE unit BETWEEN {low} AND {high}{condition} ORDER BY unit"
         return np.asarray(self._run(sql)[0], dtype=np.int64)
 
     def close(self) -> None:
         self._db.close()
 
+    def _asked(self, tally: Tally) -> Cells:
+        return self._stored(tally) or self._scanned(tally)
+
     def _scanned(self, tally: Tally, *only: str) -> Cells:
-        signed = tally.of is not None and tally.of in self._signed
-        return self._cells(tally, self._run(over_records(tally, self.facts, only, signed=signed), tally))
+        there = present(tally.of, self.facts) if tally.of not in self._whole else []
+        condition = where(tally, self.facts, self._sizes, *there, *only)
+        signed = tally.of in self._signed
+        return self._cells(tally, self._run(over_records(tally, self.facts, condition, signed=signed), tally))
 
     def _stored(self, tally: Tally) -> Cells | None:
         """The answer from `pairs`, where it holds it."""
@@ -83,7 +96,7 @@ class DuckDBEngine:
             number = self.facts.numbers[tally.of]
             picks += [f"any_value({number}_{part})" for part in ("total", "size")]
             picks += [f"any_value({number}_top)[1:{tally.top}]"] if tally.top else []
-        condition = where(replace(tally, of=None), replace(self.facts, classes=columns), f"pair = {pair}")
+        condition = where(tally, replace(self.facts, classes=columns), self._sizes, f"pair = {pair}")
         sql = f"SELECT {', '.join([*filter(None, [by]), *picks])} FROM pairs{condition}"
         return self._cells(tally, self._run(sql + (f" GROUP BY {by}" if by else "")))
 
@@ -112,7 +125,7 @@ class DuckDBEngine:
             tuple((name, (int(place),)) for name, place in zip(tally.by, cells.places[row], strict=True))
             for row in rows
         )
-        only = [inside(boxes, self.facts)] if tally.by else []
+        only = [inside(boxes, self.facts, self._sizes)] if tally.by else []
         again = self._scanned(replace(tally, without=()), *only, f"unit NOT IN ({listed(tally.without)})")
         assert cells.top is not None and again.top is not None
         cells.top[np.sort(rows)] = again.top
@@ -151,12 +164,12 @@ def _ints(column: Any) -> Ints:
 
 def _padded(lists: Any, width: int) -> Ints:
     """Lists of at most `width` numbers as rows, filled up with zeros."""
-    rows = [[*values, *[0] * (width - len(values))] if _there(values) else [0] * width for values in lists]
-    return np.array(rows, dtype=np.int64).reshape(-1, width)
-
-
-def _there(values: Any) -> bool:
-    return values is not None and values is not np.ma.masked
+    rows: list[Any] = [values if np.ndim(values) else () for values in lists]
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    padded = np.zeros((len(rows), width), dtype=np.int64)
+    if lengths.any():
+        padded[np.arange(width) < lengths[:, None]] = np.concatenate(rows)
+    return padded
 
 
 def _map(cells: Cells, change: Callable[[Ints], Ints]) -> Cells:

@@ -1,33 +1,62 @@
 """The few SQL statements relational engines share. We name the columns and values are integers: nothing to quote."""
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 
 from confide.engines import Facts
 from confide.model.evidence import Box, Tally
 
-__all__ = ["inside", "listed", "over_records", "over_units", "where"]
+__all__ = ["inside", "listed", "over_records", "over_units", "present", "where"]
 
 
 def listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(int(n)) for n in numbers)
 
 
-def inside(within: Sequence[Box], facts: Facts) -> str:
-    """The condition for being in any of the boxes."""
+LISTED_CELLS = 4096
+"""Up to so many cells a union of boxes is asked for by the numbers of its cells: several times faster than ORs of ANDs."""
+
+
+def inside(within: Sequence[Box], facts: Facts, sizes: Mapping[str, int]) -> str:
+    """The condition for being in any of the boxes; `sizes` are the numbers of places of each variable."""
+    names = sorted({name for box in within for name, _ in box})
+    chosen = [[[p for p in dict(box).get(n, range(sizes[n])) if p < sizes[n]] for n in names] for box in within]
+    if len(within) > 1 and sum(prod(map(len, places)) for places in chosen) <= LISTED_CELLS:
+        cells = {_number(cell, names, sizes) for places in chosen for cell in itertools.product(*places)}
+        return f"{_number_sql(names, facts, sizes)} IN ({listed(sorted(cells) or [-1])})"
     boxes = (" AND ".join(f"{facts.classes[name]} IN ({listed(places)})" for name, places in box) for box in within)
     return "(" + " OR ".join(f"({box})" for box in boxes) + ")"
 
 
-def where(tally: Tally, facts: Facts, *extra: str) -> str:
+def _number(cell: Iterable[int], names: Iterable[str], sizes: Mapping[str, int]) -> int:
+    number = 0
+    for place, name in zip(cell, names, strict=True):
+        number = number * sizes[name] + place
+    return number
+
+
+def _number_sql(names: Sequence[str], facts: Facts, sizes: Mapping[str, int]) -> str:
+    """The number of a record's cell: its places as digits of a mixed-radix number."""
+    sql = f"CAST({facts.classes[names[0]]} AS BIGINT)"
+    for name in names[1:]:
+        sql = f"({sql} * {sizes[name]} + {facts.classes[name]})"
+    return sql
+
+
+def where(tally: Tally, facts: Facts, sizes: Mapping[str, int], *extra: str) -> str:
     """The WHERE clause of a tally with any further conditions, or nothing."""
-    conditions = [inside(tally.within, facts)] if tally.within else []
-    if tally.of:
-        conditions.append(f"{facts.numbers[tally.of]} IS NOT NULL")
+    conditions = [inside(tally.within, facts, sizes)] if tally.within else []
     conditions.extend(extra)
     return " WHERE " + " AND ".join(conditions) if conditions else ""
 
 
-def over_records(tally: Tally, facts: Facts, only: Iterable[str] = (), *, signed: bool) -> str:
+def present(of: str | None, facts: Facts) -> list[str]:
+    """The condition that a value is there."""
+    return [f"{facts.numbers[of]} IS NOT NULL"] if of else []
+
+
+def over_records(tally: Tally, facts: Facts, condition: str, *, signed: bool) -> str:
     """The aggregates where every record is a unit: records, key, then as asked weight, total, size, top."""
     by = [facts.classes[name] for name in tally.by]
     picks = [*by, "count(*)", "bit_xor(key)"]
@@ -38,10 +67,10 @@ def over_records(tally: Tally, facts: Facts, only: Iterable[str] = (), *, signed
         size = f"abs({column})" if signed else column
         picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
         picks += [f"max({size}, {tally.top})"] if tally.top else []
-    return f"SELECT {', '.join(picks)} FROM records{where(tally, facts, *only)}" + _group(by)
+    return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
 
 
-def over_units(tally: Tally, facts: Facts) -> str:
+def over_units(tally: Tally, facts: Facts, condition: str) -> str:
     """The same where a unit may have several records: first by unit, then by class; the number of units last."""
     by = [facts.classes[name] for name in tally.by]
     inner, outer = [*by, "count(*) AS n", "bit_xor(key) AS k"], [*by, "CAST(sum(n) AS BIGINT)", "bit_xor(k)"]
@@ -53,8 +82,7 @@ def over_units(tally: Tally, facts: Facts) -> str:
         outer += ["CAST(sum(v) AS BIGINT)", "CAST(sum(abs(v)) AS BIGINT)"]
         outer += [f"max(abs(v), {tally.top})"] if tally.top else []
     outer.append("count(*)")
-    drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
-    units = f"SELECT {', '.join(inner)} FROM records{where(tally, facts, *drops)}" + _group([*by, "unit"])
+    units = f"SELECT {', '.join(inner)} FROM records{condition}" + _group([*by, "unit"])
     return f"SELECT {', '.join(outer)} FROM ({units})" + _group(by)
 
 
