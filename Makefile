@@ -22,6 +22,7 @@ docs: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/models.py
 
 clean:
 	rm -rf $(VENV) demo-site

@@ -9,6 +9,7 @@ from confide.desk import Desk, open_desks
 from confide.model.catalog import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Table
+from confide.queries.analyses.table import Answer
 from confide.queries.dropq import apparent_probability, disclosure_bounds, disclosure_probability
 from confide.site.folder import Folder
 
@@ -128,7 +129,7 @@ def _answers(desk: Desk) -> Iterator[Finding]:
         if not variable.classifies:
             continue
         answer = desk.consider(Table(name, (variable.name,)))
-        if answer.reasons:
+        if answer.reasons or not isinstance(answer, Answer):
             rules = ", ".join(reason.rule for reason in answer.reasons)
             yield Finding("unanswerable", f"{name}: the table by {variable.name!r} is refused ({rules}).")
             continue

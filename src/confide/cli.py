@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,13 +16,14 @@ import typer
 from rich.console import Console
 
 import confide
-from confide import ledger
+from confide import ledger, map_models
 from confide.access import Role, add_token, list_tokens, must_be_loopback, remove_token
 from confide.check import check_site
-from confide.client import Answer
+from confide.client import Answer, ModelAnswer
 from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
-from confide.formats.text import write_text
 from confide.model.policy import describe, read_policy
+from confide.model.release import Release
+from confide.model.request import Regression, Request
 from confide.service import Service, replay
 from confide.site import ingest as ingesting
 from confide.site.cutpoints import draft_cutpoints
@@ -47,6 +49,11 @@ SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its addres
 DatasetName = Annotated[str, typer.Argument(help="The data set.", metavar="DATASET")]
 Token = Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
+Where = Annotated[
+    list[str] | None, typer.Option(help="A piece, as in age_group=20-29,30-39;sex=female; repeat for a union.")
+]
+Format = Annotated[str, typer.Option(help="text, csv, json, xlsx, or python for the code of the request.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")]
 AllowOpen = Annotated[bool, typer.Option("--allow-open", help="Run a policy that protects nothing (for teaching).")]
 
 
@@ -156,13 +163,11 @@ def table(
     dataset: DatasetName,
     rows: Annotated[list[str] | None, typer.Option(help="Variables down the side; repeat, or put commas.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
-    where: Annotated[
-        list[str] | None, typer.Option(help="A piece, as in age_group=20-29,30-39;sex=female; repeat for a union.")
-    ] = None,
+    where: Where = None,
     measure: Annotated[list[str] | None, typer.Option(help="count, weighted_count, total, mean.")] = None,
     of: Annotated[str | None, typer.Option(help="The numeric variable of a total or mean.")] = None,
-    format: Annotated[str, typer.Option(help="text, csv, json, xlsx, or python for the code of the request.")] = "text",
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
+    format: Format = "text",
+    output: Output = None,
     token: Token = None,
     allow_open: AllowOpen = False,
 ) -> None:
@@ -171,23 +176,89 @@ def table(
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
-    request = read_query(dataset, [(key, value) for key, values in pairs for value in values or []])
-    if format == "python":
-        _write(f"import confide\n\n{write_python(request, site=site)}\n", output)
-        return
-    writers: dict[str, Callable[[Answer], str | bytes]] = {
-        "text": lambda answer: write_text(answer.release, width=None if output else _width()),
-        "csv": Answer.to_csv,
-        "json": lambda answer: json.dumps(answer.to_json(), ensure_ascii=False, separators=(",", ":")),
-        "xlsx": Answer.to_xlsx,
-    }
-    if format not in writers:
-        hint = nearest(format, writers) or ["Formats: text, csv, json, xlsx, python."]
-        raise Mistake(f"There is no format {format!r}.", suggestions=hint)
-    if format == "xlsx" and output is None:
-        raise Mistake("An XLSX file needs a name.", suggestions=["Add -o table.xlsx."])
-    with confide.open(site, token=token, allow_open=allow_open) as opened:
-        _write(writers[format](Answer(opened.ask(request))), output)
+    request = read_query(dataset, _given(pairs))
+    _Asking(site, token, allow_open).give(request, format, output)
+
+
+@app.command()
+def regression(
+    site: SitePlace,
+    dataset: DatasetName,
+    formula: Annotated[str, typer.Argument(help="The model, as in 'log(income) ~ age + age^2 + sex + age:sex'.")],
+    where: Where = None,
+    family: Annotated[
+        str, typer.Option(help="gaussian (numbers), binomial (yes or no) or poisson (counts).")
+    ] = "gaussian",
+    diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
+    format: Format = "text",
+    output: Output = None,
+    token: Token = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """A protected regression. With --diagnostics, json holds the plots (Vega-Lite) and every format what they show.
+
+    Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
+    """
+    pairs = [("formula", [formula]), ("where", where), ("family", [family])]
+    request = read_query(dataset, _given(pairs), ask="regression")
+    _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
+
+
+@app.command()
+def correlation(
+    site: SitePlace,
+    dataset: DatasetName,
+    variables: Annotated[list[str], typer.Argument(help="Two variables or more; several words, or commas.")],
+    where: Where = None,
+    format: Format = "text",
+    output: Output = None,
+    token: Token = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """Protected correlations; a categorical variable enters by its classes.
+
+    Example: confide correlation mysite people age,income,hours
+    """
+    request = read_query(dataset, _given([("variables", variables), ("where", where)]), ask="correlation")
+    _Asking(site, token, allow_open).give(request, format, output)
+
+
+def _given(pairs: list[tuple[str, list[str] | None]]) -> list[tuple[str, str]]:
+    return [(key, value) for key, values in pairs for value in values or []]
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """How a question reaches a site, and its answer a file or the screen."""
+
+    site: str
+    token: str | None
+    allow_open: bool
+
+    def give(self, request: Request, format: str, output: Path | None, *, diagnostics: bool = False) -> None:
+        if format == "python":
+            more = ".diagnostics()" if diagnostics else ""
+            _write(f"import confide\n\n{write_python(request, site=self.site)}{more}\n", output)
+            return
+        writers: dict[str, Callable[[Answer | ModelAnswer], str | bytes]] = {
+            "text": lambda answer: answer.to_text(width=None if output else _width()),
+            "csv": lambda answer: answer.to_csv(),
+            "json": lambda answer: json.dumps(answer.to_json(), ensure_ascii=False, separators=(",", ":")),
+            "xlsx": lambda answer: answer.to_xlsx(),
+        }
+        if format not in writers:
+            hint = nearest(format, writers) or ["Formats: text, csv, json, xlsx, python."]
+            raise Mistake(f"There is no format {format!r}.", suggestions=hint)
+        if format == "xlsx" and output is None:
+            raise Mistake("An XLSX file needs a name.", suggestions=["Add -o table.xlsx."])
+        _write(writers[format](self.answer(request, diagnostics=diagnostics)), output)
+
+    def answer(self, request: Request, *, diagnostics: bool) -> Answer | ModelAnswer:
+        with confide.open(self.site, token=self.token, allow_open=self.allow_open) as opened:
+            release = (
+                opened.diagnose(request) if diagnostics and isinstance(request, Regression) else opened.ask(request)
+            )
+            return Answer(release) if isinstance(release, Release) else ModelAnswer(release, opened)
 
 
 def _width() -> int | None:
@@ -303,6 +374,43 @@ def cutpoints(
     Example: confide cutpoints survey.csv income --method partitioned --minimum 100
     """
     typer.echo("\n".join(draft_cutpoints(file, column, method=method, minimum=minimum, table=table)))
+
+
+@app.command()
+def frontier(
+    site: SiteFolder,
+    dataset: DatasetName,
+    sensitive: Annotated[str, typer.Option(help="The numeric variable to protect.")],
+    variables: Annotated[str | None, typer.Option(help="The other variables, with commas; all if not given.")] = None,
+    risk: Annotated[str, typer.Option(help="released, attained or predicted.")] = "released",
+    utility: Annotated[str, typer.Option(help="rsq, rsqwt or volume.")] = "rsqwt",
+    threshold: Annotated[float | None, typer.Option(help="Choose the most useful with at most this risk.")] = None,
+    slope: Annotated[float | None, typer.Option(help="Choose by slope x utility - risk.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the choice into policy.toml.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the map as a Vega-Lite chart.")] = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """Which variables models may relate to a sensitive one: the best trades of risk for utility. Not protected.
+
+    Example: confide frontier mysite people --sensitive income --variables age,sex,education --threshold 0.2
+    """
+    if write and threshold is None and slope is None:
+        raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
+    names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
+    with _working("Mapping models"):
+        mapped = map_models.frontier(
+            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
+            threshold=threshold, slope=slope, allow_open=allow_open,
+        )  # fmt: skip
+    typer.echo(mapped.text)
+    if output is not None:
+        _write(json.dumps(mapped.chart, ensure_ascii=False), output)
+    if write and mapped.release is not None:
+        before = Folder(site).policy().models.sensitive
+        after = map_models.write_choice(site, mapped.release)
+        typer.echo(f"Written into policy.toml, now {after.title}; a running server learns of it when started again.")
+        if before not in ("", sensitive):
+            typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")
 
 
 @ledger_app.command("verify")

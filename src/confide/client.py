@@ -1,9 +1,9 @@
 """`confide.open(path or URL)`: one interface, whether the site is in this process or behind HTTP."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 from urllib.parse import quote
 from weakref import finalize
 
@@ -12,21 +12,25 @@ import pyarrow as pa
 
 from confide.access import Denied
 from confide.errors import ConfideError, Fault, Mistake, Reason, Refused, Suggestion, nearest
-from confide.formats.arrow import to_arrow
-from confide.formats.csv import write_csv
-from confide.formats.html import write_html
+from confide.formats.arrow import grid_to_arrow, to_arrow
+from confide.formats.csv import write_csv, write_model_csv
+from confide.formats.html import write_html, write_model_html
 from confide.formats.jsonstat import write_jsonstat
 from confide.formats.jsonstat_reader import read_jsonstat
-from confide.formats.text import write_text
-from confide.formats.xlsx import write_xlsx
+from confide.formats.model_json import read_model, write_model
+from confide.formats.text import write_model_text, write_text
+from confide.formats.xlsx import write_model_xlsx, write_xlsx
+from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Table
+from confide.model.request import Regression, Request, Table
 from confide.service import Service
 from confide.spelling.codebook import write_codebook
-from confide.spelling.python import python_table
+from confide.spelling.python import python_correlation, python_regression, python_table
 from confide.spelling.url import write_url
 
-__all__ = ["Answer", "DatasetHandle", "Site", "open_site"]
+__all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open_site"]
+
+R = TypeVar("R", Release, ModelRelease)
 
 
 class Answer:
@@ -63,8 +67,9 @@ class Answer:
     def to_xlsx(self) -> bytes:
         return write_xlsx(self.release)
 
-    def to_text(self) -> str:
-        return write_text(self.release)
+    def to_text(self, *, width: int | None = None) -> str:
+        """As it is printed; with a width, columns that do not fit continue below."""
+        return write_text(self.release, width=width)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -82,6 +87,106 @@ class Answer:
         return write_html(self.release)
 
 
+class ModelAnswer:
+    """The protected results of a model or a correlation: a few small tables, each of which speaks Arrow."""
+
+    def __init__(self, release: ModelRelease, site: "Site") -> None:
+        self.release, self._site = release, site
+
+    @property
+    def receipt(self) -> str:
+        """The content address of this answer: cite it."""
+        return self.release.receipt
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the numbers were protected."""
+        return self.release.notes
+
+    @property
+    def grids(self) -> list[str]:
+        """The names of the tables."""
+        return list(self.release.grids)
+
+    def grid(self, name: str | None = None) -> pa.Table:
+        """A table by its name; the first, if none is given."""
+        known = self.grids
+        if name is not None and name not in known:
+            hint = nearest(str(name), known) or ["There are " + ", ".join(known) + "."]
+            raise Mistake(f"This answer has no table {str(name)[:60]!r}.", suggestions=hint)
+        return grid_to_arrow(self.release, known[0] if name is None else name)
+
+    @property
+    def coefficients(self) -> pa.Table:
+        """The coefficients of a regression."""
+        return self.grid("coefficients")
+
+    @property
+    def anova(self) -> pa.Table:
+        """The analysis of variance of a regression."""
+        return self.grid("anova")
+
+    @property
+    def statistics(self) -> pa.Table:
+        """How well a regression fits."""
+        return self.grid("statistics")
+
+    @property
+    def correlations(self) -> pa.Table:
+        """The correlations."""
+        return self.grid("correlations")
+
+    def diagnostics(self) -> "Diagnostics":
+        """Plots of synthetic residuals, to judge a regression by."""
+        request = self.release.request
+        if not isinstance(request, Regression):
+            raise Mistake("Only a regression has diagnostics.")
+        return Diagnostics(self._site.diagnose(request), self._site)
+
+    def to_pandas(self, name: str | None = None) -> Any:
+        """A table as a pandas frame; the first, if no name is given."""
+        return self.grid(name).to_pandas()
+
+    def to_csv(self) -> str:
+        """All tables; the first column, `table`, names them."""
+        return write_model_csv(self.release)
+
+    def to_json(self) -> dict[str, Any]:
+        """All tables, with what was asked and how it was protected, as plain values."""
+        return write_model(self.release)
+
+    def to_xlsx(self) -> bytes:
+        return write_model_xlsx(self.release)
+
+    def to_text(self, *, width: int | None = None) -> str:
+        """As it is printed; with a width, columns that do not fit continue below."""
+        return write_model_text(self.release, width=width)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.grid().__arrow_c_stream__(requested_schema)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelAnswer) and self.release == other.release
+
+    def __hash__(self) -> int:
+        return hash(self.receipt)
+
+    def __repr__(self) -> str:
+        return self.to_text().rstrip()
+
+    def _repr_html_(self) -> str:
+        return write_model_html(self.release)
+
+
+class Diagnostics(ModelAnswer):
+    """The answer again, with plots: `.charts` by name, and what they show among the tables. All of it is synthetic."""
+
+    @property
+    def charts(self) -> dict[str, Any]:
+        """Vega-Lite specifications by name, with their data inside."""
+        return dict(self.release.charts)
+
+
 class DatasetHandle:
     """A data set one may ask about."""
 
@@ -96,7 +201,22 @@ class DatasetHandle:
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
         request = python_table(self.name, rows=rows, columns=columns, where=where, measure=measure, of=of)
-        return Answer(self._site.ask(request))
+        return Answer(cast(Release, self._site.ask(request)))
+
+    def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
+        """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
+
+        As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
+        `.statistics` and `.diagnostics()`.
+        """
+        return self._model(python_regression(self.name, formula, where=where, family=family))
+
+    def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
+        """Protected correlations; a categorical variable enters by its classes."""
+        return self._model(python_correlation(self.name, variables, where=where))
+
+    def _model(self, request: Request) -> ModelAnswer:
+        return ModelAnswer(cast(ModelRelease, self._site.ask(request)), self._site)
 
     @property
     def codebook(self) -> dict[str, Any]:
@@ -145,7 +265,10 @@ class Site(Mapping[str, DatasetHandle]):
     def names(self) -> list[str]:
         raise NotImplementedError
 
-    def ask(self, request: Table) -> Release:
+    def ask(self, request: Request) -> Release | ModelRelease:
+        raise NotImplementedError
+
+    def diagnose(self, request: Regression) -> ModelRelease:
         raise NotImplementedError
 
     def codebook(self, name: str) -> dict[str, Any]:
@@ -165,8 +288,11 @@ class LocalSite(Site):
     def names(self) -> list[str]:
         return list(self.service.datasets)
 
-    def ask(self, request: Table) -> Release:
+    def ask(self, request: Request) -> Release | ModelRelease:
         return self.service.answer(request)
+
+    def diagnose(self, request: Regression) -> ModelRelease:
+        return self.service.diagnose(request)
 
     def codebook(self, name: str) -> dict[str, Any]:
         return write_codebook(self.service.desk(name).dataset)
@@ -196,12 +322,14 @@ class RemoteSite(Site):
                 raise self._stranger("its list of data sets cannot be read") from None
         return self._names
 
-    def ask(self, request: Table) -> Release:
+    def ask(self, request: Request) -> Release | ModelRelease:
         document = self._get(write_url(request, ending=".json"))
-        try:
-            return read_jsonstat(document)
-        except Mistake:
-            raise self._stranger("its table cannot be read") from None
+        if isinstance(request, Table):
+            return self._read(read_jsonstat, document)
+        return self._read(read_model, document)
+
+    def diagnose(self, request: Regression) -> ModelRelease:
+        return self._read(read_model, self._get(write_url(request, ending=".json") + "&diagnostics=true"))
 
     def codebook(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self._get(f"api/datasets/{quote(name, safe='')}")
@@ -226,6 +354,12 @@ class RemoteSite(Site):
         except (AttributeError, KeyError, TypeError):
             raise self._stranger(f"status {response.status_code}, no problem document") from None
 
+    def _read(self, read: Callable[[Any], R], document: Any) -> R:
+        try:
+            return read(document)
+        except Mistake:
+            raise self._stranger("its answer cannot be read") from None
+
     def _stranger(self, why: str) -> Fault:
         return Fault(f"{self._http.base_url} did not answer as a Confide site ({why}).")
 
@@ -244,15 +378,16 @@ def _problem(body: Any, status: int) -> ConfideError:
 
 def _suggestion(text: str, url: str | None) -> str:
     """A site in this process names no format in the address of a suggestion, so neither does this."""
-    return Suggestion(text, url.removeprefix("/").replace("/table.json?", "/table?", 1)) if url else text
+    if not url:
+        return text
+    path, mark, query = url.removeprefix("/").partition("?")
+    return Suggestion(text, path.removesuffix(".json") + mark + query)
 
 
 def open_site(place: str | Path, *, token: str | None = None, allow_open: bool = False) -> Site:
     """Open a site by its folder or its URL.
 
-    >>> import confide
-    >>> people = confide.open("mysite")["people"]          # doctest: +SKIP
-    >>> people.table(rows="sex", columns="region")         # doctest: +SKIP
+    As in `confide.open("mysite")["people"].table(rows="sex", columns="region")`.
     """
     if str(place).startswith(("http://", "https://")):
         return RemoteSite(str(place), token=token)

@@ -4,26 +4,35 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.engines import Engine
 from confide.engines.duckdb import DuckDBEngine
-from confide.errors import Mistake, Suggestion
+from confide.errors import Mistake, Reason, Suggestion
 from confide.model.catalog import Dataset
-from confide.model.evidence import Box
+from confide.model.design import Design
+from confide.model.evidence import Box, Rows, Step
+from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
 from confide.model.release import Release
-from confide.model.request import Table
+from confide.model.request import Correlation, Family, Regression, Request, Table
+from confide.queries.analyses.correlation import admit_correlation, correlations
+from confide.queries.analyses.diagnose import Diagnosed, diagnose
+from confide.queries.analyses.regression import ModelAnswer, Models
 from confide.queries.analyses.table import Answer, Scales, dimensions, gather, prepare, protect
 from confide.queries.census import Census
 from confide.queries.draws import Draws
 from confide.queries.mechanisms.drop import drop
-from confide.queries.notes import adds, notes, scope
-from confide.queries.rules.admission import admit, check_shape
+from confide.queries.models.suggest import near_correlations, near_models
+from confide.queries.models.terms import admit_model, check_model, check_related
+from confide.queries.notes import adds, model_notes, notes, scope
+from confide.queries.rules.admission import admit, check_shape, check_universe
 from confide.queries.rules.universe import Judge, judge_universe
 from confide.queries.strata import strata
 from confide.queries.suggest import neighbours
@@ -49,38 +58,81 @@ class Desk:
         self._cached = lru_cache(maxsize=64)(engine.tally)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 
-    def consider(self, request: Table) -> Answer:
-        """What the policy makes of a request: protected columns, or the reasons to refuse."""
-        admit(request, self.dataset)
-        reasons = check_shape(request, self.dataset, self.policy)
+    def admit(self, request: Request) -> Request:
+        """The request as it will be considered; a Mistake if it does not fit the codebook."""
+        if isinstance(request, Regression):
+            return admit_model(request, self.dataset)
+        if isinstance(request, Correlation):
+            admit_correlation(request, self.dataset)
+        else:
+            admit(request, self.dataset)
+        return request
+
+    def consider(self, request: Request) -> Answer | ModelAnswer:
+        """What the policy makes of a request: protected numbers, or the reasons to refuse."""
+        request = self.admit(request)
+        reasons = self._shape(request)
         if reasons:
             return Answer({}, reasons)
         universe = resolve(request.where, self.dataset)
-        reasons = judge_universe(
-            universe, self._census(universe), self.dataset, Judge(self.policy.universe, self._draws)
-        )
+        judge = Judge(self.policy.universe, self._draws)
+        reasons = judge_universe(universe, self._census(universe), self.dataset, judge)
         if reasons:
             return Answer({}, reasons)
-        return self._answer(request, universe)
+        if isinstance(request, Table):
+            return self._answer(request, universe)
+        models = self._models(universe)
+        return models.answer(request) if isinstance(request, Regression) else correlations(request, models)
 
-    def release(self, request: Table, answer: Answer) -> Release:
+    def release(self, request: Request, answer: Answer | ModelAnswer) -> Release | ModelRelease:
         """The answer as it leaves."""
-        return Release(
-            request=request,
-            title=self.dataset.title,
-            scope=scope(request.where, self.dataset),
-            dimensions=dimensions(request, self.dataset),
-            columns=answer.columns,
-            notes=notes(request, self.policy),
-            totals_add=adds(request, self.policy),
-            policy=self.policy.title,
-            receipt=self.receipt(request),
-            source=self.dataset.source,
+        facts: dict[str, Any] = {
+            "title": self.dataset.title,
+            "scope": scope(request.where, self.dataset),
+            "policy": self.policy.title,
+            "receipt": self.receipt(request),
+            "source": self.dataset.source,
+        }
+        if isinstance(request, Table) and isinstance(answer, Answer):
+            return Release(
+                request=request,
+                dimensions=dimensions(request, self.dataset),
+                columns=answer.columns,
+                notes=notes(request, self.policy),
+                totals_add=adds(request, self.policy),
+                **facts,
+            )
+        assert isinstance(answer, ModelAnswer) and not isinstance(request, Table)
+        return ModelRelease(
+            request=request, grids=answer.grids, notes=(*model_notes(self.policy), *answer.notes), **facts
         )
 
-    def suggest(self, request: Table) -> Iterator[Suggestion]:
+    def diagnose(self, request: Regression) -> Answer | ModelAnswer | Diagnosed:
+        """Synthetic diagnostics of a model that may be released; otherwise the answer with the reasons."""
+        admitted = self.admit(request)
+        answer = self.consider(admitted)
+        if answer.reasons or not isinstance(answer, ModelAnswer) or answer.model is None:
+            return answer
+
+        def rows(step: Step, inverse: NDArray[np.float64], low: int, high: int) -> Rows:
+            return self._engine.rows(step, inverse, low=low, high=high)
+
+        design = answer.model.question.design
+        everyone = self._engine.moments(
+            Step(replace(design, blocks=design.blocks[:1], numbers=(), classes=()), Family.GAUSSIAN)
+        )
+        spread = float(
+            np.sqrt(max(everyone.response_square / everyone.weight - (everyone.response / everyone.weight) ** 2, 0.0))
+        )
+        return diagnose(answer.model, self.dataset, rows, spread=spread, secret=self._secret)
+
+    def products(self, design: Design) -> NDArray[np.float64]:
+        """The true sums of products of a design's columns over everyone: for the custodian, never for an answer."""
+        return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
+
+    def suggest(self, request: Request) -> Iterator[Suggestion]:
         """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more."""
-        for words, near in islice(neighbours(request, self.dataset), TRIED):
+        for words, near in islice(self._near(request), TRIED):
             try:
                 passes = not self.consider(near).reasons
             except Mistake:
@@ -88,7 +140,38 @@ class Desk:
             if passes:
                 yield Suggestion(words, write_url(near))
 
-    def receipt(self, request: Table) -> str:
+    def _near(self, request: Request) -> Iterator[tuple[str, Request]]:
+        if isinstance(request, Table):
+            yield from neighbours(request, self.dataset)
+        elif isinstance(request, Regression):
+            yield from near_models(request, self.dataset)
+        else:
+            yield from near_correlations(request)
+
+    def _shape(self, request: Request) -> list[Reason]:
+        if isinstance(request, Table):
+            return check_shape(request, self.dataset, self.policy)
+        reasons = check_universe(request.where, self.policy)
+        if isinstance(request, Regression):
+            return [*reasons, *check_model(request, self.dataset, self.policy)]
+        return [*reasons, *check_related(request.variables, request.where, self.dataset, self.policy)]
+
+    def _models(self, universe: Resolved) -> Models:
+        engine = self._engine
+        return Models(
+            dataset=self.dataset,
+            policy=self.policy,
+            draws=self._draws,
+            tally=engine.tally,
+            moments=engine.moments,
+            spread=engine.spread,
+            within=universe.boxes,
+            without=self._drops(universe) if self.policy.drop.k >= 2 else (),
+            several=engine.facts.several,
+            weighted=engine.facts.weighted,
+        )
+
+    def receipt(self, request: Request) -> str:
         """The content address of the answer: the request bound to the versions of data, policy and keys."""
         facts = self._engine.facts
         bound = [write_request(request), facts.data, facts.keys, self.policy.mark]

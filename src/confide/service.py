@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -18,10 +18,11 @@ from confide.desk import Desk, open_desks
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.ledger import Ledger
 from confide.model.catalog import Dataset
+from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
 from confide.model.release import Release
-from confide.model.request import Table
-from confide.queries.rules.admission import admit
+from confide.model.request import Regression, Request
+from confide.queries.analyses.diagnose import Diagnosed
 from confide.site.folder import Folder
 from confide.spelling.json import read_request, write_request
 
@@ -67,10 +68,10 @@ class Service:
         """What may be asked about."""
         return {name: desk.dataset for name, desk in self._desks.items()}
 
-    def answer(self, request: Table, *, who: str = "local") -> Release:
+    def answer(self, request: Request, *, who: str = "local") -> Release | ModelRelease:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault."""
         desk = self.desk(request.dataset)
-        admit(request, desk.dataset)
+        request = desk.admit(request)
         with self._turn(request.dataset, who):
             answer = desk.consider(request)
             if answer.reasons:
@@ -80,6 +81,14 @@ class Service:
             release = desk.release(request, answer)
             self._record(desk, request, who, [], release)
         return release
+
+    def diagnose(self, request: Regression, *, who: str = "local") -> ModelRelease:
+        """A model with its synthetic diagnostics: charts and the data behind them. It counts as one question."""
+        release = self.answer(request, who=who)
+        found = self.desk(request.dataset).diagnose(request)
+        assert isinstance(release, ModelRelease) and isinstance(found, Diagnosed)
+        plots = {grid.name: grid for grid in found.grids.values()}
+        return replace(release, grids={**release.grids, **plots}, charts=found.charts)
 
     def desk(self, name: str) -> Desk:
         """Where questions about a data set are considered."""
@@ -116,7 +125,9 @@ class Service:
             with self._lock:
                 self._asking[place] -= 1
 
-    def _record(self, desk: Desk, request: Table, who: str, reasons: Sequence[Reason], release: Release | None) -> None:
+    def _record(
+        self, desk: Desk, request: Request, who: str, reasons: Sequence[Reason], release: Release | ModelRelease | None
+    ) -> None:
         self._ledger.append(
             who=who,
             dataset=request.dataset,
@@ -130,8 +141,10 @@ class Service:
         )
 
 
-def _digest(release: Release) -> str:
+def _digest(release: Release | ModelRelease) -> str:
     """A fingerprint of the numbers released."""
+    if isinstance(release, ModelRelease):
+        return hashlib.sha256(repr(sorted(release.grids.items())).encode()).hexdigest()
     digest = hashlib.sha256()
     for name, column in sorted(release.columns.items()):
         digest.update(name.encode() + column.values.tobytes() + column.marks.tobytes() + column.noise.tobytes())

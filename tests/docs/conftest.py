@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import confide
 from confide import demo
 from confide.site.ingest import add
 
@@ -41,6 +42,7 @@ def desktop(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("CONFIDE_TOKEN", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(Path(confide.__file__).parents[1]))  # commands run the code that is tested
     return tmp_path
 
 

@@ -10,8 +10,12 @@ import typer
 
 import confide
 from confide.cli import app
+from confide.client import DatasetHandle, Diagnostics, ModelAnswer
+from confide.formats.model_json import write_model
 from confide.model import catalog_toml
+from confide.model.formula import Transform
 from confide.model.policy import PRESETS, describe
+from confide.model.request import Family
 from confide.service import Service
 from confide.web.api import create_app
 from confide.web.problems import Problem
@@ -36,7 +40,7 @@ def test_every_public_name_is_described(reference: Page) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("kind", [confide.Answer, confide.Site])
+@pytest.mark.parametrize("kind", [confide.Answer, confide.Site, DatasetHandle, ModelAnswer, Diagnostics])
 def test_every_public_method_is_described(kind: type, reference: Page) -> None:
     page = reference("python")
     missing = [name for name in vars(kind) if not name.startswith("_") and f"`.{name}" not in page]
@@ -58,6 +62,27 @@ def test_every_address_and_parameter_is_described(reference: Page, made: Path, d
     assert not [name for name in parameters if f"`{name}`" not in page]
 
 
+def test_every_family_is_described_wherever_one_may_be_named(reference: Page) -> None:
+    for page in ("python", "http", "spelling"):
+        assert not [family for family in Family if family not in reference(page)], page
+
+
+def test_every_transformation_of_a_formula_is_described(reference: Page) -> None:
+    page = reference("spelling")
+    assert not [transform for transform in Transform if f"{transform}(" not in page]
+
+
+def test_every_grid_and_key_of_a_model_is_described(reference: Page, desktop: Path) -> None:
+    page = reference("formats") + reference("python")
+    with confide.open(desktop / "demo-site") as site:
+        fit = site["people"].regression("hours ~ age")
+        answers = [fit, fit.diagnostics(), site["people"].correlation(["age", "income"])]
+    keys = {key for answer in answers for key in write_model(answer.release)}
+    grids = {name for answer in answers for name in answer.grids if not name.startswith("plot: ")}
+    assert "charts" in keys and len(grids) == 4
+    assert not [name for name in keys | grids if f"`{name}`" not in page]
+
+
 def test_every_key_of_a_problem_is_described(reference: Page) -> None:
     page = reference("errors")
     assert not [name for name in Problem.model_fields if f"`{name}`" not in page]
@@ -67,8 +92,9 @@ def test_every_rule_that_can_refuse_is_described(reference: Page, root: Path) ->
     page = reference("errors")
     sources = "".join(file.read_text(encoding="utf-8") for file in (root / "src" / "confide").rglob("*.py"))
     rules = set(re.findall(r'(?:Reason\(\s*|rule=)"(\w+\.\w+)"', sources))
-    assert len(rules) > 10
-    assert not [rule for rule in rules if f"`{rule}`" not in page]
+    assert len(rules) > 20
+    assert not [rule for rule in rules if f"| `{rule}` |" not in page]
+    assert not set(re.findall(r"^\| `(\w+\.\w+)` \|", page, re.MULTILINE)) - rules, "no such rule"
 
 
 def test_every_key_of_dataset_toml_is_described(reference: Page) -> None:

@@ -9,9 +9,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.request import Measure, Table
-from confide.model.universe import Condition, Piece, Universe
-from confide.spelling.json import read_request, write_request
+from confide.model.formula import Factor, Formula, Transform
+from confide.model.request import Correlation, Family, Measure, Regression, Request, Table
+from confide.model.universe import Piece, Universe
+from confide.spelling.json import ASKS, read_request, write_request
 from confide.spelling.python import read_python, write_python
 from confide.spelling.url import read_query, read_url, write_query, write_url
 from confide.spelling.where import read_names, read_piece, read_where, write_names, write_piece
@@ -23,53 +24,77 @@ names = codes.filter(lambda text: text.strip() != "")
 """What a catalog allows: codes are not empty, names of variables not blank."""
 
 
+pieces = st.dictionaries(names, st.lists(codes, min_size=1, max_size=3), min_size=1, max_size=3).map(Piece.of)
+universes = st.lists(pieces, max_size=3).map(lambda several: Universe(tuple(several)))
+
+
 @st.composite
-def requests(draw: st.DrawFn) -> Table:
+def tables(draw: st.DrawFn) -> Table:
     by = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     split = draw(st.integers(0, len(by)))
-    pieces = [
-        Piece(tuple(Condition(name, tuple(draw(st.lists(codes, min_size=1, max_size=3)))) for name in chosen))
-        for chosen in draw(st.lists(st.lists(names, min_size=1, max_size=3, unique=True), max_size=3))
-    ]
     measure = tuple(draw(st.lists(st.sampled_from(list(Measure)), min_size=1, unique=True)))
     of = draw(names) if any(m.of_variable for m in measure) else None
-    return Table(draw(names), tuple(by[:split]), tuple(by[split:]), Universe(tuple(pieces)), measure, of)
+    return Table(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
 
 
-@given(requests())
-def test_json_is_read_as_written(request: Table) -> None:
+@st.composite
+def formulas(draw: st.DrawFn) -> Formula:
+    chosen = draw(st.lists(names | st.sampled_from(["log", "age", "x.y"]), min_size=2, max_size=5, unique=True))
+    transforms = st.sampled_from(list(Transform))
+    response = draw(
+        st.builds(Factor, st.just(chosen[0]), transforms) | st.builds(Factor, st.just(chosen[0]), code=codes)
+    )
+    factors = st.builds(Factor, st.sampled_from(chosen[1:]), transforms)
+    terms = st.lists(factors, min_size=1, max_size=3).map(tuple)
+    return Formula(response, tuple(draw(st.lists(terms, min_size=1, max_size=4))))
+
+
+regressions = st.builds(Regression, names, formulas(), universes, st.sampled_from(list(Family)))
+correlations = st.builds(Correlation, names, st.lists(names, min_size=2, max_size=4, unique=True).map(tuple), universes)
+requests = tables() | regressions | correlations
+
+
+@given(requests)
+def test_json_is_read_as_written(request: Request) -> None:
     assert read_request(json.loads(json.dumps(write_request(request)))) == request
 
 
-@given(requests())
-def test_an_address_is_read_as_written(request: Table) -> None:
+@given(requests)
+def test_an_address_is_read_as_written(request: Request) -> None:
     assert read_url(write_url(request)) == request
     assert read_url("https://host/site/" + write_url(request, ending=".csv")) == request
     assert all(character in string.printable and not character.isspace() for character in write_url(request))
 
 
-@given(requests())
-def test_a_query_is_read_as_written(request: Table) -> None:
-    assert read_query(request.dataset, write_query(request)) == request
+@given(requests)
+def test_a_query_is_read_as_written(request: Request) -> None:
+    assert read_query(request.dataset, write_query(request), ask=ASKS[type(request)]) == request
 
 
-@given(requests())
-def test_command_line_words_are_read_as_written(request: Table) -> None:
+@given(requests)
+@example(Correlation("people", ("--where=a", "-x")))
+def test_command_line_words_are_read_as_written(request: Request) -> None:
     words = write_words(request)
-    assert read_words(words) == request
-    apart = [part for word in words[1:] for part in word.split("=", 1)]
-    assert read_words([words[0], *apart]) == request
+    assert read_words(words, ask=ASKS[type(request)]) == request
+    apart = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    assert read_words([words[0], *apart], ask=ASKS[type(request)]) == request
 
 
-@given(requests(), names)
-def test_python_is_read_as_written(request: Table, site: str) -> None:
+@given(regressions | correlations)
+def test_only_options_begin_with_a_dash(request: Request) -> None:
+    first, *options = write_words(request)[1:]
+    assert not first.startswith("-") and all(word.startswith("--") for word in options)
+
+
+@given(requests, names)
+def test_python_is_read_as_written(request: Request, site: str) -> None:
     text = write_python(request, site=site)
     assert read_python(text) == request
     assert "\n" not in text
 
 
-@given(requests())
-def test_the_order_of_words_in_a_universe_does_not_matter(request: Table) -> None:
+@given(requests)
+def test_the_order_of_words_in_a_universe_does_not_matter(request: Request) -> None:
     turned = [{c.variable: c.codes[::-1] for c in piece.conditions[::-1]} for piece in request.where.pieces[::-1]]
     assert read_where(turned) == request.where
     assert read_where([write_piece(piece) for piece in request.where.pieces]) == request.where
@@ -87,13 +112,22 @@ def test_spaces_that_nobody_meant_do_not_count() -> None:
     assert read_piece(" sex = f ; age=20-29, 30-39") == read_piece("sex=f;age=20-29,30-39")
 
 
-GARBAGE = st.text(HOSTILE | st.sampled_from(list("tablerowscount=&?")), max_size=40)
+GARBAGE = st.text(HOSTILE | st.sampled_from(list("tablerowscount=&?~+:*^(`")), max_size=40)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | GARBAGE | st.sampled_from(["table", "count", "mean"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | GARBAGE
+    | st.sampled_from(["table", "mean", "y ~ x", "poisson"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(GARBAGE, inner, max_size=3),
     max_leaves=8,
 )
-KEYS = st.sampled_from(["ask", "dataset", "rows", "columns", "where", "measure", "of"])
+KEYS = {
+    "table": st.sampled_from(["ask", "dataset", "rows", "columns", "where", "measure", "of"]),
+    "regression": st.sampled_from(["ask", "dataset", "formula", "where", "family"]),
+    "correlation": st.sampled_from(["ask", "dataset", "variables", "where"]),
+}
 
 
 def only_mistakes(read: Any, *given: Any) -> None:
@@ -102,7 +136,7 @@ def only_mistakes(read: Any, *given: Any) -> None:
     except Mistake as mistake:
         assert str(mistake)
     else:
-        assert isinstance(found, Table | Universe | Piece | tuple)
+        assert isinstance(found, Request | Universe | Piece | tuple)
 
 
 @settings(max_examples=200)
@@ -110,20 +144,27 @@ def only_mistakes(read: Any, *given: Any) -> None:
 def test_nonsense_is_a_mistake_and_nothing_else(text: str, words: list[str], value: Any) -> None:
     for read in (read_url, read_python, read_piece, read_names):
         only_mistakes(read, text)
-    only_mistakes(read_url, "people/table?" + text)
-    only_mistakes(read_words, words)
-    only_mistakes(read_words, ["people", *(f"--{word}" for word in words)])
+    for ask in KEYS:
+        only_mistakes(read_url, f"people/{ask}?" + text)
+        only_mistakes(lambda *given, ask=ask: read_words(*given, ask=ask), words)
+        only_mistakes(lambda *given, ask=ask: read_words(*given, ask=ask), ["people", *(f"--{word}" for word in words)])
+    for query in ([("formula", text)], [("formula", "y ~ x"), ("family", text)]):
+        only_mistakes(lambda *given: read_query(*given, ask="regression"), "people", query)
     only_mistakes(read_where, value)
     only_mistakes(read_request, value)
     only_mistakes(read_query, "people", [("where", text), *((word, text) for word in words)])
 
 
-@settings(max_examples=200)
-@given(st.dictionaries(KEYS, PLAIN))
-def test_requests_of_the_wrong_kind_are_a_mistake(raw: dict[str, Any]) -> None:
-    only_mistakes(read_request, {"ask": "table", **raw})
-    call = ", ".join(f"{key}={value!r}" for key, value in raw.items() if key not in ("ask", "dataset"))
-    only_mistakes(read_python, f"confide.open('s')['d'].table({call})")
+@pytest.mark.parametrize("ask", KEYS)
+def test_requests_of_the_wrong_kind_are_a_mistake(ask: str) -> None:
+    @settings(max_examples=200)
+    @given(st.dictionaries(KEYS[ask], PLAIN), st.lists(PLAIN, max_size=2))
+    def reading(raw: dict[str, Any], first: list[Any]) -> None:
+        only_mistakes(read_request, {"ask": ask, **raw})
+        named = [f"{key}={value!r}" for key, value in raw.items() if key not in ("ask", "dataset")]
+        only_mistakes(read_python, f"confide.open('s')['d'].{ask}({', '.join([*map(repr, first), *named])})")
+
+    reading()
 
 
 @pytest.mark.parametrize(
@@ -133,6 +174,10 @@ def test_requests_of_the_wrong_kind_are_a_mistake(raw: dict[str, Any]) -> None:
         "confide.open('s')['d'].table(**{'rows': 'a'})",
         "confide.open('s')['d'].table('a')",
         "confide.open('s')['d'].drop(rows='a')",
+        "confide.open('s')['d'].regression(formula='y ~ x')",
+        "confide.open('s')['d'].regression('y ~ x', 'z')",
+        "confide.open('s')['d'].regression(str('y ~ x'))",
+        "confide.open('s')['d'].correlation()",
         "confide.open('s')[0].table(rows='a')",
         "(" * 300 + ")" * 300,
         "confide.open('s')['d'].table(rows='a', where=" + "[" * 200 + "]" * 200 + ")",
@@ -145,3 +190,20 @@ def test_requests_of_the_wrong_kind_are_a_mistake(raw: dict[str, Any]) -> None:
 def test_python_is_read_without_being_run(text: str) -> None:
     with pytest.raises(Mistake):
         read_python(text)
+
+
+@pytest.mark.parametrize(
+    "address, said",
+    [
+        ("people/regression", "Expected a variable instead of 'the end' in the formula."),
+        ("people/regression?formula=y~x&formula=y~z", "'formula' may stand only once."),
+        ("people/regression?formula=y~x&family=binomal", "There is no family 'binomal'. Did you mean 'binomial'?"),
+        ("people/regression?formula=y~x&rows=a", "Unknown parameter 'rows'."),
+        ("people/correlation?variables=a", "A correlation needs two or more variables, each named once."),
+        ("people/median?of=a", "'people/median' is not the address of a table, regression or correlation."),
+    ],
+)
+def test_what_is_wrong_in_an_address_is_said(address: str, said: str) -> None:
+    with pytest.raises(Mistake) as info:
+        read_url(address)
+    assert str(info.value) == said

@@ -21,7 +21,8 @@ from confide.model.policy import describe
 
 CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
 COMMANDS = [
-    [], ["init"], ["ingest"], ["check"], ["table"], ["codebook"], ["serve"], ["demo"], ["policy"], ["ledger"],
+    [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
+    ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
     ["token", "list"],
 ]  # fmt: skip
@@ -228,6 +229,44 @@ def test_python_code_is_printed_without_asking(site, tmp_path):
     assert Path(tmp_path / "ask.py").read_text().startswith("import confide\n")
     assert subprocess.run([sys.executable, tmp_path / "ask.py"], check=False).returncode == 0
     assert len(list(ledger.read(site / "ledger.jsonl"))) == entries + 1
+
+
+@pytest.mark.parametrize(
+    "words, call",
+    [
+        (["regression", "income ~ age*sex"], "regression('income ~ age + sex + age:sex')"),
+        (
+            ["regression", "work~age", "--family", "binomial", "--where", "sex=f", "--diagnostics"],
+            "regression('work ~ age', where={'sex': ['f']}, family='binomial').diagnostics()",
+        ),
+        (["correlation", "age,income", "hours"], "correlation(['age', 'income', 'hours'])"),
+        (
+            ["correlation", "\\-a,b", "--where=c=1", "--where=d=2"],
+            "correlation(['-a', 'b'], where=[{'c': ['1']}, {'d': ['2']}])",
+        ),
+    ],
+)
+def test_the_code_of_a_model_is_printed_without_asking(words, call):
+    ask, *rest = words
+    done = run(ask, "nowhere", "people", *rest, "--format", "python")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout == f"import confide\n\nconfide.open('nowhere')['people'].{call}\n"
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["regression", "income ~"], "Expected a variable instead of 'the end' in the formula."),
+        (["regression", "y ~ x", "--family", "gausian"], "There is no family 'gausian'. Did you mean 'gaussian'?"),
+        (["regression", "y ~ exp(x)"], "There is no transformation 'exp'. Possible are log, sqrt and square."),
+        (["correlation", "age"], "A correlation needs two or more variables, each named once."),
+        (["correlation", "age,hours", "--format", "pdf"], "There is no format 'pdf'."),
+    ],
+)
+def test_models_that_cannot_be_are_mistakes(words, said):
+    ask, *rest = words
+    done = run(ask, "nowhere", "people", *rest)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(f"Mistake: {said}")
 
 
 def test_the_codebook_is_printed(site):

@@ -168,8 +168,11 @@ def test_a_server_that_is_no_confide_site_is_a_fault(status, body):
     with answering(status, body) as url, confide.open(url) as opened:
         with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
             opened.names()
+        for address in ("people/table?rows=sex", "people/regression?formula=y~x", "people/correlation?variables=x,y"):
+            with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
+                opened.ask(read_url(address))
         with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
-            opened.ask(read_url("people/table?rows=sex"))
+            opened.diagnose(read_url("people/regression?formula=y~x"))
 
 
 PROBLEM = {"type": "about:blank", "title": "", "detail": "No.", "reasons": [], "suggestions": [{"text": "Wait."}]}
@@ -193,12 +196,77 @@ def test_a_problem_document_becomes_the_error_it_describes(status, kind):
         assert str(info.value) == "No. Wait." and info.value.suggestions == ("Wait.",)
 
 
+@pytest.mark.parametrize("ask", ["table?rows=sex", "regression?formula=y~x", "correlation?variables=x,y"])
 @pytest.mark.parametrize("status", [403, 429])
-def test_a_problem_document_with_reasons_becomes_a_refusal(status):
-    offer = {"text": "without 'age'", "url": "/people/table.json?rows=sex"}
+def test_a_problem_document_with_reasons_becomes_a_refusal(status, ask):
+    offer = {"text": "without 'age'", "url": f"/people/{ask.replace('?', '.json?')}"}
     problem = {**PROBLEM, "policy": "p", "reasons": [{"rule": "a.b", "text": "No."}], "suggestions": [offer]}
     served = answering(status, json.dumps(problem).encode())
     with served as url, confide.open(url) as opened, pytest.raises(confide.Refused) as info:
         opened.names()
     assert [reason.rule for reason in info.value.reasons] == ["a.b"] and info.value.policy == "p"
-    assert info.value.suggestions[0].address == "people/table?rows=sex"
+    assert info.value.suggestions[0].address == f"people/{ask}"
+
+
+@pytest.fixture(scope="module")
+def fit(site):
+    return site["people"].regression("log(income) ~ age + age^2 + sex", where={"employment": ["employed"]})
+
+
+def test_a_regression_gives_tables(fit):
+    assert {"coefficients", "anova", "statistics"} <= set(fit.grids)
+    assert fit.coefficients == fit.grid() == fit.grid("coefficients") and fit.coefficients.num_rows >= 4
+    assert fit.anova.num_rows and fit.statistics.num_rows
+    assert fit.to_pandas().shape[0] == fit.coefficients.num_rows
+    assert fit.to_pandas("anova").shape[0] == fit.anova.num_rows
+    assert pa.table(fit) == fit.coefficients
+    with pytest.raises(confide.Mistake, match="no table 'annova'. Did you mean 'anova'?"):
+        fit.grid("annova")
+    with pytest.raises(confide.Mistake, match="no table 'correlations'"):
+        _ = fit.correlations
+
+
+def test_a_regression_shows_itself(fit):
+    assert repr(fit) == fit.to_text().rstrip() and "Model: log(income) ~ age + square(age) + sex (gaussian)" in repr(
+        fit
+    )
+    assert "<table" in fit._repr_html_() and fit.receipt.startswith("cfd-") and fit.receipt in repr(fit)
+    assert fit.notes and fit.to_json()["class"] == "confide-model" and fit.to_csv().startswith("table,")
+    assert fit.to_xlsx()[:2] == b"PK"
+
+
+def test_equal_models_have_equal_answers(site, fit):
+    again = site["people"].regression("log(income)~age+age^2+sex", where="employment=employed")
+    assert again == fit and hash(again) == hash(fit) and fit != "text"
+    assert fit != site["people"].regression("log(income) ~ age", where="employment=employed")
+
+
+def test_a_regression_has_diagnostics(fit):
+    plots = fit.diagnostics()
+    assert plots.charts and all("$schema" in chart for chart in plots.charts.values())
+    assert plots.coefficients == fit.coefficients and set(plots.grids) > set(fit.grids)
+    assert plots.to_json()["charts"] == plots.charts
+
+
+def test_a_logistic_regression_is_answered(site):
+    fit = site["people"].regression("employed ~ age + sex", family="binomial")
+    assert fit.coefficients.num_rows >= 3
+
+
+def test_correlations_are_answered_and_have_no_diagnostics(site):
+    found = site["people"].correlation(["age", "hours"])
+    assert found.correlations == found.grid() and found.correlations.num_rows
+    with pytest.raises(confide.Mistake, match="Only a regression has diagnostics"):
+        found.diagnostics()
+
+
+@pytest.mark.parametrize("formula, more", [(7, {}), ("income", {}), ("income ~ age", {"family": 7})])
+def test_a_regression_of_another_kind_is_a_mistake(site, formula, more):
+    with pytest.raises(confide.Mistake):
+        site["people"].regression(formula, **more)
+
+
+@pytest.mark.parametrize("variables", ["age", 7, ["age", 7], ["age", "age"], []])
+def test_a_correlation_of_another_kind_is_a_mistake(site, variables):
+    with pytest.raises(confide.Mistake):
+        site["people"].correlation(variables)

@@ -61,8 +61,10 @@ def other(value: Any, among: tuple[str, ...]) -> Any:
         return not value
     if among:
         return next(word for word in among if word != value)
+    if isinstance(value, str):
+        return f"{value}age"
     if isinstance(value, tuple):
-        return value[:-1]
+        return value[:-1] or ("age",)
     return value + 1 if isinstance(value, int) else value / 2 + 0.1
 
 

@@ -34,6 +34,14 @@ UNKNOWN = {
     "/people/table.json?rows=sex&where=": (422, "Cannot read the condition", "variable=code"),
     "/people/table.json": (422, "at least one variable", ""),
     "/people/table.pdf?rows=sex": (404, ".json, .csv or .xlsx", ""),
+    "/people/regression.pdf?formula=income~age": (404, ".json, .csv or .xlsx", ""),
+    "/people/regression.json": (422, "Expected a variable", ""),
+    "/people/regression.json?formula=income~exp(age)": (422, "no transformation 'exp'", "log, sqrt and square"),
+    "/people/regression.json?formula=income~age&famly=poisson": (422, "Unknown parameter 'famly'", "'family'"),
+    "/people/regression.json?formula=income~age&diagnostics=yes": (422, "Cannot read 'diagnostics'", ""),
+    "/peple/regression.json?formula=income~age": (404, "no data set called 'peple'", "'people'"),
+    "/people/correlation.json?variables=age": (422, "two or more variables", ""),
+    "/people/correlation.json?variables=age,income&rows=sex": (422, "Unknown parameter 'rows'", ""),
     "/people/table.json/?rows=sex": (404, "nothing at this address", ""),
     "/people/tables.json?rows=sex": (404, "nothing at this address", ""),
     "/nowhere": (404, "nothing at this address", ""),
@@ -186,7 +194,14 @@ def test_the_description_lists_every_address(server):
         "/api/datasets/{name}",
         "/api/ledger",
         "/{dataset}/table.{ending}",
+        "/{dataset}/regression.{ending}",
+        "/{dataset}/correlation.{ending}",
     }
+    parameters = {
+        path: [p["name"] for p in methods["get"].get("parameters", ())] for path, methods in described["paths"].items()
+    }
+    assert parameters["/{dataset}/regression.{ending}"][2:] == ["formula", "where", "family", "diagnostics"]
+    assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where"]
     table = described["paths"]["/{dataset}/table.{ending}"]["get"]
     assert [p["name"] for p in table["parameters"]] == [
         "dataset",

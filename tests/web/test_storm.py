@@ -26,7 +26,7 @@ from confide.web.api import create_app
 
 MARK = "u7xq"
 """Begins every unit's identifier: it is in the data, and must be nowhere else."""
-LIMITS = {"8000", "20000", "1000"}
+LIMITS = {"8000", "20000", "1000", "4000"}
 """Numbers of four digits or more that messages may hold: limits of the policy and of the server."""
 TELLING = ("Traceback", 'File "', "site-packages", "SELECT ", "GROUP BY", "bit_xor", "records.duckdb", "ledger.jsonl")
 
@@ -39,21 +39,57 @@ HOSTILE = [
     b"0x7fffffffffffffff", b"null", b"None", b"[]", b"{}", b"_T", b"person_id", b"unit", b"key", b"__class__", b"*", b"+",
     b"&", b"?", b"#", b"/", b"//", b".", b"..", b"A" * 3000, b"sex," * 700, b"%2C" * 900,
 ]  # fmt: skip
-KEYS = [b"rows", b"columns", b"where", b"measure", b"of", b"Rows", b"rows[]", b"", b"where%00", b"_", b"callback"]
+KEYS = [
+    b"rows",
+    b"columns",
+    b"where",
+    b"measure",
+    b"of",
+    b"formula",
+    b"variables",
+    b"family",
+    b"diagnostics",
+    b"Rows",
+    b"rows[]",
+    b"",
+    b"where%00",
+    b"_",
+    b"callback",
+]
 NAMES = [b"sex", b"region", b"age", b"age_group", b"income", b"occupation", b"municipality", b"hours", b"education"]
 PLACES = [b"people", b"firms", b"peple", b"api", b".", b"..", b"%2e%2e", b"people%2f..", b"people%00", b"", b"PEOPLE"]
-ASKS = [b"table.json", b"table.csv", b"table.xlsx", b"table", b"table.", b"table.json.csv", b"table.%00", b"table.JSON"]
+FORMULAS = [
+    b"income~age",
+    b"income~age*sex",
+    b"log(income)~age^2",
+    b"employed~age",
+    b"income~exp(age)",
+    b"income~age:age:age:age",
+]
+MODELS = [b"regression.json", b"regression.csv", b"correlation.json", b"correlation.xlsx"]
+ASKS = [
+    b"table.json",
+    b"table.csv",
+    b"table.xlsx",
+    *MODELS,
+    b"regression",
+    b"table",
+    b"table.",
+    b"table.json.csv",
+    b"table.%00",
+    b"table.JSON",
+]
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12).map(lambda text: quote(text).encode())
 any_bytes = st.binary(max_size=8).map(lambda raw: quote_from_bytes(raw).encode())
-word = st.sampled_from(NAMES) | st.sampled_from(HOSTILE) | any_text | any_bytes
+word = st.sampled_from(NAMES) | st.sampled_from(FORMULAS) | st.sampled_from(HOSTILE) | any_text | any_bytes
 value = word | st.lists(word, max_size=3).map(b",".join) | st.tuples(word, word).map(b"=".join)
-pair = st.tuples(st.sampled_from(KEYS[:5]) | st.sampled_from(KEYS) | any_text, value).map(b"=".join)
+pair = st.tuples(st.sampled_from(KEYS[:9]) | st.sampled_from(KEYS) | any_text, value).map(b"=".join)
 query = st.lists(pair, max_size=4).map(b"&".join) | st.tuples(pair, st.integers(1, 100)).map(
     lambda p: b"&".join([p[0]] * p[1])
 )
 table = st.tuples(
-    st.sampled_from(PLACES[:2]) | st.sampled_from(PLACES), st.sampled_from(ASKS[:3]) | st.sampled_from(ASKS)
+    st.sampled_from(PLACES[:2]) | st.sampled_from(PLACES), st.sampled_from(ASKS[:7]) | st.sampled_from(ASKS)
 )
 path = table.map(lambda parts: b"/" + b"/".join(parts)) | st.lists(word, max_size=4).map(
     lambda parts: b"/" + b"/".join(parts)
@@ -184,6 +220,11 @@ def test_each_hostile_text_stands_in_every_place(storm, kind):
             for key in (*KEYS, kind):
                 storm.ask("GET", b"/" + name + b"/" + ask + b"?rows=sex&" + key + b"=" + kind)
             storm.ask("GET", b"/" + name + b"/" + ask + b"?rows=sex&where=" + kind + b"=" + kind + b";sex=" + kind)
+    for ask in (b"regression.json?formula=income~age&", b"correlation.csv?variables=age,income&"):
+        for key in (*KEYS, kind):
+            storm.ask("GET", b"/people/" + ask + key + b"=" + kind)
+    for formula in (kind, kind + b"~age", b"income~" + kind, b"income~age%2B%60" + kind + b"%60"):
+        storm.ask("GET", b"/people/regression.json?formula=" + formula)
     storm.ask("GET", b"/api/datasets/" + kind)
     storm.ask("GET", b"/api/ledger?last=" + kind)
 
@@ -227,6 +268,7 @@ def described(storm):
 
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 ADDRESSES = ["/", "/api/datasets", "/api/datasets/{name}", "/api/ledger", "/{dataset}/table.{ending}"]
+ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}"]
 
 
 def test_every_address_is_described(described):

@@ -12,14 +12,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from confide.model.evidence import Box, Cells, Tally
+from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["Coded", "Engine", "Facts"]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a store says of itself. `classes` and `numbers` map variables to columns; scales are decimal places."""
+    """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
+
+    `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
+    `value_decimals`.
+    """
 
     dataset: str
     catalog: str
@@ -31,6 +35,8 @@ class Facts:
     classes: dict[str, str]
     numbers: dict[str, str]
     decimals: dict[str, int] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+    value_decimals: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -59,5 +65,14 @@ class Engine(Protocol):
 
     def units(self, within: Sequence[Box], *, low: int, high: int) -> NDArray[np.int64]:
         """The keys of the distinct units in any of the boxes, from `low` to `high` (both included), ascending."""
+
+    def moments(self, step: Step) -> Moments:
+        """One step of fitting a model."""
+
+    def spread(self, step: Step, inverse: NDArray[np.float64]) -> Spread:
+        """How the records lie about the model at `step.beta`."""
+
+    def rows(self, step: Step, inverse: NDArray[np.float64], *, low: int, high: int) -> Rows:
+        """The complete records of units with keys from `low` to `high`, at `step.beta`."""
 
     def close(self) -> None: ...

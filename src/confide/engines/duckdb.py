@@ -4,26 +4,33 @@ The file holds `records`, sorted by unit key, and, in large files in which every
 two-way table of the whole file, so that the commonest questions and most universe checks need no scan.
 """
 
+import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.engines import Facts
 from confide.engines.duckdb_store import STORED_TOP, pair_name
 from confide.engines.sql import inside, listed, over_records, over_units, present, where
+from confide.engines.stored import StoredTable, less, stored_moments
 from confide.errors import Fault
-from confide.model.evidence import Box, Cells, Tally
+from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
+
+if TYPE_CHECKING:
+    from confide.engines.kernels import Batch, Layout
 
 __all__ = ["DuckDBEngine"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Columns = list[Any]
 
 PERFECT_BITS = 18
@@ -68,8 +75,33 @@ class DuckDBEngine:
         sql = f"SELECT DISTINCT unit FROM records WHERE unit BETWEEN {low} AND {high}{condition} ORDER BY unit"
         return np.asarray(self._run(sql)[0], dtype=np.int64)
 
+    def moments(self, step: Step) -> Moments:
+        whole = replace(step, without=())
+        found = None if self.facts.several else stored_moments(whole, self._stored_tables, self._summed)
+        if found is None:
+            return self._summed(step)
+        return less(found, self._summed(whole, f"unit IN ({listed(step.without)})")) if step.without else found
+
+    def spread(self, step: Step, inverse: Floats) -> Spread:
+        from confide.engines import batches, models
+
+        layout = batches.lay_out(step.design)
+        return models.spread(step, layout, self._batches(step, layout), inverse)
+
+    def rows(self, step: Step, inverse: Floats, *, low: int, high: int) -> Rows:
+        from confide.engines import batches, models
+
+        layout = batches.lay_out(step.design)
+        return models.rows(step, layout, self._batches(step, layout, f"unit BETWEEN {low} AND {high}"), inverse)
+
     def close(self) -> None:
         self._db.close()
+
+    def _summed(self, step: Step, *only: str) -> Moments:
+        from confide.engines import batches, models  # numba is slow to import, and tables do not need it
+
+        layout = batches.lay_out(step.design)
+        return models.moments(step, layout, self._batches(step, layout, *only), several=self.facts.several)
 
     def _asked(self, tally: Tally) -> Cells:
         return self._stored(tally) or self._scanned(tally)
@@ -100,6 +132,28 @@ class DuckDBEngine:
         sql = f"SELECT {', '.join([*filter(None, [by]), *picks])} FROM pairs{condition}"
         return self._cells(tally, self._run(sql + (f" GROUP BY {by}" if by else "")))
 
+    def _stored_tables(
+        self, wanted: Sequence[tuple[str, ...]], numbers: Sequence[str]
+    ) -> dict[tuple[str, ...], StoredTable] | None:
+        """Whole tables from `pairs`, many at once; None if one of them is not there."""
+        numbered = {self._pairs.get(pair_name(names)): tuple(sorted(names)) for names in wanted}
+        if None in numbered or not self._whole.issuperset(numbers):
+            return None
+        totals = [f"{self.facts.numbers[name]}_total" for name in numbers]
+        picks = ", ".join(["pair", "a", "b", "records", "weight", *totals])
+        pairs = listed(number for number in numbered if number is not None)
+        columns = [
+            _ints(c) for c in self._run(f"SELECT {picks} FROM pairs WHERE pair IN ({pairs}) ORDER BY pair, a, b")
+        ]
+        scales = [10.0 ** self.facts.decimals[name] for name in numbers]
+        tables = {}
+        for number, names in numbered.items():
+            rows = columns[0] == number
+            a, b, records, weight, *amounts = (column[rows] for column in columns[1:])
+            shares = {name: amount / scale for name, amount, scale in zip(numbers, amounts, scales, strict=True)}
+            tables[names] = StoredTable(a, b, records, weight / 10.0**self.facts.weight_decimals, shares)
+        return tables
+
     def _dropped(self, cells: Cells, tally: Tally) -> Cells:
         """The cells without some of their units: their aggregates are subtracted."""
         some = replace(tally, without=(), top=len(tally.without) if tally.top else 0)
@@ -129,6 +183,23 @@ class DuckDBEngine:
         again = self._scanned(replace(tally, without=()), *only, f"unit NOT IN ({listed(tally.without)})")
         assert cells.top is not None and again.top is not None
         cells.top[np.sort(rows)] = again.top
+
+    def _batches(self, step: Step, layout: "Layout", *only: str) -> "Iterator[Batch]":
+        """The records of a model in their stored order (DuckDB preserves it unless told otherwise), at least one batch."""
+        from confide.engines.batches import columns_of, read_batch
+
+        columns = columns_of(step.design, self.facts)
+        conditions = [*([inside(step.within, self.facts, self._sizes)] if step.within else []), *only]
+        condition = " WHERE " + " AND ".join(conditions) if conditions else ""
+        try:
+            with self._db.cursor() as cursor:
+                found = cursor.sql(f"SELECT {', '.join(columns)} FROM records{condition}")
+                stream = pa.RecordBatchReader.from_stream(found)
+                for part in itertools.chain([pa.RecordBatch.from_pylist([], schema=stream.schema)], stream):
+                    arrays = {name: part[name].to_numpy(zero_copy_only=False) for name in columns}
+                    yield read_batch(arrays, step, self.facts, layout.sizes)
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise Fault(f"The engine failed ({type(error).__name__}).") from None
 
     def _run(self, sql: str, tally: Tally | None = None) -> Columns:
         """The columns of an answer. Our statement on our store: an error is ours, and shows nothing of the data."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.engines import Coded, Facts
-from confide.model.evidence import Box, Cells, Tally
+from confide.engines.memory_models import MemoryModel
+from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["MemoryEngine"]
 
@@ -47,8 +48,21 @@ class MemoryEngine:
         keys = {r["unit"] for r in self._records if low <= r["unit"] <= high and self._inside(r, within)}
         return np.array(sorted(keys), dtype=np.int64)
 
+    def moments(self, step: Step) -> Moments:
+        return self._model(step).moments()
+
+    def spread(self, step: Step, inverse: NDArray[np.float64]) -> Spread:
+        return self._model(step).spread(inverse)
+
+    def rows(self, step: Step, inverse: NDArray[np.float64], *, low: int, high: int) -> Rows:
+        return self._model(step, low=low, high=high).rows(inverse)
+
     def close(self) -> None:
         self._records = []
+
+    def _model(self, step: Step, *, low: int = -(2**63), high: int = 2**63 - 1) -> MemoryModel:
+        units = [r for r in self._records if low <= r["unit"] <= high and r["unit"] not in step.without]
+        return MemoryModel(step, [r for r in units if self._inside(r, step.within)], self.facts)
 
     def _measure(self, of: str | None) -> str | None:
         return self.facts.numbers[of] if of else None

@@ -1,13 +1,19 @@
-"""The words around a table that text, HTML and Excel share: shown numbers, legend, and whether totals add."""
+"""The words around an answer that text, HTML and Excel share: shown numbers, legend, and whether totals add."""
 
 import unicodedata
 
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.model.formula import write_formula
+from confide.model.model_release import ModelRelease, Value
 from confide.model.release import MARKS, Column, Release
+from confide.model.request import Regression
 
-__all__ = ["adding", "legend", "marks", "plain", "shown"]
+__all__ = ["NOT_APPLICABLE", "adding", "legend", "marks", "model_legend", "plain", "shown", "shown_value", "subject"]
+
+NOT_APPLICABLE = "[z]"
+"""What stands in a grid where a number does not apply."""
 
 JOINERS = "\u200c\u200d"
 """Formatting characters that scripts and emoji need; the others can hide or reorder text."""
@@ -42,6 +48,33 @@ def shown(value: float, mark: str, decimals: int, *, thousands: str = ",") -> st
     ('1,234.5', '[c]')
     """
     return f"[{mark}]" if mark else f"{value:z{thousands}.{decimals}f}"
+
+
+def shown_value(value: Value, *, thousands: str = ",") -> str:
+    """Give what stands in a cell of a grid: the text, the number as it was rounded, or the mark that none applies.
+
+    >>> shown_value(1234.5), shown_value(12000.0), shown_value(2e-16), shown_value(None), shown_value("age")
+    ('1,234.5', '12,000', '2e-16', '[z]', 'age')
+    """
+    if value is None:
+        return NOT_APPLICABLE
+    if isinstance(value, str):
+        return plain(value)
+    return f"{value:z{thousands}.15g}" if abs(value) < 1e15 else f"{value:.15g}"
+
+
+def subject(release: ModelRelease) -> str:
+    """Say what was asked: the formula and family of a model, or the variables of a correlation."""
+    request = release.request
+    if isinstance(request, Regression):
+        return plain(f"Model: {write_formula(request.formula)} ({request.family})")
+    return plain(f"Correlations of {', '.join(request.variables)}")
+
+
+def model_legend(release: ModelRelease) -> tuple[tuple[str, str], ...]:
+    """Explain the mark of numbers that do not apply, if there is one."""
+    values = (value for grid in release.grids.values() for row in grid.rows for value in row)
+    return ((NOT_APPLICABLE, MARKS["z"]),) if any(value is None for value in values) else ()
 
 
 def legend(release: Release) -> tuple[tuple[str, str], ...]:

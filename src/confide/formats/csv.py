@@ -1,14 +1,15 @@
-"""A release as tidy CSV (RFC 4180 quoting, lines end in a newline)."""
+"""A release, of a table or of a model, as tidy CSV (RFC 4180 quoting, lines end in a newline)."""
 
 import math
 import re
 from collections.abc import Iterator, Sequence
 
-from confide.formats.about import marks, shown
-from confide.formats.tidy import label_names, measure_names, places
+from confide.formats.about import NOT_APPLICABLE, marks, shown
+from confide.formats.tidy import column_names, label_names, measure_names, places
+from confide.model.model_release import ModelRelease, Value
 from confide.model.release import Column, Release
 
-__all__ = ["write_csv"]
+__all__ = ["write_csv", "write_model_csv"]
 
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -27,6 +28,27 @@ def write_csv(release: Release) -> str:
     columns = [*_dimensions(release), *(texts for c in release.columns.values() for texts in _measure(c))]
     lines = [",".join(map(_field, header)), *map(",".join, zip(*columns, strict=True))]
     return "\n".join(lines) + "\n"
+
+
+def write_model_csv(release: ModelRelease) -> str:
+    """Give all grids one under the other: the first column, `table`, names the grid, then come the columns of all.
+
+    Promise: a number that does not apply shows as [z]; a field is empty only where its grid has no such column.
+    """
+    named = {name: column_names(grid, taken=("table",)) for name, grid in release.grids.items()}
+    header = dict.fromkeys(["table", *(column for columns in named.values() for column in columns)])
+    lines = [",".join(map(_field, header))]
+    for name, grid in release.grids.items():
+        for row in grid.rows:
+            cells = {"table": _field(name), **dict(zip(named[name], map(_value, row), strict=True))}
+            lines.append(",".join(cells.get(column, "") for column in header))
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Value) -> str:
+    if value is None:
+        return NOT_APPLICABLE
+    return _field(value) if isinstance(value, str) else repr(value)
 
 
 def _dimensions(release: Release) -> Iterator[Sequence[str]]:

@@ -1,15 +1,16 @@
-"""A release as an HTML fragment: the same one in notebooks and on the site."""
+"""A release, of a table or of a model, as an HTML fragment: the same one in notebooks and on the site."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from confide.formats.about import adding, legend, plain, shown
+from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject
 from confide.formats.layout import Cross, Heading, cross, places
+from confide.model.model_release import Grid, ModelRelease, Value
 from confide.model.release import Release
 
-__all__ = ["write_html"]
+__all__ = ["write_html", "write_model_html"]
 
 WIDEST, TALLEST = 1000, 65534
 """The largest colspan and rowspan that browsers honour."""
@@ -30,15 +31,43 @@ def write_html(release: Release) -> str:
     """
     table = cross(release)
     return TEMPLATES.get_template("table.html").render(
-        title=plain(release.title),
-        scope=plain(release.scope),
+        **_frame(release),
         table=table,
         head=[_pieces(level, WIDEST) for level in table.head],
         body=_body(table),
         legend=legend(release),
         notes=[*map(plain, release.notes), adding(release)],
-        facts={name: plain(getattr(release, name)) for name in ("source", "policy", "receipt")},
     )
+
+
+def write_model_html(release: ModelRelease) -> str:
+    """Give the grids of a model with their caption, legend and notes as one HTML element.
+
+    Promise: every text is escaped; there is no script and no style in it.
+    """
+    return TEMPLATES.get_template("model.html").render(
+        **_frame(release),
+        subject=subject(release),
+        grids=[_grid(grid) for grid in release.grids.values()],
+        legend=model_legend(release),
+        notes=map(plain, release.notes),
+    )
+
+
+def _frame(release: Release | ModelRelease) -> dict[str, Any]:
+    facts = {name: plain(getattr(release, name)) for name in ("source", "policy", "receipt")}
+    return {"title": plain(release.title), "scope": plain(release.scope), "facts": facts}
+
+
+def _grid(grid: Grid) -> dict[str, Any]:
+    """A grid as texts, with what each cell is: the first of a row heads it, texts and numbers stand apart."""
+    rows = [[(shown_value(value), _kind(value)) for value in row] for row in grid.rows]
+    kinds = [kind for _, kind in rows[0]] if rows else [""] * len(grid.columns)
+    return {"title": plain(grid.title), "head": list(zip(map(plain, grid.columns), kinds, strict=True)), "rows": rows}
+
+
+def _kind(value: Value) -> str:
+    return "" if isinstance(value, str) else "number mark" if value is None else "number"
 
 
 def _body(table: Cross) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.errors import Fault, Mistake
+from confide.formats.reading import finite, must, text
 from confide.model.release import MARKS, Column, Dimension, Release
+from confide.model.request import Table
 from confide.spelling.json import read_request
 
 __all__ = ["read_jsonstat"]
@@ -26,44 +28,46 @@ def read_jsonstat(document: Mapping[str, Any]) -> Release:
 
 
 def _read(document: Mapping[str, Any]) -> Release:
-    _must(document["version"] == "2.0" and document["class"] == "dataset")
+    must(document["version"] == "2.0" and document["class"] == "dataset")
     rest = document["extension"]["confide"]
     *names, metric = document["id"]
     request = read_request(rest["request"])
+    if not isinstance(request, Table):
+        raise TypeError
     dimensions = tuple(_read_dimension(name, document["dimension"][name]) for name in names)
-    _must(request.by == tuple(names) and document["role"]["metric"] == [metric] and type(rest["totals_add"]) is bool)
+    must(request.by == tuple(names) and document["role"]["metric"] == [metric] and type(rest["totals_add"]) is bool)
     return Release(
         request=request,
-        title=_text(document["label"]),
-        scope=_text(rest["scope"]),
+        title=text(document["label"]),
+        scope=text(rest["scope"]),
         dimensions=dimensions,
         columns=_read_columns(document, dimensions),
-        notes=tuple(_text(note) for note in document["note"]),
+        notes=tuple(text(note) for note in document["note"]),
         totals_add=rest["totals_add"],
-        policy=_text(rest["policy"]),
-        receipt=_text(rest["receipt"]),
-        source=_text(document["source"]),
+        policy=text(rest["policy"]),
+        receipt=text(rest["receipt"]),
+        source=text(document["source"]),
     )
 
 
 def _read_dimension(name: str, written: Mapping[str, Any]) -> Dimension:
-    codes = tuple(_text(code) for code in written["category"]["index"])
-    labels = tuple(_text(written["category"]["label"][code]) for code in codes)
-    _must(len(set(codes)) == len(codes) > 0)
-    return Dimension(name=_text(name), label=_text(written["label"]), codes=codes, labels=labels)
+    codes = tuple(text(code) for code in written["category"]["index"])
+    labels = tuple(text(written["category"]["label"][code]) for code in codes)
+    must(len(set(codes)) == len(codes) > 0)
+    return Dimension(name=text(name), label=text(written["label"]), codes=codes, labels=labels)
 
 
 def _read_columns(document: Mapping[str, Any], dimensions: tuple[Dimension, ...]) -> dict[str, Column]:
     category = document["dimension"][document["id"][-1]]["category"]
-    names = [_text(name) for name in category["index"]]
+    names = [text(name) for name in category["index"]]
     shape = [*(len(d.codes) for d in dimensions), len(names)]
-    _must(document["size"] == shape and names != [])
+    must(document["size"] == shape and names != [])
     values, marks = _read_cells(document, shape)
     noise = document["extension"]["confide"]["noise_sd"]
     return {
         name: Column(
             name=name,
-            label=_text(category["label"][name]),
+            label=text(category["label"][name]),
             decimals=_decimals(category["unit"][name]["decimals"]),
             values=values[..., place],
             marks=marks[..., place],
@@ -77,7 +81,7 @@ def _read_cells(document: Mapping[str, Any], shape: list[int]) -> tuple[NDArray[
     values = np.array([_number(value) for value in document["value"]]).reshape(shape)
     marks = np.full(values.size, "", dtype="<U1")
     for place, mark in document["status"].items():
-        _must(place.isdecimal() and mark in MARKS)
+        must(place.isdecimal() and mark in MARKS)
         marks[int(place)] = mark
     return values, marks.reshape(shape)
 
@@ -85,24 +89,10 @@ def _read_cells(document: Mapping[str, Any], shape: list[int]) -> tuple[NDArray[
 def _number(written: object) -> float:
     if written is None:
         return math.nan
-    _must(type(written) in (int, float))
-    number = float(written)  # type: ignore[arg-type]
-    _must(math.isfinite(number))
-    return number
+    return float(finite(written))
 
 
 def _decimals(written: object) -> int:
     if type(written) is not int or not 0 <= written <= 15:
         raise ValueError
     return written
-
-
-def _text(written: object) -> str:
-    if not isinstance(written, str):
-        raise TypeError
-    return written
-
-
-def _must(condition: bool) -> None:
-    if not condition:
-        raise ValueError

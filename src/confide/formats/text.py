@@ -1,14 +1,15 @@
-"""A release as plain text, for terminals and logs."""
+"""A release, of a table or of a model, as plain text, for terminals and logs."""
 
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
-from confide.formats.about import adding, legend, plain, shown
+from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject
 from confide.formats.layout import Cross, Heading, cross, places
+from confide.model.model_release import Grid, ModelRelease, Value
 from confide.model.release import Release
 
-__all__ = ["write_text"]
+__all__ = ["write_model_text", "write_text"]
 
 WIDEST = 40
 """Longer labels are cut in text; the other formats carry them whole."""
@@ -22,11 +23,48 @@ def write_text(release: Release, *, width: int | None = None) -> str:
     """
     table = cross(release)
     caption = [plain(release.title), plain(release.scope), table.measure]
-    notes = [*(f"{mark} {meaning}" for mark, meaning in legend(release)), *map(plain, release.notes), adding(release)]
+    notes = [*map(plain, release.notes), adding(release)]
+    return _page(release, caption, ["\n".join(lines) for lines in _panels(table, width)], [*_legend(release), *notes])
+
+
+def write_model_text(release: ModelRelease, *, width: int | None = None) -> str:
+    """Give the grids one under the other, with caption, legend and notes; the receipt comes last.
+
+    With a width, columns that do not fit continue in further panels below.
+    """
+    caption = [plain(release.title), plain(release.scope), subject(release)]
+    body = ["\n".join(lines) for grid in release.grids.values() for lines in _grid(grid, width)]
+    return _page(release, caption, body, [*_legend(release), *map(plain, release.notes)])
+
+
+def _page(release: Release | ModelRelease, caption: list[str], body: list[str], notes: list[str]) -> str:
     facts = {"Source": release.source, "Policy": release.policy, "Receipt": release.receipt}
-    notes += [f"{name}: {plain(fact)}" for name, fact in facts.items() if fact]
-    body = ["\n".join(lines) for lines in _panels(table, width)]
+    notes = [*notes, *(f"{name}: {plain(fact)}" for name, fact in facts.items() if fact)]
     return "\n\n".join(["\n".join(filter(None, caption)), *body, "\n".join(filter(None, notes))]).strip("\n") + "\n"
+
+
+def _legend(release: Release | ModelRelease) -> list[str]:
+    marks = legend(release) if isinstance(release, Release) else model_legend(release)
+    return [f"{mark} {meaning}" for mark, meaning in marks]
+
+
+def _grid(grid: Grid, width: int | None) -> Iterator[list[str]]:
+    """The panels of a grid under its title; the first column stands in each."""
+    values = list(zip(*grid.rows, strict=True)) or [()] * len(grid.columns)
+    columns = [_grid_column(plain(name), column) for name, column in zip(grid.columns, values, strict=True)]
+    first, *widths = (cell_len(column[0]) for column in columns)
+    for start, stop in _fitting(widths, None if width is None else width - first - len(GAP)):
+        rows = zip(columns[0], *columns[1 + start : 1 + stop], strict=True)
+        yield [*([] if start else [plain(grid.title)]), *(GAP.join(row).rstrip() for row in rows)]
+
+
+def _grid_column(name: str, values: Sequence[Value]) -> list[str]:
+    """The lines of a column: texts stand to the left, numbers to the right."""
+    texts = [name, *map(shown_value, values)]
+    width = min(WIDEST, max(map(cell_len, texts)))
+    texts.insert(1, "-" * width)
+    side = _left if all(isinstance(value, str) for value in values) else _right
+    return [side(text, width) for text in texts]
 
 
 def _panels(table: Cross, width: int | None) -> Iterator[list[str]]:
@@ -101,8 +139,12 @@ def _head_line(level: Sequence[Heading], widths: Sequence[int], part: tuple[int,
         span = widths[max(place, part[0]) : min(place + heading.span, part[1])]
         if span:
             width = sum(span) + len(GAP) * (len(span) - 1)
-            text = _cut(heading.text, width)
-            yield _left(text, width) if heading.span > 1 else " " * (width - cell_len(text)) + text
+            yield _left(heading.text, width) if heading.span > 1 else _right(heading.text, width)
+
+
+def _right(text: str, width: int) -> str:
+    cut = _cut(text, width)
+    return " " * (width - cell_len(cut)) + cut
 
 
 def _left(text: str, width: int) -> str:

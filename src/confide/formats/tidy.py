@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.model.model_release import Grid
 from confide.model.release import Release
 
-__all__ = ["MeasureNames", "label_names", "measure_names", "places"]
+__all__ = ["MeasureNames", "column_names", "label_names", "measure_names", "places"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ def label_names(release: Release) -> tuple[str, ...]:
     """Name the column of labels of every dimension."""
     used = {d.name.casefold() for d in release.dimensions}
     return tuple(_free(f"{d.name}_label", used, ("",)) for d in release.dimensions)
+
+
+def column_names(grid: Grid, *, taken: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Name the columns of a grid; one called as another, or as what is taken, gets a number."""
+    used = {name.casefold() for name in taken}
+    return tuple(_free(name, used, ("",)) for name in grid.columns)
 
 
 def places(release: Release) -> tuple[NDArray[np.int32], ...]:

@@ -1,7 +1,8 @@
-"""A release as an Excel workbook: a sheet for each measure, and one that says what it is."""
+"""A release as an Excel workbook: a sheet for each measure, or for each grid of a model, and one that says what it is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
 
@@ -12,11 +13,12 @@ from xlsxwriter.workbook import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from confide.errors import Mistake
-from confide.formats.about import adding, legend, plain, shown
+from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject
 from confide.formats.layout import Cross, cross, places, size
+from confide.model.model_release import Grid, ModelRelease
 from confide.model.release import Release
 
-__all__ = ["write_xlsx"]
+__all__ = ["write_model_xlsx", "write_xlsx"]
 
 ROWS, COLUMNS, CHARACTERS = 1_048_576, 16_384, 16_383
 """What a sheet and a cell hold; Excel counts 32,767 half-characters."""
@@ -32,31 +34,64 @@ def write_xlsx(release: Release) -> bytes:
 
     Promise: no text is a formula or a link; a withheld number shows as its mark.
     """
-    _fits(release)
+    rows, columns = size(release)
+    across = len(release.dimensions) - len(release.request.rows)
+    _fits(rows + TOP + across + 1, columns + len(release.request.rows))
     target = BytesIO()
-    with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
-        book.set_properties({"title": plain(release.title)[:255], "created": datetime(2000, 1, 1)})
-        for name, sheet in _sheet_names(release):
+    with _book(target, release.title) as book:
+        labels = {name: column.label or name for name, column in release.columns.items()}
+        for name, sheet in _sheet_names(labels):
             _Sheet(book, sheet).table(release, name)
-        _Sheet(book, ABOUT).about(release)
+        totals, marks = ("Totals", adding(release)), legend(release)
+        _Sheet(book, ABOUT).about([*_head(release), totals, *_foot(release), *marks])
     return target.getvalue()
 
 
-def _fits(release: Release) -> None:
-    rows, columns = size(release)
-    across = len(release.dimensions) - len(release.request.rows)
-    if rows + TOP + across + 1 > ROWS or columns + len(release.request.rows) > COLUMNS:
+def write_model_xlsx(release: ModelRelease) -> bytes:
+    """Give the workbook of a model; the same release gives the same bytes.
+
+    Promise: no text is a formula or a link; a number that does not apply shows as [z].
+    """
+    for grid in release.grids.values():
+        _fits(len(grid.rows) + TOP + 1, len(grid.columns))
+    target = BytesIO()
+    with _book(target, release.title) as book:
+        for name, sheet in _sheet_names({name: name.capitalize() for name in release.grids}):
+            _Sheet(book, sheet).grid(release, release.grids[name])
+        asked, marks = ("Asked", subject(release)), model_legend(release)
+        _Sheet(book, ABOUT).about([*_head(release), asked, *_foot(release), *marks])
+    return target.getvalue()
+
+
+@contextmanager
+def _book(target: BytesIO, title: str) -> Iterator[Workbook]:
+    with xlsxwriter.Workbook(target, {"in_memory": True}) as book:
+        book.set_properties({"title": plain(title)[:255], "created": datetime(2000, 1, 1)})
+        yield book
+
+
+def _head(release: Release | ModelRelease) -> list[tuple[str, str]]:
+    protected = [("How protected", note) for note in release.notes]
+    return [("Title", release.title), ("Scope", release.scope), ("Source", release.source), *protected]
+
+
+def _foot(release: Release | ModelRelease) -> list[tuple[str, str]]:
+    return [("Policy", release.policy), ("Receipt", release.receipt)]
+
+
+def _fits(rows: int, columns: int) -> None:
+    if rows > ROWS or columns > COLUMNS:
         raise Mistake(
             "This table is larger than an Excel sheet, which holds 1,048,576 rows and 16,384 columns.",
             suggestions=["Ask for CSV instead, or for fewer variables."],
         )
 
 
-def _sheet_names(release: Release) -> Iterator[tuple[str, str]]:
+def _sheet_names(labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Excel wants names of at most 31 characters, without some signs, different from each other in lower case."""
     used = {ABOUT.casefold(), "history"}
-    for name, column in release.columns.items():
-        clean = re.sub(r"[\[\]:*?/\\']", " ", plain(column.label or name)).strip()[:26].strip() or "Table"
+    for name, label in labels.items():
+        clean = re.sub(r"[\[\]:*?/\\']", " ", plain(label)).strip()[:26].strip() or "Table"
         sheet, number = clean, 1
         while sheet.casefold() in used:
             number += 1
@@ -108,15 +143,22 @@ class _Sheet:
                 else:
                     self.sheet.write_number(*place, value, self.style("right", bold, _pattern(table.decimals[column])))
 
-    def about(self, release: Release) -> None:
-        protected = [("How protected", note) for note in release.notes]
-        lines = [("Title", release.title), ("Scope", release.scope), ("Source", release.source), *protected]
-        lines += [
-            ("Totals", adding(release)),
-            ("Policy", release.policy),
-            ("Receipt", release.receipt),
-            *legend(release),
-        ]
+    def grid(self, release: ModelRelease, grid: Grid) -> None:
+        for row, line in enumerate((plain(release.title), plain(release.scope), plain(grid.title))):
+            self.text(row, 0, line, bold=row == 0)
+        for column, name in enumerate(grid.columns):
+            texts = [plain(name), *(shown_value(row[column]) for row in grid.rows)]
+            self.text(TOP, column, texts[0], bold=True)
+            self.sheet.set_column(column, column, min(40, max(10, max(map(cell_len, texts)) + 2)))
+        for row, values in enumerate(grid.rows, TOP + 1):
+            for column, value in enumerate(values):
+                if value is None or isinstance(value, str):
+                    self.text(row, column, shown_value(value), align="right" if value is None else "left")
+                else:
+                    self.sheet.write_number(row, column, value, self.style("right", False, "General"))
+        self.sheet.freeze_panes(TOP + 1, 1)
+
+    def about(self, lines: Iterable[tuple[str, str]]) -> None:
         for row, (name, fact) in enumerate(lines):
             self.text(row, 0, name, bold=True)
             self.text(row, 1, plain(fact))

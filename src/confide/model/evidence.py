@@ -5,9 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Box", "Cells", "Tally"]
+from confide.model.design import Design
+from confide.model.request import Family
+
+__all__ = ["Box", "Cells", "Moments", "Rows", "Spread", "Step", "Tally"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 Box = tuple[tuple[str, tuple[int, ...]], ...]
 """A conjunction: each variable with the places of its allowed codes."""
@@ -45,3 +49,72 @@ class Cells:
     total: Ints | None = None
     size: Ints | None = None
     top: Ints | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """A question about a model: one step of fitting it, at `beta` (empty at the start), on the records that are complete.
+
+    A record is complete if its response and every number of the design are there (and defined: no logarithm of 0).
+    """
+
+    design: Design
+    family: Family
+    within: tuple[Box, ...] = ()
+    without: tuple[int, ...] = ()
+    beta: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over the records, in a fixed order, so that the same records give the same bits.
+
+    With prior weight w (1 where the data set has none), working weight v and working response z of iteratively reweighted
+    least squares (v = 1, z = y for gaussian): gram = sum w v x x', score = sum w v x z, square = sum w v z^2,
+    total = sum w v z. At an empty beta z and v are the family's usual starting values.
+    `deviance` is at beta; `null` is sum w, `response` is sum w y. `support`: for each column, the units with a value that is not 0.
+    """
+
+    gram: Floats
+    score: Floats
+    square: float
+    deviance: float
+    weight: float
+    response: float
+    response_square: float
+    records: int
+    units: int
+    key: int
+    support: Ints
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How the records lie about a fitted model, given the inverse of its gram.
+
+    meat = sum over units of s s' with s = sum over the unit's records of w (y - mu) x, for robust standard errors;
+    leverage = the largest, over units, of the sum over its records of w v x' inverse x;
+    influence = the largest share of one unit in sum w (y - mu)^2;
+    fits = for each class variable of the design and each of its places, sum w (y - mu)^2 and sum w (one row a place).
+    """
+
+    meat: Floats
+    leverage: float
+    influence: float
+    squares: float
+    fits: tuple[Floats, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Records, for synthetic diagnostics only: keys of units, fitted values, responses, leverages, and the predictors.
+
+    `numbers` has a column for each number of the design, untransformed by shift and scale; `classes` a column of places.
+    """
+
+    unit: Ints
+    fitted: Floats
+    response: Floats
+    leverage: Floats
+    numbers: Floats
+    classes: Ints

@@ -39,7 +39,11 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 def _typed(value: Any, wanted: type) -> Any:
     """The value as the wanted type, or None."""
     if wanted is tuple:
-        parts = tuple(_typed(part, float) for part in value) if isinstance(value, list | tuple) else (None,)
+        parts = (
+            tuple(_typed(part, str if type(part) is str else float) for part in value)
+            if isinstance(value, list | tuple)
+            else (None,)
+        )
         return None if None in parts else parts
     if wanted is float:
         return float(value) if type(value) in (int, float) and isfinite(value) else None
@@ -48,7 +52,8 @@ def _typed(value: Any, wanted: type) -> Any:
 
 def _checked(name: str, given: Any, default: Any, limits: Any) -> Any:
     value = _typed(given, type(default))
-    if value is None:
+    words = isinstance(value, tuple) and any(type(part) is str for part in value) and limits["low"] is not None
+    if value is None or words:
         raise Mistake(f"Policy field {name} must be {_WORDS[type(default)]}, not {given!r}.")
     among = limits["among"]
     if among and value not in among:
@@ -138,6 +143,24 @@ class TableRules(Section):
 
 
 @dataclass(frozen=True)
+class ModelRules(Section):
+    name: ClassVar = "models"
+    predictors: int = setting(20, "Most predictors in one model; interactions are free.", low=1, high=50)
+    units: int = setting(50, "Least units behind a model.", low=0)
+    units_per_column: int = setting(5, "Least units for each column of a model.", low=1)
+    dummy: int = setting(20, "A class with fewer units than this is absorbed into the reference.", low=0)
+    interaction: int = setting(10, "Least units, if any, in each cell of an interaction of classes.", low=0)
+    leverage_units: int = setting(10, "No coefficient may rest on fewer units than this.", low=1)
+    influence: float = setting(0.3, "Largest share of one unit in the squared residuals.", low=0.0, high=1.0)
+    r_squared: float = setting(0.98, "Models that explain more than this are refused.", low=0.0, high=1.0)
+    class_fit: float = setting(
+        0.05, "Least spread of residuals in a class, as a share of the overall spread.", low=0.0, high=1.0
+    )
+    sensitive: str = setting("", "A variable that models may not relate to the suppressed ones (see the frontier).")
+    suppressed: tuple[str, ...] = setting((), "The suppressed variables.")
+
+
+@dataclass(frozen=True)
 class OutputRules(Section):
     name: ClassVar = "output"
     digits: int = setting(4, "Significant digits of totals and means.", low=1, high=15)
@@ -163,6 +186,7 @@ class Policy:
     counts: CountRules = CountRules()
     totals: TotalRules = TotalRules()
     tables: TableRules = TableRules()
+    models: ModelRules = ModelRules()
     output: OutputRules = OutputRules()
     quota: QuotaRules = QuotaRules()
 

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from confide.errors import Mistake
+from confide.model.formula import Formula
 from confide.model.universe import EVERYONE, Universe
 
-__all__ = ["Measure", "Table"]
+__all__ = ["Correlation", "Family", "Measure", "Regression", "Request", "Table"]
 
 
 class Measure(StrEnum):
@@ -50,3 +51,37 @@ class Table:
     @property
     def by(self) -> tuple[str, ...]:
         return self.rows + self.columns
+
+
+class Family(StrEnum):
+    """What kind of response a model has: a number, yes or no, or a count."""
+
+    GAUSSIAN = "gaussian"
+    BINOMIAL = "binomial"
+    POISSON = "poisson"
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A model of a response over a universe."""
+
+    dataset: str
+    formula: Formula
+    where: Universe = EVERYONE
+    family: Family = Family.GAUSSIAN
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Correlations of variables over a universe; a categorical variable enters by its classes."""
+
+    dataset: str
+    variables: tuple[str, ...]
+    where: Universe = EVERYONE
+
+    def __post_init__(self) -> None:
+        if len(set(self.variables)) < max(2, len(self.variables)):
+            raise Mistake("A correlation needs two or more variables, each named once.")
+
+
+Request = Table | Regression | Correlation

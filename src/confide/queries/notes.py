@@ -5,7 +5,7 @@ from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.model.universe import Condition, Universe
 
-__all__ = ["adds", "notes", "scope"]
+__all__ = ["adds", "model_notes", "notes", "scope"]
 
 
 def scope(universe: Universe, dataset: Dataset) -> str:
@@ -44,3 +44,16 @@ def notes(request: Table, policy: Policy) -> tuple[str, ...]:
     if request.of is not None and totals.mechanism == "thompson":
         said.append("Totals are changed at random by shares of their largest contributions.")
     return tuple(said) or ("These numbers are not protected.",)
+
+
+def model_notes(policy: Policy) -> tuple[str, ...]:
+    """How a model was protected."""
+    said = []
+    if policy.drop.k >= 2:
+        said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
+    said.append(f"Classes with fewer than {policy.models.dummy} units stand with the reference, the most common class.")
+    said.append(
+        "Numbers are rounded to what the number of units supports; n is changed at random as counts are. "
+        "Smaller p-values than 0.0001 are given as 0.0001."
+    )
+    return tuple(said)

@@ -1,4 +1,4 @@
-"""From microdata and their catalog to coded records: small integers, fixed-point contributions, keys."""
+"""From microdata and their catalog to coded records: small integers, fixed-point contributions and values, keys."""
 
 import hashlib
 import json
@@ -37,19 +37,28 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
     weight = _weights(dataset, table)
     columns: dict[str, pa.Array] = {} if weight is None else {"weight": pa.array(weight)}
     decimals: dict[str, int] = {}
+    plain = measured if weight is None else {name: f"x{column[1:]}" for name, column in measured.items()}
+    values: dict[str, pa.Array] = {}
+    value_decimals: dict[str, int] = {}
     for variable in shown:
         if variable.numeric:
-            values = _numbers(variable, table[variable.column])
+            amounts = _numbers(variable, table[variable.column])
             if variable.name in measured:
-                contributions = _contributions(values, variable.decimals, weight, dataset.weight_decimals)
+                contributions = _contributions(amounts, variable.decimals, weight, dataset.weight_decimals)
                 columns[measured[variable.name]], decimals[variable.name] = contributions
+                value_decimals[variable.name] = decimals[variable.name]
+                if weight is not None:
+                    alone = _contributions(amounts, variable.decimals, None, 0)
+                    values[plain[variable.name]], value_decimals[variable.name] = alone
             if variable.name in classes:
-                columns[classes[variable.name]] = _small(_bins(variable, values), variable)
+                columns[classes[variable.name]] = _small(_bins(variable, amounts), variable)
         elif variable.column in table.column_names:
             columns[classes[variable.name]] = _small(_places(variable, table[variable.column]), variable)
     _derive_levels(dataset, columns, classes)
-    unit, key, several = draw_keys(dataset.unit, table, columns, secret)
-    records = pa.table({"unit": unit, "key": key, **columns})
+    # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
+    unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
+    narrow = {column: _narrow(array) for column, array in values.items()}
+    records = pa.table({"unit": unit, "key": key, **narrow, **columns})
     facts = Facts(
         dataset=dataset.name,
         catalog=catalog_mark(dataset),
@@ -61,6 +70,8 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         classes=classes,
         numbers=measured,
         decimals=decimals,
+        values=plain,
+        value_decimals=value_decimals,
     )
     return Coded(facts, records)
 
@@ -84,6 +95,7 @@ def _data_mark(records: pa.Table) -> str:
     order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
     digest = hashlib.sha256()
     for column in records.take(order).columns:
+        column = column.cast(pa.int64()) if column.null_count else column
         digest.update(np.ascontiguousarray(filled(column)).tobytes())
     return digest.hexdigest()[:16]
 
@@ -218,6 +230,13 @@ def _missing_place(variable: Variable, absent: int) -> int:
 def _small(places: Ints, variable: Variable) -> pa.Array:
     assert variable.codes is not None
     return pa.array(places.astype(np.uint8 if len(variable.codes) <= 255 else np.uint16))
+
+
+def _narrow(array: pa.Array) -> pa.Array:
+    """Half as wide where every value fits."""
+    bounds = pc.min_max(array)
+    least, most = bounds["min"].as_py() or 0, bounds["max"].as_py() or 0
+    return array.cast(pa.int32()) if least >= -(2**31) and most < 2**31 else array
 
 
 def _derive_levels(dataset: Dataset, columns: dict[str, pa.Array], classes: dict[str, str]) -> None:

@@ -1,8 +1,9 @@
 """The HTTP service: the address of a page is the question; the same address with .json, .csv or .xlsx is the data."""
 
 from collections import deque
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -13,24 +14,26 @@ from pydantic.json_schema import SkipJsonSchema
 from confide import __version__, ledger
 from confide.access import Denied, Person, Role, require
 from confide.errors import Mistake
-from confide.formats.csv import write_csv
+from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.jsonstat import write_jsonstat
-from confide.formats.xlsx import write_xlsx
+from confide.formats.model_json import write_model
+from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.catalog import Dataset, Variable
+from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Table
+from confide.model.request import Regression, Table
 from confide.service import Service
 from confide.spelling.codebook import write_codebook
 from confide.spelling.url import read_query, write_url
 from confide.web.guard import Guard, who_asks
-from confide.web.openapi import CSV, TABLE, XLSX, describe, problems
+from confide.web.openapi import CSV, MODEL, TABLE, XLSX, describe, problems
 from confide.web.problems import show_problems
 
 __all__ = ["create_app"]
 
 
 class Ending(StrEnum):
-    """How the address of a table ends: its format."""
+    """How the address of an answer ends: its format."""
 
     JSON = "json"
     CSV = "csv"
@@ -56,12 +59,16 @@ class Listing(BaseModel):
 
 
 Name = Annotated[str, Path(description="The name of a data set.")]
-Format = Annotated[Ending, Path(description="The format of the table.")]
+Format = Annotated[Ending, Path(description="The format of the answer.")]
 Rows = Annotated[list[str], Query(description="Variables down the side; repeat, or put commas.")]
 Columns = Annotated[list[str], Query(description="Variables across the top; repeat, or put commas.")]
 Where = Annotated[list[str], Query(description="A piece: variable=code,code;variable=code. Repeat for a union.")]
 Measures = Annotated[list[str], Query(description="count, weighted_count, total, mean; repeat, or put commas.")]
 Of = Annotated[str | SkipJsonSchema[None], Query(description="The numeric variable of a total or mean.")]
+Formula = Annotated[str, Query(description="The model: log(income) ~ age + age^2 + sex + age:sex.")]
+Family = Annotated[str, Query(description="gaussian, binomial or poisson.")]
+Diagnostics = Annotated[Literal["true", "false"], Query(description="Add plots of synthetic residuals.")]
+Variables = Annotated[list[str], Query(description="Two variables or more; repeat, or put commas.")]
 Last = Annotated[int, Query(ge=1, le=1000, description="How many.")]
 
 
@@ -81,6 +88,8 @@ def create_app(service: Service) -> FastAPI:
     _catalog(app, service)
     _ledger(app, service)
     _table(app, service)
+    _regression(app, service)
+    _correlation(app, service)
     describe(app, tokens=bool(service.access.tokens))
     return app
 
@@ -178,11 +187,65 @@ def _table(app: FastAPI, service: Service) -> None:
         return _response(service.answer(question, who=asker.name), ending, dataset)
 
 
-def _response(release: Release, ending: Ending, dataset: str) -> Response:
+def _regression(app: FastAPI, service: Service) -> None:
+    @app.get(
+        "/{dataset}/regression.{ending}",
+        summary="A protected regression",
+        response_class=Response,
+        responses={200: MODEL, **problems(401, 403, 404, 422)},
+    )
+    def regression(
+        request: Request,
+        dataset: Name,
+        ending: Format,
+        asker: Annotated[Person, _asker(service)],
+        formula: Formula = "",
+        where: Where = [],  # noqa: B006
+        family: Family = "gaussian",
+        diagnostics: Diagnostics = "false",
+    ) -> Response:
+        query = [(key, value) for key, value in request.query_params.multi_items() if key != "diagnostics"]
+        question = read_query(_known(service, dataset), query, ask="regression")
+        if diagnostics == "true" and isinstance(question, Regression):
+            return _response(service.diagnose(question, who=asker.name), ending, dataset)
+        return _response(service.answer(question, who=asker.name), ending, dataset)
+
+
+def _correlation(app: FastAPI, service: Service) -> None:
+    @app.get(
+        "/{dataset}/correlation.{ending}",
+        summary="Protected correlations",
+        response_class=Response,
+        responses={200: MODEL, **problems(401, 403, 404, 422)},
+    )
+    def correlation(
+        request: Request,
+        dataset: Name,
+        ending: Format,
+        asker: Annotated[Person, _asker(service)],
+        variables: Variables = [],  # noqa: B006
+        where: Where = [],  # noqa: B006
+    ) -> Response:
+        question = read_query(_known(service, dataset), request.query_params.multi_items(), ask="correlation")
+        return _response(service.answer(question, who=asker.name), ending, dataset)
+
+
+def _response(release: Release | ModelRelease, ending: Ending, dataset: str) -> Response:
+    content = _TABLES[ending](release) if isinstance(release, Release) else _MODELS[ending](release)
     headers = {"ETag": f'"{release.receipt}"'}
     if ending is Ending.JSON:
-        return JSONResponse(write_jsonstat(release), headers=headers)
+        return JSONResponse(content, headers=headers)
     headers["Content-Disposition"] = f'attachment; filename="{dataset}.{ending}"'
-    if ending is Ending.CSV:
-        return Response(write_csv(release), headers=headers, media_type=f"{CSV}; charset=utf-8")
-    return Response(write_xlsx(release), headers=headers, media_type=XLSX)
+    return Response(content, headers=headers, media_type=XLSX if ending is Ending.XLSX else f"{CSV}; charset=utf-8")
+
+
+_TABLES: dict[Ending, Callable[[Release], Any]] = {
+    Ending.JSON: write_jsonstat,
+    Ending.CSV: write_csv,
+    Ending.XLSX: write_xlsx,
+}
+_MODELS: dict[Ending, Callable[[ModelRelease], Any]] = {
+    Ending.JSON: write_model,
+    Ending.CSV: write_model_csv,
+    Ending.XLSX: write_model_xlsx,
+}

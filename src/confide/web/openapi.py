@@ -8,7 +8,7 @@ from fastapi.openapi.utils import get_openapi
 
 from confide.web.problems import MEDIA_TYPE, Problem
 
-__all__ = ["CSV", "TABLE", "XLSX", "describe", "problems"]
+__all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
 
 CSV = "text/csv"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
@@ -31,16 +31,46 @@ _JSON_STAT: dict[str, Any] = {
         "extension": {"type": "object", "required": ["confide"]},
     },
 }
-_TEXT = {"schema": {"type": "string"}}
-TABLE = {
-    "description": "The protected table",
-    "headers": {"ETag": {"description": "The receipt of the answer.", **_TEXT}},
-    "content": {
-        "application/json": {"schema": _JSON_STAT},
-        CSV: _TEXT,
-        XLSX: {"schema": {"type": "string", "format": "binary"}},
+_GRID = {
+    "type": "object",
+    "required": ["title", "columns", "rows"],
+    "properties": {
+        "title": {"type": "string"},
+        "columns": _NAMED,
+        "rows": {"type": "array", "items": {"type": "array", "items": {"type": ["string", "number", "null"]}}},
     },
 }
+_MODEL: dict[str, Any] = {
+    "title": "Model",
+    "description": "Tables by name (coefficients, anova, statistics; or correlations); null where no number applies.",
+    "type": "object",
+    "required": ["class", "title", "scope", "policy", "receipt", "source", "request", "grids", "notes"],
+    "properties": {
+        "class": {"const": "confide-model"},
+        **{name: {"type": "string"} for name in ("title", "scope", "policy", "receipt", "source")},
+        "request": {"type": "object"},
+        "grids": {"type": "object", "additionalProperties": _GRID},
+        "notes": _NAMED,
+        "charts": {"type": "object", "description": "Vega-Lite specifications by name, of synthetic data."},
+    },
+}
+_TEXT = {"schema": {"type": "string"}}
+
+
+def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "description": description,
+        "headers": {"ETag": {"description": "The receipt of the answer.", **_TEXT}},
+        "content": {
+            "application/json": {"schema": schema},
+            CSV: _TEXT,
+            XLSX: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+
+
+TABLE = _answer("The protected table", _JSON_STAT)
+MODEL = _answer("The protected results", _MODEL)
 
 _ALWAYS = (413, 414, 429, 500)
 

@@ -93,7 +93,7 @@ def show_problems(app: FastAPI) -> None:
     async def misread(request: Request, error: RequestValidationError) -> JSONResponse:
         if any(item["loc"] == ("path", "ending") for item in error.errors()):
             return plain(
-                404, "Mistake", "There is no such format. The address of a table ends in .json, .csv or .xlsx."
+                404, "Mistake", "There is no such format. The address of an answer ends in .json, .csv or .xlsx."
             )
         texts = [f"Cannot read {str(item['loc'][-1])!r}: {_first_lower(item['msg'])}." for item in error.errors()]
         return plain(422, "Mistake", " ".join(texts))
@@ -117,7 +117,8 @@ def _ending(request: Request) -> str:
 def _address(suggestion: str, ending: str) -> str | None:
     if not isinstance(suggestion, Suggestion):
         return None
-    return "/" + suggestion.address.replace("/table?", f"/table.{ending}?", 1)
+    path, mark, query = suggestion.address.partition("?")
+    return f"/{path}.{ending}{mark}{query}"
 
 
 def _first_lower(text: str) -> str:

@@ -8,7 +8,7 @@ from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.model.universe import Condition, Universe
 
-__all__ = ["admit", "check_shape"]
+__all__ = ["admit", "admit_universe", "check_shape", "check_universe"]
 
 
 def admit(request: Table, dataset: Dataset) -> None:
@@ -19,7 +19,12 @@ def admit(request: Table, dataset: Dataset) -> None:
         numbers = [v.name for v in dataset.variables.values() if v.measurable]
         hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
         raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
-    for piece in request.where.pieces:
+    admit_universe(request.where, dataset)
+
+
+def admit_universe(where: Universe, dataset: Dataset) -> None:
+    """Raise a Mistake that names the first condition that the codebook does not allow."""
+    for piece in where.pieces:
         for condition in piece.conditions:
             _admit_condition(condition, dataset)
 
@@ -36,18 +41,25 @@ def _admit_condition(condition: Condition, dataset: Dataset) -> None:
             raise Mistake(f"{variable.name!r} has no code {code[:60]!r}.", suggestions=hint)
 
 
+def check_universe(where: Universe, policy: Policy) -> list[Reason]:
+    """The reasons to refuse a universe whatever the data are."""
+    limits = policy.universe
+    reasons = []
+    if len(where.variables) > limits.variables:
+        reasons.append(Reason("universe.variables", f"At most {limits.variables} variables may define a universe."))
+    if len(where.pieces) > limits.pieces:
+        reasons.append(Reason("universe.pieces", f"A universe may have at most {limits.pieces} pieces."))
+    return reasons
+
+
 def check_shape(request: Table, dataset: Dataset, policy: Policy) -> list[Reason]:
     """The reasons to refuse the request whatever the data are."""
-    limits, tables = policy.universe, policy.tables
-    reasons = []
+    tables = policy.tables
+    reasons = check_universe(request.where, policy)
     if len(request.by) > tables.dimensions:
         reasons.append(Reason("tables.dimensions", f"A table may have at most {tables.dimensions} variables."))
     if cell_number(request.by, dataset) > tables.cells:
         reasons.append(Reason("tables.cells", f"This table would have more than {tables.cells} cells."))
-    if len(request.where.variables) > limits.variables:
-        reasons.append(Reason("universe.variables", f"At most {limits.variables} variables may define a universe."))
-    if len(request.where.pieces) > limits.pieces:
-        reasons.append(Reason("universe.pieces", f"A universe may have at most {limits.pieces} pieces."))
     for first, second in _excluded(request.by, request.where, dataset):
         reasons.append(Reason("tables.exclusion", f"{first!r} and {second!r} may not be used together."))
     return reasons

@@ -1,0 +1,204 @@
+"""The formula of a model: a response and terms, each a product of factors. A value with no text left in it to run.
+
+response ~ term + term + ...        a term is a factor or factors joined by ':'; 'a*b' means a + b + a:b
+factor: name, log(name), sqrt(name), square(name) or name^2; a response may be name=code, the indicator of a class
+names and codes with other characters than letters, digits, '_' and '.' stand in backquotes, a backquote doubled
+"""
+
+import itertools
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from confide.errors import Mistake
+
+__all__ = ["Factor", "Formula", "Term", "Transform", "read_formula", "write_formula"]
+
+LONGEST = 4_000
+"""Characters in a formula, at most."""
+
+MOST_TERMS = 200
+
+
+class Transform(StrEnum):
+    """What may be done to a number before it enters a model. Nothing here can single out a unit."""
+
+    NONE = ""
+    LOG = "log"
+    SQRT = "sqrt"
+    SQUARE = "square"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A variable, its transformation, and for the indicator of a class the code."""
+
+    variable: str
+    transform: Transform = Transform.NONE
+    code: str | None = None
+
+
+Term = tuple[Factor, ...]
+
+
+def _order(factor: Factor) -> tuple[str, str, str]:
+    return factor.variable, factor.transform, factor.code or ""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """`response ~ terms`, with an intercept always. Terms are distinct and stand in the order main effects, pairs, triples."""
+
+    response: Factor
+    terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        if not self.terms:
+            raise Mistake("A model needs at least one predictor to the right of '~'.")
+        tidy = dict.fromkeys(tuple(sorted(set(term), key=_order)) for term in self.terms)
+        if len(tidy) > MOST_TERMS:
+            raise Mistake(f"A model may have at most {MOST_TERMS} terms.")
+        for term in tidy:
+            if len(term) > 3:
+                raise Mistake("Interactions of more than three variables are not possible.")
+            if any(factor.variable == self.response.variable for factor in term):
+                raise Mistake(f"{self.response.variable[:40]!r} stands on both sides of '~'.")
+            if any(factor.code is not None for factor in term):
+                raise Mistake("A class such as name=code can be the response only; as a predictor name the variable.")
+        object.__setattr__(self, "terms", tuple(sorted(tidy, key=len)))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The predictors, each once."""
+        return tuple(dict.fromkeys(factor.variable for term in self.terms for factor in term))
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>(?:[^`]|``)+)`|(?P<number>\d+)|(?P<mark>\*\*|[~+:*^()=]))", re.UNICODE
+)
+
+
+class _Reader:
+    """Tokens of a formula, read one after the other."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        at, end = 0, len(text.rstrip())
+        while at < end:
+            match = _TOKEN.match(text, at)
+            if match is None:
+                raise Mistake(
+                    f"Cannot read the formula from {text[at : at + 20].strip()!r} on.",
+                    suggestions=["Put names with other characters in backquotes, as in `net income`."],
+                )
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind]))
+            at = match.end()
+        self.place = 0
+
+    def peek(self) -> str:
+        kind, text = self.tokens[self.place] if self.place < len(self.tokens) else ("end", "")
+        return text if kind == "mark" else kind
+
+    def take(self) -> tuple[str, str]:
+        token = self.tokens[self.place] if self.place < len(self.tokens) else ("end", "the end")
+        self.place += 1
+        return token
+
+    def expect(self, mark: str) -> None:
+        if self.peek() != mark:
+            raise Mistake(f"Expected {mark!r} before {self.take()[1][:40]!r} in the formula.")
+        self.take()
+
+    def name(self) -> str:
+        kind, text = self.take()
+        if kind not in ("name", "quoted"):
+            raise Mistake(f"Expected a variable instead of {text[:40]!r} in the formula.")
+        return text.replace("``", "`") if kind == "quoted" else text
+
+    def factor(self) -> Factor:
+        quoted = self.peek() == "quoted"
+        name = self.name()
+        if not quoted and self.peek() == "(":
+            return self._transformed(name)
+        if self.peek() in ("^", "**"):
+            self.take()
+            if self.take() != ("number", "2"):
+                raise Mistake("Only squares are possible: write name^2.")
+            return Factor(name, Transform.SQUARE)
+        if self.peek() == "=":
+            self.take()
+            kind, text = self.take()
+            if kind not in ("name", "quoted", "number"):
+                raise Mistake(f"Expected a code after {name[:40]}= in the formula.")
+            return Factor(name, code=text.replace("``", "`") if kind == "quoted" else text)
+        return Factor(name)
+
+    def _transformed(self, function: str) -> Factor:
+        if function not in list(Transform)[1:]:
+            raise Mistake(
+                f"There is no transformation {function[:40]!r}.", suggestions=["Possible are log, sqrt and square."]
+            )
+        self.expect("(")
+        name = self.name()
+        self.expect(")")
+        return Factor(name, Transform(function))
+
+    def terms(self) -> list[Term]:
+        """The terms of one item: factors joined by ':' stay together, '*' gives all products."""
+        groups: list[Term] = [(self.factor(),)]
+        while self.peek() in (":", "*"):
+            mark = self.take()[1]
+            if mark == ":":
+                groups[-1] += (self.factor(),)
+            else:
+                groups.append((self.factor(),))
+        if len(groups) > 3:
+            raise Mistake("Interactions of more than three variables are not possible.")
+        sizes = range(1, len(groups) + 1)
+        return [sum(some, ()) for size in sizes for some in itertools.combinations(groups, size)]
+
+
+def read_formula(text: str) -> Formula:
+    """The formula a text describes; the text is read, never run.
+
+    >>> read_formula("log(income) ~ age^2 + sex*region").terms[0]
+    (Factor(variable='age', transform=<Transform.SQUARE: 'square'>, code=None),)
+    """
+    if len(text) > LONGEST:
+        raise Mistake(f"The formula is longer than {LONGEST} characters.")
+    reader = _Reader(text)
+    response = reader.factor()
+    reader.expect("~")
+    terms: list[Term] = []
+    while True:
+        if reader.peek() == "number" and reader.tokens[reader.place][1] == "1":
+            reader.take()
+        else:
+            terms += reader.terms()
+        if reader.peek() == "end":
+            break
+        reader.expect("+")
+    return Formula(response, tuple(terms))
+
+
+def write_formula(formula: Formula) -> str:
+    """The text of a formula.
+
+    >>> write_formula(read_formula("y~x*z"))
+    'y ~ x + z + x:z'
+    """
+    terms = " + ".join(":".join(_write(factor) for factor in term) for term in formula.terms)
+    return f"{_write(formula.response)} ~ {terms}"
+
+
+def _write(factor: Factor) -> str:
+    name = _quoted(factor.variable)
+    if factor.code is not None:
+        return f"{name}={_quoted(factor.code)}"
+    return f"{factor.transform}({name})" if factor.transform else name
+
+
+def _quoted(text: str) -> str:
+    plain = re.fullmatch(r"[^\W\d][\w.]*", text)
+    return text if plain else "`" + text.replace("`", "``") + "`"

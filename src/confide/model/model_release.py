@@ -1,0 +1,43 @@
+"""What leaves of a model or a correlation: small tables of numbers rounded to what the number of units supports."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+from confide.errors import Fault
+from confide.model.request import Correlation, Regression
+
+__all__ = ["Grid", "ModelRelease"]
+
+Value = str | float | int | None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table with named columns; `None` where a number does not apply."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    def __post_init__(self) -> None:
+        numbers = (value for row in self.rows for value in row if isinstance(value, float))
+        if not all(isfinite(number) for number in numbers) or any(len(row) != len(self.columns) for row in self.rows):
+            raise Fault(f"The table {self.name!r} is not well formed, so it is not released.")
+
+
+@dataclass(frozen=True)
+class ModelRelease:
+    """Protected results of a model: `grids` by name (coefficients, anova, statistics; or correlations), `charts` by name."""
+
+    request: Regression | Correlation
+    title: str
+    scope: str
+    grids: Mapping[str, Grid]
+    notes: tuple[str, ...]
+    policy: str
+    receipt: str
+    source: str = ""
+    charts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Models and correlations: fitted from sums, never from records, and rounded before they leave."""

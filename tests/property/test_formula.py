@@ -1,0 +1,164 @@
+"""Formulas: written and read back they are the same, and whatever else is typed is a Mistake, soon and without a trace."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide.errors import Mistake
+from confide.model.formula import LONGEST, MOST_TERMS, Factor, Formula, Transform, read_formula, write_formula
+from confide.spelling.python import python_regression
+
+HOSTILE = [
+    "log",
+    "1",
+    "2",
+    "a`b",
+    "``",
+    "a b",
+    " a ",
+    "a+b",
+    "a:b~c",
+    "^2",
+    "x=y",
+    "é",
+    "年齢",
+    "e\u0301",
+    "'; --",
+    "a\nb",
+]
+NAMES = st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=12), st.from_regex(r"[a-z][a-z0-9_.]{0,5}"))
+PREDICTORS = st.builds(Factor, NAMES, st.sampled_from(Transform))
+RESPONSES = st.one_of(PREDICTORS, st.builds(Factor, NAMES, code=NAMES))
+
+
+@st.composite
+def formulas(draw: st.DrawFn) -> Formula:
+    response = draw(RESPONSES)
+    others = PREDICTORS.filter(lambda factor: factor.variable != response.variable)
+    terms = draw(st.lists(st.lists(others, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
+    return Formula(response, tuple(terms))
+
+
+@given(formulas())
+def test_a_formula_written_and_read_is_the_same(formula: Formula) -> None:
+    text = write_formula(formula)
+    assert read_formula(text) == formula
+    assert write_formula(read_formula(text)) == text
+    assert read_formula(text.replace("~", " ~ ", 1) if "`" not in text else text) == formula
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_formula_or_a_mistake(text: str) -> None:
+    try:
+        formula = read_formula(text)
+    except Mistake:
+        return
+    assert read_formula(write_formula(formula)) == formula
+
+
+@given(
+    st.lists(st.sampled_from(["y", "~", "+", ":", "*", "^", "2", "1", "(", ")", "=", "log", "x", "`a b`", "`", " "]))
+)
+def test_any_order_of_the_words_of_a_formula_is_one_or_a_mistake(tokens: list[str]) -> None:
+    test_any_text_is_a_formula_or_a_mistake.hypothesis.inner_test("".join(tokens))  # type: ignore[attr-defined]
+
+
+X, Z, W = Factor("x"), Factor("z"), Factor("w")
+MEANT: list[tuple[str, Any]] = [
+    ("y ~ x", [(X,)]),
+    ("y~x+x", [(X,)]),
+    ("  y\t~\nx + 1", [(X,)]),
+    ("y ~ 1 + x + z", [(X,), (Z,)]),
+    ("y ~ x:z", [(X, Z)]),
+    ("y ~ z:x + x:z", [(X, Z)]),
+    ("y ~ x*z", [(X,), (Z,), (X, Z)]),
+    ("y ~ x*z*w", [(X,), (Z,), (W,), (X, Z), (W, X), (W, Z), (W, X, Z)]),
+    ("y ~ x:z + w", [(W,), (X, Z)]),
+    ("y ~ x^2", [(Factor("x", Transform.SQUARE),)]),
+    ("y ~ x**2", [(Factor("x", Transform.SQUARE),)]),
+    ("y ~ square(x)", [(Factor("x", Transform.SQUARE),)]),
+    ("y ~ log(x):z", [(Factor("x", Transform.LOG), Z)]),
+    ("y ~ log", [(Factor("log"),)]),
+    ("y ~ log(log)", [(Factor("log", Transform.LOG),)]),
+    ("y ~ `log`", [(Factor("log"),)]),
+    ("y ~ `a``b` + 年齢", [(Factor("a`b"),), (Factor("年齢"),)]),
+]
+
+
+@pytest.mark.parametrize(("text", "terms"), MEANT)
+def test_what_a_formula_means(text: str, terms: Any) -> None:
+    assert list(read_formula(text).terms) == [tuple(sorted(term, key=lambda f: f.variable)) for term in terms]
+    assert read_formula(text).response == Factor("y")
+
+
+def test_a_class_is_a_response_and_nothing_else() -> None:
+    assert read_formula("ill=yes ~ x").response == Factor("ill", code="yes")
+    assert read_formula("ill=`not yet` ~ x").response == Factor("ill", code="not yet")
+    assert read_formula("ill=01 ~ x").response == Factor("ill", code="01")
+    with pytest.raises(Mistake, match="response only"):
+        read_formula("y ~ ill=yes")
+    with pytest.raises(Mistake, match="response only"):
+        Formula(Factor("y"), ((Factor("x", code="1"), Factor("x")),))
+
+
+GARBAGE = [
+    "", " ", "~", "y", "y ~", "~ x", "y ~ 1", "y ~ 0 + x", "y ~ x - 1", "y ~ x +", "y ~ + x", "y ~ x + + z", "y ~ x ~ z", "y = x",
+    "y ~ x:", "y ~ x*", "y ~ x z", "y ~ x^3", "y ~ x^2.5", "y ~ x^", "y ~ x^-1", "y ~ log(x", "y ~ log x)", "y ~ log()",
+    "y ~ log(x, 2)",
+    "y ~ log(log(x))", "y ~ exp(x)", "y ~ I(x)", "y ~ 1/x", "y ~ x/z", "y ~ x %in% z", "y ~ (x + z)^2", "y ~ .", "y ~ x | z",
+    "y ~ abs(x)", "y ~ poly(x, 9)", "y ~ C(x)", "y ~ factor(x)", "y ~ offset(x)", "y ~ `x", "y ~ ``", "y ~ `", "y ~ log(x)^2",
+    "y ~ x=1",
+    "y ~ x > 3", "y ~ ifelse(id == 7, 1, 0)", "y ~ 1/(x - 41.5)", "y ~ x:z:w:v", "y ~ x*z*w*v", "y ~ y", "y ~ log(y)", "y ~ x + x:y",
+    "log(y)=1 ~ x", "y ~ x\x00", "y ~ \ud800", "2y ~ x", "y == x", "y ~ x;", "y ~ x # z", "y ~ \u0301", "y ~ x\u200b",
+    "y ~ __import__('os').system('true')", "y ~ {x}", "y ~ {{7*7}}", "y ~ ${x}", "y ~ x'; DROP TABLE records; --", 'y ~ "x"',
+    "y ~ 'x'",
+    "y ~ lambda: 0", "y ~ eval(x)", "y ~ system(x)", "y ~ np.log(x)", "y ~ $(id)", "y ~ <script>", "y ~ x, z", "y ~ [x]",
+    "y ~ x\\z", "=cmd|x ~ z",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GARBAGE)
+def test_what_is_no_formula_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake) as mistake:
+        read_formula(text)
+    assert len(str(mistake.value)) < 300
+
+
+LONG = {
+    "many terms": "y ~ " + " + ".join(f"x{i}" for i in range(2000)),
+    "just too many terms": "y ~ " + " + ".join(f"x{i}" for i in range(MOST_TERMS + 1)),
+    "one name": "y ~ " + "x" * 10_000,
+    "one quoted name": "y ~ `" + "x " * 5_000 + "`",
+    "an open quote": "y ~ `" + "`" * 9_999,
+    "spaces": "y ~" + " " * 10_000 + "x",
+    "deep nesting": "y ~ " + "log(" * 3000 + "x" + ")" * 3000,
+    "nesting within the limit": "y ~ " + "(" * (LONGEST - 10) + "x",
+    "one interaction": "y ~ " + "*".join(f"x{i}" for i in range(700)),
+    "one product": "y ~ " + ":".join(f"x{i}" for i in range(700)),
+    "a word out of place": "y ~ x " + "z" * 3900,
+    "a word on both sides": "z" * 1900 + " ~ " + "z" * 1900,
+    "powers": "y ~ x" + "^2" * 1900,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_and_deep_texts_are_a_mistake_at_once(name: str) -> None:
+    begun = time.perf_counter()
+    with pytest.raises(Mistake) as mistake:
+        read_formula(LONG[name])
+    assert time.perf_counter() - begun < 1
+    assert len(str(mistake.value)) < 500
+
+
+def test_the_longest_formula_and_the_most_terms_are_read() -> None:
+    assert len(read_formula("y ~ " + "x" * (LONGEST - 4)).terms) == 1
+    assert len(read_formula("y ~ " + " + ".join(f"x{i}" for i in range(MOST_TERMS))).terms) == MOST_TERMS
+
+
+@pytest.mark.parametrize("formula", [None, 7, b"y ~ x", ["y", "x"], Factor("y")])
+def test_a_formula_is_a_text(formula: Any) -> None:
+    with pytest.raises(Mistake, match="must be texts"):
+        python_regression("people", formula)

@@ -1,0 +1,77 @@
+"""Correlations are those of numpy; what leaves is rounded by the number of units."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from confide.queries.models.correlate import correlate, correlation_grid, decimals
+from confide.queries.models.fit import Unfit
+
+
+def data(seed=1, n=500):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(3, 2, n)
+    columns = [np.ones(n), a, a + rng.normal(0, 1, n), rng.random(n) < 0.2, 1e6 * rng.lognormal(0, 1, n)]
+    return np.column_stack(columns), rng.uniform(0.1, 4, n)
+
+
+def gram(x, w):
+    return (x * w[:, None]).T @ x
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_means_covariances_and_correlations_are_those_of_numpy(seed):
+    x, w = data(seed)
+    ours = correlate(gram(x, w), columns=[1, 2, 3, 4])
+    covariance = np.cov(x[:, 1:].T, aweights=w, ddof=0)
+    unit = np.sqrt(np.diag(covariance))
+    assert ours.means == pytest.approx(np.average(x[:, 1:], axis=0, weights=w), rel=1e-12)
+    assert ours.covariances / np.outer(unit, unit) == pytest.approx(covariance / np.outer(unit, unit), abs=1e-11)
+    assert ours.correlations == pytest.approx(covariance / np.outer(unit, unit), abs=1e-11)
+    plain = correlate(gram(x, np.ones(len(w))), columns=[1, 2, 3, 4])
+    assert plain.correlations == pytest.approx(np.corrcoef(x[:, 1:].T), abs=1e-11)
+
+
+def test_columns_come_in_the_order_asked():
+    x, w = data()
+    ours = correlate(gram(x, w), columns=[4, 1])
+    other = correlate(gram(x, w), columns=[1, 4])
+    assert ours.correlations == pytest.approx(other.correlations)
+    assert ours.means == pytest.approx(other.means[::-1])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 1 / 3, 1e9 / 7])
+def test_a_constant_is_unfit(value):
+    x, w = data()
+    x[:, 2] = value
+    with pytest.raises(Unfit):
+        correlate(gram(x, w), columns=[1, 2])
+
+
+def test_no_records_and_sums_that_are_not_finite_are_unfit():
+    for sums in (np.zeros((3, 3)), np.full((3, 3), np.inf), np.full((3, 3), np.nan)):
+        with pytest.raises(Unfit):
+            correlate(sums, columns=[1, 2])
+
+
+def test_the_table_has_the_rounded_correlations_and_nothing_else():
+    x, w = data()
+    grid = correlation_grid(correlate(gram(x, w), columns=[1, 2, 3]), labels=["a", "b", "c"], n=500)
+    assert (grid.name, grid.columns) == ("correlations", ("variable", "a", "b", "c"))
+    assert grid.rows == (("a", 1.0, 0.9, 0.0), ("b", 0.9, 1.0, 0.0), ("c", 0.0, 0.0, 1.0))
+    assert "-0.0" not in str(grid.rows)
+
+
+@given(st.integers(100, 10**9))
+def test_decimals_are_not_finer_than_the_sampling_error(n):
+    assert 1 / np.sqrt(n) * (1 - 1e-9) <= 10.0 ** -decimals(n) <= 10 / np.sqrt(n)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-5, 5))
+def test_units_and_origins_do_not_matter(seed, scale, shift):
+    x, w = data(seed, n=50)
+    moved = x.copy()
+    moved[:, 1] = (x[:, 1] - shift) / scale
+    before, after = (correlate(gram(one, w), columns=[1, 2]).correlations for one in (x, moved))
+    assert after == pytest.approx(before, abs=1e-8)
