@@ -1,5 +1,6 @@
 """`confide.open(path or URL)`: one interface, whether the site is in this process or behind HTTP."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -262,20 +263,20 @@ class Site(Mapping[str, DatasetHandle]):
     ) -> None:
         self.close()
 
-    def names(self) -> list[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def names(self) -> list[str]: ...
 
-    def ask(self, request: Request) -> Release | ModelRelease:
-        raise NotImplementedError
+    @abstractmethod
+    def ask(self, request: Request) -> Release | ModelRelease: ...
 
-    def diagnose(self, request: Regression) -> ModelRelease:
-        raise NotImplementedError
+    @abstractmethod
+    def diagnose(self, request: Regression) -> ModelRelease: ...
 
-    def codebook(self, name: str) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def codebook(self, name: str) -> dict[str, Any]: ...
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
 
 class LocalSite(Site):

@@ -37,6 +37,10 @@ CONSTANT = 1e-12
 """A column with a smaller share of its squares about its mean does not vary."""
 
 
+MOST_ROWS = 24
+"""Of a longer frontier every so many-th release is printed."""
+
+
 @dataclass(frozen=True)
 class Mapped:
     """The map, the chosen release (None if nothing was asked for), its chart, and the frontier as rows of text.
@@ -55,8 +59,11 @@ class Mapped:
     def text(self) -> str:
         """The frontier as a table, then the choice and what it promises."""
         head = ("risk", "utility", "released", "free", "suppressed")
-        wide = max(len(row[3]) for row in (head, *self.rows))
-        lines = [f"{a:>8} {b:>8} {c:>9}  {d:<{wide}}  {e}" for a, b, c, d, e in (head, *self.rows)]
+        shown = self.rows[:: max(1, -(-len(self.rows) // MOST_ROWS))]
+        wide = max(len(row[3]) for row in (head, *shown))
+        lines = [f"{a:>8} {b:>8} {c:>9}  {d:<{wide}}  {e}" for a, b, c, d, e in (head, *shown)]
+        if len(shown) < len(self.rows):
+            lines.append(f"{len(shown)} of them are shown, evenly spaced; the map has them all.")
         lines.append(f"{len(self.rows)} best of {len(self.map.risk)} releases tried. True figures: for the custodian.")
         if self.left_out:
             lines.append(f"Not mapped, so regressions may use them all the same: {', '.join(self.left_out)}.")

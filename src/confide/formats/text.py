@@ -16,6 +16,10 @@ WIDEST = 40
 GAP = "  "
 
 
+MOST_ROWS, FEW_ROWS = 500, 5
+"""A grid of a model with more rows than the first number shows the second."""
+
+
 def write_text(release: Release, *, width: int | None = None) -> str:
     """Give the cross table with its caption, legend and notes; the receipt comes last.
 
@@ -49,13 +53,18 @@ def _legend(release: Release | ModelRelease) -> list[str]:
 
 
 def _grid(grid: Grid, width: int | None) -> Iterator[list[str]]:
-    """The panels of a grid under its title; the first column stands in each."""
-    values = list(zip(*grid.rows, strict=True)) or [()] * len(grid.columns)
+    """The panels of a grid under its title; the first column stands in each. Of the points of a plot a few suffice."""
+    rows_shown = grid.rows if len(grid.rows) <= MOST_ROWS else grid.rows[:FEW_ROWS]
+    values = list(zip(*rows_shown, strict=True)) or [()] * len(grid.columns)
     columns = [_grid_column(plain(name), column) for name, column in zip(grid.columns, values, strict=True)]
     first, *widths = (cell_len(column[0]) for column in columns)
     for start, stop in _fitting(widths, None if width is None else width - first - len(GAP)):
         rows = zip(columns[0], *columns[1 + start : 1 + stop], strict=True)
-        yield [*([] if start else [plain(grid.title)]), *(GAP.join(row).rstrip() for row in rows)]
+        more = (
+            f"... {len(grid.rows):,} rows in all; CSV, JSON and XLSX have them" if rows_shown is not grid.rows else ""
+        )
+        title = [] if start else [plain(grid.title)]
+        yield [*title, *(GAP.join(row).rstrip() for row in rows), *filter(None, [more])]
 
 
 def _grid_column(name: str, values: Sequence[Value]) -> list[str]:
