@@ -76,6 +76,7 @@ def tallies(draw: st.DrawFn, units: list[int]) -> Tally:
         of=of,
         weighted=draw(st.booleans()),
         top=draw(st.sampled_from([0, 1, 3, 5])) if of else 0,
+        share=draw(st.sampled_from([0.0, 0.0, 0.2, 0.4, 0.9])),
     )
 
 

@@ -65,10 +65,12 @@ class DuckDBEngine:
         if self.facts.several:
             drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
             condition = where(tally, self.facts, self._sizes, *present(tally.of, self.facts), *drops)
-            return self._cells(tally, self._run(over_units(tally, self.facts, condition), tally))
-        plain = replace(tally, without=())
+            return _bounded(self._cells(tally, self._run(over_units(tally, self.facts, condition), tally)), tally)
+        brief = replace(tally, share=0.0, top=1 if tally.share and tally.top else tally.top)
+        plain = replace(brief, without=())
         cells = self._scanned(plain) if tally.within else self._whole_file(plain)
-        return self._dropped(cells, tally) if tally.without else cells
+        cells = self._dropped(cells, brief) if tally.without else cells
+        return self._completed(cells, tally) if tally.share and tally.top else cells
 
     def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
         condition = f" AND {inside(within, self.facts, self._sizes)}" if within else ""
@@ -180,7 +182,8 @@ class DuckDBEngine:
             for row in rows
         )
         only = [inside(boxes, self.facts, self._sizes)] if tally.by else []
-        again = self._scanned(replace(tally, without=()), *only, f"unit NOT IN ({listed(tally.without)})")
+        drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
+        again = self._scanned(replace(tally, without=()), *only, *drops)
         assert cells.top is not None and again.top is not None
         cells.top[np.sort(rows)] = again.top
 
@@ -200,6 +203,20 @@ class DuckDBEngine:
                     yield read_batch(arrays, step, self.facts, layout.sizes)
         except (duckdb.Error, pa.ArrowException) as error:
             raise Fault(f"The engine failed ({type(error).__name__}).") from None
+
+    def _completed(self, cells: Cells, tally: Tally) -> Cells:
+        """All the largest contributions from the very largest: a second scan only for cells in which they matter."""
+        assert cells.top is not None and cells.size is not None
+        top = np.repeat(cells.top, tally.top, axis=1)
+        matters = cells.top[:, 0] > tally.share * cells.size
+        few = matters & (cells.records <= 2)
+        top[few, 1:] = 0
+        if tally.top > 1:
+            top[few, 1] = cells.size[few] - cells.top[few, 0]
+        rows = np.flatnonzero(matters & ~few)
+        found = replace(cells, top=top)
+        self._renew_top(found, rows, replace(tally, share=0.0))
+        return found
 
     def _run(self, sql: str, tally: Tally | None = None) -> Columns:
         """The columns of an answer. Our statement on our store: an error is ours, and shows nothing of the data."""
@@ -227,6 +244,14 @@ class DuckDBEngine:
         order = np.lexsort(matrix.T[::-1]) if width else np.arange(len(records))
         rows = order[records[order] > 0]
         return _map(Cells(tally.by, matrix, records, units, key, weight, total, size, top), lambda array: array[rows])
+
+
+def _bounded(cells: Cells, tally: Tally) -> Cells:
+    """The contract of `Tally.share` for contributions that are all exact."""
+    if not tally.share or cells.top is None or cells.size is None:
+        return cells
+    matters = cells.top[:, 0] > tally.share * cells.size
+    return replace(cells, top=np.where(matters[:, None], cells.top, cells.top[:, :1]))
 
 
 def _ints(column: Any) -> Ints:

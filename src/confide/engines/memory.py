@@ -30,7 +30,7 @@ class MemoryEngine:
                 groups[tuple(record[self.facts.classes[name]] for name in tally.by)].append(record)
         places = sorted(groups)
         column = self._measure(tally.of)
-        rows = [self._aggregate(groups[place], column, tally.top) for place in places]
+        rows = [self._aggregate(groups[place], column, tally) for place in places]
         fields = {name: np.array([row[name] for row in rows], dtype=np.int64) for name in _FIELDS}
         return Cells(
             by=tally.by,
@@ -77,21 +77,25 @@ class MemoryEngine:
             all(record[self.facts.classes[name]] in places for name, places in box) for box in within
         )
 
-    def _aggregate(self, records: list[Record], column: str | None, top: int) -> dict[str, Any]:
+    def _aggregate(self, records: list[Record], column: str | None, tally: Tally) -> dict[str, Any]:
         key = 0
         by_unit: dict[int, int] = defaultdict(int)
         for record in records:
             key ^= record["key"]
             by_unit[record["unit"]] += record[column] if column else 0
+        size, top = sum(abs(value) for value in by_unit.values()), tally.top
         largest = sorted((abs(value) for value in by_unit.values()), reverse=True)[:top]
+        largest += [0] * (top - len(largest))
+        if top and tally.share and float(largest[0]) <= tally.share * size:
+            largest = largest[:1] * top
         return {
             "records": len(records),
             "units": len(by_unit),
             "key": key,
             "weight": sum(r["weight"] for r in records) if self.facts.weighted else len(records),
             "total": sum(by_unit.values()),
-            "size": sum(abs(value) for value in by_unit.values()),
-            "top": largest + [0] * (top - len(largest)),
+            "size": size,
+            "top": largest,
         }
 
 

@@ -22,6 +22,8 @@ class Tally:
     """A question to an engine: aggregates by classes of `by`, over the units in any of the disjoint boxes.
 
     `without` lists units left out by their keys. With `of`, records with a missing value of it are left out.
+    With a `share`, contributions after the largest are exact only in cells whose largest exceeds that share of the size;
+    elsewhere they are given as large as the largest, which is all that a rule needs to know of them.
     """
 
     by: tuple[str, ...]
@@ -30,6 +32,7 @@ class Tally:
     of: str | None = None
     weighted: bool = False
     top: int = 0
+    share: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -67,12 +67,9 @@ def gather(
     question = Tally(request.by, tuple(within), tuple(without), weighted=request.measure != (Measure.COUNT,))
     if request.of is None:
         return Evidence(gather_cube(tally, question, sizes, several=several), None)
-    amount = Tally(
-        *(request.by, tuple(within), tuple(without)),
-        of=request.of,
-        weighted=True,
-        top=Magnitudes(policy.totals).contributors,
-    )
+    magnitudes = Magnitudes(policy.totals)
+    where = (request.by, tuple(within), tuple(without))
+    amount = Tally(*where, of=request.of, weighted=True, top=magnitudes.contributors, share=magnitudes.share)
     amounts = gather_cube(tally, amount, sizes, several=several)
     if counts and dataset.variables[request.of].missing:
         return Evidence(gather_cube(tally, question, sizes, several=several), amounts)

@@ -42,6 +42,21 @@ class Magnitudes:
         return max(2, self.rules.dominance_n, thompson)
 
     @property
+    def share(self) -> float:
+        """A largest contribution of at most this share of a cell settles every rule, however large the next ones are.
+
+        They are no larger than it, and the protected total is at least 1 - 2 beta of the true one. Thompson's noise needs
+        them all.
+        """
+        rules = self.rules
+        if rules.mechanism == "thompson":
+            return 0.0
+        limits = [rules.dominance_k / 100 / rules.dominance_n] if 0 < rules.dominance_k < 100 else []
+        limits += [1 / (2 + rules.p_percent / 100)] if rules.p_percent else []
+        least = 1 - 2 * rules.beta if rules.mechanism == "ma" else 1.0
+        return 0.999 * least * min(limits, default=1.0)
+
+    @property
     def mechanism(self) -> Ma | Thompson | None:
         if self.rules.mechanism == "ma" and self.rules.beta:
             return Ma(self.rules.beta)
