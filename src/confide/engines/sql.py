@@ -66,7 +66,8 @@ def over_records(tally: Tally, facts: Facts, condition: str, *, signed: bool) ->
         column = facts.numbers[tally.of]
         size = f"abs({column})" if signed else column
         picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
-        picks += [f"max({size}, {tally.top})"] if tally.top else []
+        largest = f"[coalesce(max({size}), 0)]" if tally.top == 1 else f"max({size}, {tally.top})"
+        picks += [largest] if tally.top else []
     return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
 
 
