@@ -3,7 +3,9 @@
     python benchmarks/models.py [--rows 10000000] [--repeat 5] [--site FOLDER]
 
 Every figure is the median of `repeat` runs. The model has 20 predictors and about 100 columns. "scan" is DuckDB's own
-sum over each of its columns in one query on the same store; statsmodels gets a million rows, ready as a matrix.
+sum over each of its columns in one query on the same store; statsmodels gets a million rows, ready as a matrix. Sums of
+linear models of the whole file are stored with it; those at a beta or in a universe are streamed from the records, and
+it is the streamed ones that statsmodels is compared with.
 """
 
 import argparse
@@ -115,19 +117,15 @@ def measure(path: Path, repeat: int) -> None:
     ours = median(lambda: engine.moments(Step(plain_model, Family.GAUSSIAN)), repeat)
     report(words, ours, scan(path, engine, plain_model, repeat), 4.0)
     for name, model, family, limit in (
-        ("linear with transformations", income, Family.GAUSSIAN, None),
+        ("linear with transformations", income, Family.GAUSSIAN, 4.0),
         ("logistic", poor, Family.BINOMIAL, None),
     ):
         plain = scan(path, engine, model, repeat)
         first = median(lambda m=model, f=family: engine.moments(Step(m, f)), repeat)
         report(f"{name}: moments at the start / scan", first, plain, limit)
         beta = (0.01,) * model.columns
-        report(
-            f"{name}: moments at beta / scan",
-            median(lambda m=model, f=family, b=beta: engine.moments(Step(m, f, beta=b)), repeat),
-            plain,
-            None,
-        )
+        streamed = median(lambda m=model, f=family, b=beta: engine.moments(Step(m, f, beta=b)), repeat)
+        report(f"{name}: moments at beta / scan", streamed, plain, None)
         step = Step(model, family, beta=beta)
         inverse = np.linalg.pinv(engine.moments(step).gram)
         spread = median(lambda s=step, i=inverse: engine.spread(s, i), repeat)
@@ -136,12 +134,12 @@ def measure(path: Path, repeat: int) -> None:
         share = len(y) / engine._rows
         if family is Family.GAUSSIAN:
             theirs = median(lambda x=x, y=y: sm.WLS(y, x, weights=np.ones(len(y))).fit(), 1)
-            report(f"{name}: fit / statsmodels WLS, {len(y):,} rows", first * share, theirs, 1.0)
+            report(f"{name}: fit / statsmodels WLS, {len(y):,} rows", streamed * share, theirs, 1.0)
         else:
             start = time.perf_counter()
             fit = sm.GLM(y, x, family=sm.families.Binomial()).fit(maxiter=3)
             theirs = (time.perf_counter() - start) / fit.fit_history["iteration"]
-            report(f"{name}: step / statsmodels GLM step, {len(y):,} rows", first * share, theirs, 1.0)
+            report(f"{name}: step / statsmodels GLM step, {len(y):,} rows", streamed * share, theirs, 1.0)
         del x, y
     engine.close()
 

@@ -1,5 +1,6 @@
 """The sums of a linear model from stored tables are those of a scan and of the plain engine."""
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from confide import demo
 from confide.engines.duckdb import DuckDBEngine
 from confide.engines.duckdb_store import write_store
 from confide.engines.memory import MemoryEngine
+from confide.engines.stored import stored_moments
 from confide.model.catalog_toml import read_dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
+from confide.model.formula import Transform
 from confide.model.request import Family
 from confide.secret import Secret
 from confide.site.encode import encode
@@ -21,9 +24,19 @@ NAMES = ("region", "education", "marital")
 CATALOG = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("response", [Number("income", shift=10.0, scale=4.0), Indicator("employment", (0, 2))])
+RESPONSES = (
+    Number("income", shift=10.0, scale=4.0),
+    Number("income", Transform.SQUARE),
+    Indicator("employment", (0, 2)),
+)
+
+
+@pytest.mark.parametrize("response", RESPONSES)
+@pytest.mark.parametrize("numbers", [("", ""), ("square", "sqrt")])
 @pytest.mark.parametrize("dropped", [0, 5])
-def test_stored_sums_equal_scanned_ones(tmp_path: Path, response: Number | Indicator, dropped: int) -> None:
+def test_stored_sums_equal_scanned_ones(
+    tmp_path: Path, response: Number | Indicator, numbers: tuple[str, str], dropped: int
+) -> None:
     people = read_dataset(CATALOG, name="people", read_file=str)
     coded = encode(people, demo.people(3000), secret=Secret(b"x" * 32))
     blocks, at = [Block((), (), 0, 1)], 1
@@ -33,14 +46,18 @@ def test_stored_sums_equal_scanned_ones(tmp_path: Path, response: Number | Indic
         blocks.append(Block((), ((index, levels),), at, size - 2))
         at += size - 2
     blocks += [Block((0,), (), at, 1), Block((1,), (), at + 1, 1)]
-    numbers = (Number("age", shift=40.0, scale=2.0), Number("taxes"))
+    first, second = map(Transform, numbers)
+    entering = (Number("age", first, shift=40.0, scale=2.0), Number("taxes", second))
     gone = tuple(coded.records["unit"].to_pylist()[:dropped])
-    step = Step(Design(response, numbers, NAMES, tuple(blocks)), Family.GAUSSIAN, without=gone)
+    step = Step(Design(response, entering, NAMES, tuple(blocks)), Family.GAUSSIAN, without=gone)
     found = []
     for pairs_from in (0, 10**9):
         write_store(coded, tmp_path / f"{pairs_from}.duckdb", pairs_from=pairs_from)
         engine = DuckDBEngine(tmp_path / f"{pairs_from}.duckdb")
         assert bool(engine._pairs) == (pairs_from == 0)
+        if engine._pairs:
+            whole = replace(step, without=())
+            assert stored_moments(whole, engine._products, engine._stored_tables), "no scan is needed"
         found.append(engine.moments(step))
         engine.close()
     plain = MemoryEngine(coded).moments(step)

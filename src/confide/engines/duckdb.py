@@ -1,14 +1,15 @@
 """The default engine: a DuckDB file beside the site, scanned in this process.
 
 The file holds `records`, sorted by unit key, and, in large files in which every record is a unit, `pairs`: every one- and
-two-way table of the whole file, so that the commonest questions and most universe checks need no scan.
+two-way table of the whole file, and `products`: sums of products of its numbers, so that the commonest questions and most
+universe checks need no scan.
 """
 
 import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from confide.engines import Facts
 from confide.engines.duckdb_store import STORED_TOP, pair_name
+from confide.engines.products import Basis, Products
 from confide.engines.sql import inside, listed, over_records, over_units, present, where
 from confide.engines.stored import StoredTable, less, stored_moments
 from confide.errors import Fault
@@ -58,6 +60,7 @@ class DuckDBEngine:
         self._signed: set[str] = set(described["signed"])
         self._whole: set[str] = set(described["whole"])
         self._pairs: dict[str, int] = described["pairs"]
+        self._basis = Basis(tuple((v, t, c) for v, t, c in described["basis"]))
         self._rows: int = described["rows"]
         self._whole_file = lru_cache(maxsize=KEPT)(self._asked)
 
@@ -79,7 +82,7 @@ class DuckDBEngine:
 
     def moments(self, step: Step) -> Moments:
         whole = replace(step, without=())
-        found = None if self.facts.several else stored_moments(whole, self._stored_tables, self._summed)
+        found = stored_moments(whole, self._products, self._stored_tables) if self._pairs else None
         if found is None:
             return self._summed(step)
         return less(found, self._summed(whole, f"unit IN ({listed(step.without)})")) if step.without else found
@@ -134,27 +137,28 @@ class DuckDBEngine:
         sql = f"SELECT {', '.join([*filter(None, [by]), *picks])} FROM pairs{condition}"
         return self._cells(tally, self._run(sql + (f" GROUP BY {by}" if by else "")))
 
-    def _stored_tables(
-        self, wanted: Sequence[tuple[str, ...]], numbers: Sequence[str]
-    ) -> dict[tuple[str, ...], StoredTable] | None:
+    def _stored_tables(self, wanted: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], StoredTable] | None:
         """Whole tables from `pairs`, many at once; None if one of them is not there."""
-        numbered = {self._pairs.get(pair_name(names)): tuple(sorted(names)) for names in wanted}
-        if None in numbered or not self._whole.issuperset(numbers):
+        numbered = {tuple(sorted(names)): self._pairs.get(pair_name(names), -1) for names in wanted}
+        if -1 in numbered.values():
             return None
-        totals = [f"{self.facts.numbers[name]}_total" for name in numbers]
-        picks = ", ".join(["pair", "a", "b", "records", "weight", *totals])
-        pairs = listed(number for number in numbered if number is not None)
-        columns = [
-            _ints(c) for c in self._run(f"SELECT {picks} FROM pairs WHERE pair IN ({pairs}) ORDER BY pair, a, b")
-        ]
-        scales = [10.0 ** self.facts.decimals[name] for name in numbers]
+        pairs = listed(numbered.values())
+        sql = f"SELECT pair, a, b, records, key, weight FROM pairs WHERE pair IN ({pairs}) ORDER BY pair, a, b"
+        pair, *columns = map(_ints, self._run(sql))
         tables = {}
-        for number, names in numbered.items():
-            rows = columns[0] == number
-            a, b, records, weight, *amounts = (column[rows] for column in columns[1:])
-            shares = {name: amount / scale for name, amount, scale in zip(numbers, amounts, scales, strict=True)}
-            tables[names] = StoredTable(a, b, records, weight / 10.0**self.facts.weight_decimals, shares)
+        for names, number in numbered.items():
+            a, b, records, key, weight = (
+                column[slice(*np.searchsorted(pair, [number, number + 1]))] for column in columns
+            )
+            tables[names] = StoredTable(a, b, records, key, weight / 10.0**self.facts.weight_decimals)
         return tables
+
+    @cached_property
+    def _products(self) -> Products:
+        name, sums = self._run('SELECT "class", sums FROM products ORDER BY "class", place')
+        tables = {each: np.stack([sums[row] for row in np.flatnonzero(name == each)]) for each in set(name)}
+        classes = {variable: tables[column] for variable, column in self.facts.classes.items()}
+        return Products(self._basis, tables[""], classes)
 
     def _dropped(self, cells: Cells, tally: Tally) -> Cells:
         """The cells without some of their units: their aggregates are subtracted."""

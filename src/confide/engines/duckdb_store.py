@@ -33,7 +33,8 @@ def pair_name(names: Sequence[str]) -> str:
 def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> None:
     """Write the coded records as a store; a crash or a full disk leaves the former one in place.
 
-    Files of at least `pairs_from` records in which every record is a unit also get all one- and two-way tables.
+    Files of at least `pairs_from` records in which every record is a unit also get all one- and two-way tables, and the
+    sums of products of their numbers.
     """
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
@@ -65,6 +66,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
         "whole": whole,
         "rows": coded.records.num_rows,
         "pairs": _fill_pairs(db, facts, sizes, [facts.numbers[name] for name in whole]) if pairs else {},
+        "basis": _fill_products(db, coded, sizes) if pairs else [],
     }
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
 
@@ -97,3 +99,28 @@ def _fill_pairs(
         db.execute(f"{command} SELECT {place}, {aggregates} FROM records{group} HAVING count(*) > 0")
         stored[pair_name(by)] = len(stored)
     return stored
+
+
+def _fill_products(
+    db: duckdb.DuckDBPyConnection, coded: Coded, sizes: dict[str, int]
+) -> Sequence[tuple[str, str, float]]:
+    """Sums of products of the numbers that are never missing: a row of the basis, or a class of a variable, each."""
+    from confide.engines.product_sums import sum_products  # numba is slow to import, and small files do without
+
+    facts = coded.facts
+    variables = [name for name, column in facts.values.items() if coded.records[column].null_count == 0]
+    names = ["unit", *(["weight"] if facts.weighted else []), *facts.classes.values(), *facts.values.values()]
+    stream = pa.RecordBatchReader.from_stream(db.sql(f"SELECT {', '.join(dict.fromkeys(names))} FROM records"))
+    batches = ({name: part[name].to_numpy(zero_copy_only=False) for name in part.schema.names} for part in stream)
+    found = sum_products(batches, facts, sizes=sizes, variables=variables)
+    tables = {"": found.pairs, **{facts.classes[name]: rows for name, rows in found.classes.items()}}
+    sums = pa.table(
+        {
+            "class": [name for name, rows in tables.items() for _ in rows],
+            "place": [place for rows in tables.values() for place in range(len(rows))],
+            "sums": [row.tolist() for rows in tables.values() for row in rows],
+        }
+    )
+    db.register("sums", sums)
+    db.execute("CREATE TABLE products AS SELECT * FROM sums")
+    return found.basis.numbers

@@ -51,7 +51,6 @@ class GroupSums(NamedTuple):
     tables: Floats
     rows: Floats
     dense: Floats
-    support: Ints
     sums: Floats
     counts: Ints
 
@@ -117,7 +116,6 @@ def group_sums(groups: Groups) -> GroupSums:
         np.zeros((groups.joint, groups.joint)),
         np.zeros((groups.joint, width + 2)),
         np.zeros((width, width + 1)),
-        np.zeros(width, np.int64),
         np.zeros(5),
         np.zeros(2, np.int64),
     )
@@ -150,7 +148,7 @@ def _add(
     base, class_at, classes, steps_at, steps, number_at, number = arrays
     units, keys, weights, responses = batch.unit, batch.key, batch.weight, batch.response
     places, numbers, wanted = batch.classes, batch.numbers, batch.wanted
-    tables, rows, dense, support, sums, counts = to.tables, to.rows, to.dense, to.support, to.sums, to.counts
+    tables, rows, dense, sums, counts = to.tables, to.rows, to.dense, to.sums, to.counts
     width, many = len(slopes), len(base)
     joint = np.empty(many, np.uintp)
     value = np.empty(width)
@@ -171,7 +169,6 @@ def _add(
                 product *= numbers[np.uintp(number[n]), i]
             value[m] = product
             eta += slopes[m] * product
-            support[m] += product != 0.0
         w, y = weights[i], responses[i]
         mu, v, z = _working(family, y, eta, start)
         wv = w * v
@@ -213,7 +210,7 @@ def ungrouped(groups: Groups, sums: GroupSums, columns: int) -> MomentSums:
     found.gram[np.ix_(groups.dense, groups.dense)] = sums.dense[:, :width]  # lower: dense columns ascend
     found.gram[:] = np.tril(found.gram)
     found.score[groups.dense] = sums.dense[:, width]
-    found.support[groups.dense] = sums.support
+    found.support[groups.dense] = sums.counts[0]
     found.sums[:] = sums.sums
     found.counts[:3] = sums.counts[0], sums.counts[0], sums.counts[1]
     return found

@@ -118,7 +118,7 @@ def spread_sums(layout: Layout) -> SpreadSums:
 
 @compiled
 def _active(layout: Layout, batch: Batch, i: int, column: Places, value: Floats) -> int:
-    """The columns of the design that are not 0 in record i, and their values: how many there are."""
+    """The columns of the design in whose classes record i is, and their values: how many there are."""
     found = 0
     for t in range(len(layout.offset)):
         at = layout.offset[t]
@@ -134,10 +134,9 @@ def _active(layout: Layout, batch: Batch, i: int, column: Places, value: Floats)
         product = 1.0
         for m in range(layout.number_at[t], layout.number_at[t + 1]):
             product *= batch.numbers[layout.number[m], i]
-        if product != 0.0:
-            column[found] = at
-            value[found] = product
-            found += 1
+        column[found] = at
+        value[found] = product
+        found += 1
     return found
 
 

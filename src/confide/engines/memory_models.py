@@ -53,7 +53,8 @@ class MemoryModel:
 
     def moments(self) -> Moments:
         x, y, w, z, wv = self.x, self.y, self.w, self.z, self.w * self.v
-        touched = [(x[rows] != 0).any(axis=0) for rows in self.by_unit.values()]
+        inside = np.array([self._row(r, 1.0) for r in self.records]).reshape(x.shape)
+        touched = [(inside[rows] != 0).any(axis=0) for rows in self.by_unit.values()]
         return Moments(
             gram=x.T @ (wv[:, None] * x),
             score=x.T @ (wv * z),
@@ -127,9 +128,10 @@ class MemoryModel:
             return float(record[self.facts.classes[response.variable]] in response.places)
         return self._scaled(response, record)
 
-    def _row(self, record: Record) -> Floats:
+    def _row(self, record: Record, value: float | None = None) -> Floats:
+        """The record's row of the design; with a value for all numbers, where it stands."""
         row = np.zeros(self.design.columns)
-        values = [self._scaled(number, record) or 0.0 for number in self.design.numbers]
+        values = [value or self._scaled(number, record) or 0.0 for number in self.design.numbers]
         for block in self.design.blocks:
             level = _level(block, self.design, record, self.facts)
             if level is not None:

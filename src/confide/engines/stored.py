@@ -1,19 +1,19 @@
-"""The sums of a linear model from stored two-way tables, where it is made of nothing else but plain numbers.
+"""The sums of a linear model of the whole file from stored tables, where it is made of classes and numbers alone.
 
-Over the whole file, products of dummies are weighted counts of pairs of classes, and products of a dummy with a number are
-totals by class: both are stored. Only the products of numbers with each other are left to a scan.
+Products of dummies are weighted counts of pairs of classes; products of a dummy with a number, and of numbers with each
+other, are kept with the file. Nothing is left to a scan.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.model.design import Block, Design, Indicator, Number
+from confide.engines.products import Products
+from confide.model.design import Block, Indicator, Number
 from confide.model.evidence import Moments, Step
-from confide.model.formula import Transform
 from confide.model.request import Family
 
 __all__ = ["StoredTable", "less", "stored_moments"]
@@ -24,113 +24,117 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StoredTable:
-    """A stored table of one or two variables, these in alphabetical order: weighted counts, records, totals by number."""
+    """A stored table of at most two variables, these in alphabetical order: records, their keys, weighted counts."""
 
     a: Ints
     b: Ints
     records: Ints
+    key: Ints
     weight: Floats
-    totals: Mapping[str, Floats]
 
 
-Load = Callable[[Sequence[tuple[str, ...]], Sequence[str]], Mapping[tuple[str, ...], StoredTable] | None]
+Load = Callable[[Sequence[tuple[str, ...]]], Mapping[tuple[str, ...], StoredTable] | None]
 
 
-def stored_moments(step: Step, load: Load, scan: Callable[[Step], Moments]) -> Moments | None:
-    """The moments of the whole file, or None where stored tables do not suffice. `scan` sums over records."""
-    tables = _tables(step, load)
-    if tables is None:
-        return None
-    design = step.design
-    plain = [block for block in design.blocks if not block.classes]
-    at = [block.offset for block in plain]
-    small = replace(design, classes=(), blocks=tuple(replace(b, offset=i) for i, b in enumerate(plain)))
-    few = scan(replace(step, design=small))
-    gram, score = np.zeros((design.columns, design.columns)), np.zeros(design.columns)
-    support = np.zeros(design.columns, dtype=np.int64)
-    gram[np.ix_(at, at)], score[at], support[at] = few.gram, few.score, few.support
-    dummies = [block for block in design.blocks if block.classes]
-    for block in dummies:
-        columns = slice(block.offset, block.offset + block.width)
-        weight, support[columns] = tables.weights(block)
-        gram[columns, columns] = np.diag(weight)
-        score[columns] = tables.response(block)
-        for other in plain:
-            row = weight if not other.numbers else tables.number(block, design.numbers[other.numbers[0]])
-            gram[columns, other.offset] = gram[other.offset, columns] = row
-    for one, other in combinations(dummies, 2):
-        rows, columns = slice(one.offset, one.offset + one.width), slice(other.offset, other.offset + other.width)
-        gram[rows, columns] = tables.pair(one, other)
-        gram[columns, rows] = gram[rows, columns].T
-    return replace(few, gram=gram, score=score, support=support)
+def stored_moments(step: Step, products: Products, load: Load) -> Moments | None:
+    """The moments of the whole file, or None where stored tables do not suffice."""
+    names = _names(step, products)
+    tables = load([(), *((name,) for name in names), *combinations(sorted(names), 2)]) if names is not None else None
+    return None if tables is None else _Sums(step, products, tables).moments()
 
 
 def less(whole: Moments, gone: Moments) -> Moments:
     """The moments without some units."""
-    names = (
-        "gram",
-        "score",
-        "square",
-        "deviance",
-        "weight",
-        "response",
-        "response_square",
-        "records",
-        "units",
-        "support",
-    )
+    names = [field.name for field in fields(Moments) if field.name != "key"]
     left = {name: getattr(whole, name) - getattr(gone, name) for name in names}
     return Moments(**left, key=whole.key ^ gone.key)
 
 
-def _tables(step: Step, load: Load) -> "_Tables | None":
-    """The stored tables that make up the sums of the model, if it is made of nothing else."""
+def _names(step: Step, products: Products) -> list[str] | None:
+    """The classes of a model that is made of stored sums alone."""
     design = step.design
-    if step.family is not Family.GAUSSIAN or step.beta or step.within or not design.classes:
+    if step.family is not Family.GAUSSIAN or step.beta or step.within:
         return None
     if any(len(block.numbers) + len(block.classes) > 1 for block in design.blocks):
         return None
     numbers = [*design.numbers, *([design.response] if isinstance(design.response, Number) else [])]
     names = [*design.classes, *([design.response.variable] if isinstance(design.response, Indicator) else [])]
-    if any(number.transform is not Transform.NONE for number in numbers) or len(set(names)) < len(names):
+    if not all(map(products.basis.has, numbers)) or len(set(names)) < len(names):
         return None
-    wanted = [(name,) for name in names] + list(combinations(sorted(names), 2))
-    tables = load(wanted, sorted({number.variable for number in numbers}))
-    return None if tables is None else _Tables(design, tables)
+    return names
 
 
-class _Tables:
-    """Sums by the levels of blocks, from stored tables."""
+class _Sums:
+    """The sums of a model, put together from those that are stored."""
 
-    def __init__(self, design: Design, tables: Mapping[tuple[str, ...], StoredTable]) -> None:
-        self._design, self._stored = design, tables
+    def __init__(self, step: Step, products: Products, tables: Mapping[tuple[str, ...], StoredTable]) -> None:
+        self._design, self._products, self._stored = step.design, products, tables
+        self._constant = np.eye(1, len(products.basis.numbers) + 1)[0]
 
-    def weights(self, block: Block) -> tuple[Floats, Ints]:
-        table = self._stored[(self._name(block),)]
-        levels = self._levels(block)[table.a]
-        records = _summed(levels, table.records.astype(np.float64), block.width)
-        return _summed(levels, table.weight, block.width), records.astype(np.int64)
+    def moments(self) -> Moments:
+        design, whole = self._design, self._stored[()]
+        gram, score = np.zeros((design.columns, design.columns)), np.zeros(design.columns)
+        support = np.full(design.columns, whole.records[0])
+        plain = [block for block in design.blocks if not block.classes]
+        dummies = [block for block in design.blocks if block.classes]
+        at = [block.offset for block in plain]
+        rows = np.array([self._row(block) for block in plain])
+        with_response, total, square = self._response()
+        gram[np.ix_(at, at)], score[at] = rows @ self._products.pairs @ rows.T, rows @ with_response
+        for block in dummies:
+            columns = slice(block.offset, block.offset + block.width)
+            sums, support[columns] = self._by_level(block)
+            gram[columns, columns] = np.diag(sums[:, 0])
+            gram[columns, at] = sums @ rows.T
+            gram[at, columns] = gram[columns, at].T
+            score[columns] = self._response_by_level(block, sums)
+        for one, other in combinations(dummies, 2):
+            here, there = slice(one.offset, one.offset + one.width), slice(other.offset, other.offset + other.width)
+            gram[here, there] = self._pair(one, other)
+            gram[there, here] = gram[here, there].T
+        records, key = int(whole.records[0]), int(whole.key[0])
+        weight = float(self._products.pairs[0, 0])
+        return Moments(gram, score, square, square, weight, total, square, records, records, key, support)
 
-    def number(self, block: Block, number: Number) -> Floats:
-        table = self._stored[(self._name(block),)]
-        amounts = (table.totals[number.variable] - number.shift * table.weight) / number.scale
-        return _summed(self._levels(block)[table.a], amounts, block.width)
+    def _row(self, block: Block) -> Floats:
+        numbers = [self._design.numbers[at] for at in block.numbers]
+        return self._products.basis.row(numbers[0]) if numbers else self._constant
 
-    def response(self, block: Block) -> Floats:
+    def _response(self) -> tuple[Floats, float, float]:
+        """Sums of the response with each of the basis, of itself, and of its square."""
+        response = self._design.response
+        if isinstance(response, Indicator):
+            by_place = self._products.classes[response.variable]
+            yes = by_place[[place for place in response.places if place < len(by_place)]].sum(axis=0)
+            return yes, float(yes[0]), float(yes[0])
+        row = self._products.basis.row(response)
+        sums: Floats = self._products.pairs @ row
+        return sums, float(sums[0]), float(sums @ row)
+
+    def _by_level(self, block: Block) -> tuple[Floats, Ints]:
+        """For each column of a block the sums of the basis, and how many records it has."""
+        table, levels = self._stored[(self._name(block),)], self._levels(block)
+        by_place = self._products.classes[self._name(block)]
+        own, sums = levels[: len(by_place)], np.zeros((block.width, len(self._constant)))
+        np.add.at(sums, own[own >= 0], by_place[own >= 0])
+        return sums, _summed(levels[table.a], table.records.astype(np.float64), block.width).astype(np.int64)
+
+    def _response_by_level(self, block: Block, sums: Floats) -> Floats:
         response = self._design.response
         if isinstance(response, Number):
-            return self.number(block, response)
-        places, answers, weight = self._pair(self._name(block), response.variable)
+            product: Floats = sums @ self._products.basis.row(response)
+            return product
+        places, answers, weight = self._pair_of(self._name(block), response.variable)
         yes = np.isin(answers, response.places)
         return _summed(self._levels(block)[places[yes]], weight[yes], block.width)
 
-    def pair(self, one: Block, other: Block) -> Floats:
-        first, second, weight = self._pair(self._name(one), self._name(other))
+    def _pair(self, one: Block, other: Block) -> Floats:
+        first, second, weight = self._pair_of(self._name(one), self._name(other))
         rows, columns = self._levels(one)[first], self._levels(other)[second]
         cells = np.where((rows >= 0) & (columns >= 0), rows * other.width + columns, -1)
         return _summed(cells, weight, one.width * other.width).reshape(one.width, other.width)
 
-    def _pair(self, first: str, second: str) -> tuple[Ints, Ints, Floats]:
+    def _pair_of(self, first: str, second: str) -> tuple[Ints, Ints, Floats]:
         table = self._stored[(min(first, second), max(first, second))]
         return (table.a, table.b, table.weight) if first < second else (table.b, table.a, table.weight)
 

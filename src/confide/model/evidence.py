@@ -73,9 +73,10 @@ class Moments:
     """Sums over the records, in a fixed order, so that the same records give the same bits.
 
     With prior weight w (1 where the data set has none), working weight v and working response z of iteratively reweighted
-    least squares (v = 1, z = y for gaussian): gram = sum w v x x', score = sum w v x z, square = sum w v z^2,
-    total = sum w v z. At an empty beta z and v are the family's usual starting values.
-    `deviance` is at beta; `null` is sum w, `response` is sum w y. `support`: for each column, the units with a value that is not 0.
+    least squares (v = 1, z = y for gaussian): gram = sum w v x x', score = sum w v x z, square = sum w v z^2.
+    At an empty beta z and v are the family's usual starting values. `deviance` is at beta; `weight` is sum w,
+    `response` is sum w y, `response_square` sum w y^2.
+    `support`: for each column, the units in its classes (all of them, where it has none).
     """
 
     gram: Floats
