@@ -34,21 +34,42 @@ __all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "ope
 R = TypeVar("R", Release, ModelRelease)
 
 
-class Answer:
-    """A protected answer. Speaks Arrow, so pandas, polars, pyarrow and duckdb read it; shows as a table in a notebook."""
+class _Told:
+    """What every protected answer has: its receipt and notes. Equal releases are equal answers."""
 
-    def __init__(self, release: Release) -> None:
-        self.release = release
+    def __init__(self, release: Release | ModelRelease) -> None:
+        self._told = release
 
     @property
     def receipt(self) -> str:
         """The content address of this answer: cite it."""
-        return self.release.receipt
+        return self._told.receipt
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the numbers were protected."""
-        return self.release.notes
+        return self._told.notes
+
+    @abstractmethod
+    def to_text(self, *, width: int | None = None) -> str:
+        """As it is printed; with a width, columns that do not fit continue below."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Told) and self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash(self.receipt)
+
+    def __repr__(self) -> str:
+        return self.to_text().rstrip()
+
+
+class Answer(_Told):
+    """A protected answer. Speaks Arrow, so pandas, polars, pyarrow and duckdb read it; shows as a table in a notebook."""
+
+    def __init__(self, release: Release) -> None:
+        super().__init__(release)
+        self.release = release
 
     def to_arrow(self) -> pa.Table:
         """One row a cell: codes, values, marks, standard deviations of the protection noise."""
@@ -69,40 +90,21 @@ class Answer:
         return write_xlsx(self.release)
 
     def to_text(self, *, width: int | None = None) -> str:
-        """As it is printed; with a width, columns that do not fit continue below."""
         return write_text(self.release, width=width)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Answer) and self.release == other.release
-
-    def __hash__(self) -> int:
-        return hash(self.receipt)
-
-    def __repr__(self) -> str:
-        return self.to_text().rstrip()
-
     def _repr_html_(self) -> str:
         return write_html(self.release)
 
 
-class ModelAnswer:
+class ModelAnswer(_Told):
     """The protected results of a model or a correlation: a few small tables, each of which speaks Arrow."""
 
     def __init__(self, release: ModelRelease, site: "Site") -> None:
+        super().__init__(release)
         self.release, self._site = release, site
-
-    @property
-    def receipt(self) -> str:
-        """The content address of this answer: cite it."""
-        return self.release.receipt
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the numbers were protected."""
-        return self.release.notes
 
     @property
     def grids(self) -> list[str]:
@@ -160,20 +162,10 @@ class ModelAnswer:
         return write_model_xlsx(self.release)
 
     def to_text(self, *, width: int | None = None) -> str:
-        """As it is printed; with a width, columns that do not fit continue below."""
         return write_model_text(self.release, width=width)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.grid().__arrow_c_stream__(requested_schema)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModelAnswer) and self.release == other.release
-
-    def __hash__(self) -> int:
-        return hash(self.receipt)
-
-    def __repr__(self) -> str:
-        return self.to_text().rstrip()
 
     def _repr_html_(self) -> str:
         return write_model_html(self.release)

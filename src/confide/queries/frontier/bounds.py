@@ -101,7 +101,7 @@ def _least(problem: cvxpy.Problem, direction: cvxpy.Parameter, value: Floats) ->
         with catch_warnings():
             simplefilter("ignore", UserWarning)  # cvxpy warns of the status that is looked at below
             settings = {"tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance}
-            problem.solve(cvxpy.CLARABEL, **settings)  # type: ignore[no-untyped-call]
+            problem.solve(cvxpy.CLARABEL, **settings)  # type: ignore[no-untyped-call]  # cvxpy has no types
         if problem.status == cvxpy.OPTIMAL:
             return float(problem.value)
         if problem.status == cvxpy.INFEASIBLE:

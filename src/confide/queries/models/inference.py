@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, fdtrc, ndtr, stdtr  # type: ignore[import-untyped]
+from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
 from confide.model.design import Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
