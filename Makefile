@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SHARED_DATA := ../shared/data
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test chromium docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
 
-test: $(VENV)/.dev
+test: chromium $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -17,8 +17,17 @@ test: $(VENV)/.dev
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 	$(BIN)/pytest -n 2 $(if $(wildcard $(SHARED_DATA)/README.md),,-m "not reference")
 
+# The pages are tested in a real browser.
+chromium:
+	@command -v chromium >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
+	{ echo "The tests need the browser Chromium as 'chromium'. On Debian, as root: apt-get install chromium"; exit 1; }
+
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs serve
+
+screenshots: $(VENV)/.dev chromium
+	$(BIN)/python scripts/screenshots.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables.py
@@ -32,7 +41,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv"; exit 1; }
 
 $(VENV)/.web: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[web,charts]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/python pyproject.toml
