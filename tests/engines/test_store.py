@@ -98,3 +98,11 @@ def test_threads_that_share_an_engine_get_the_same_answers(tmp_path: Path) -> No
     for number, cells in enumerate(answers):
         for name in ("places", "records", "units", "key", "total", "size", "top"):
             assert np.array_equal(getattr(cells, name), getattr(expected[number % 8], name)), name
+
+
+def test_a_store_of_an_older_version_says_to_ingest_again(tmp_path: Path) -> None:
+    write_store(coded([1, 2, 3], [0, 0, 1]), tmp_path / "s.duckdb")
+    with duckdb.connect(str(tmp_path / "s.duckdb")) as db:
+        db.execute("""UPDATE meta SET facts = replace(facts, '"basis"', '"former"')""")
+    with pytest.raises(Fault, match="Ingest the data again"):
+        DuckDBEngine(tmp_path / "s.duckdb")

@@ -52,16 +52,16 @@ class DuckDBEngine:
             [(meta,)] = self._db.execute("SELECT facts FROM meta").fetchall()
             described = json.loads(meta)
             self.facts = Facts(**described["facts"])
+            self._sizes: dict[str, int] = described["sizes"]
+            self._signed: set[str] = set(described["signed"])
+            self._whole: set[str] = set(described["whole"])
+            self._pairs: dict[str, int] = described["pairs"]
+            self._basis = Basis(tuple((v, t, c) for v, t, c in described["basis"]))
+            self._rows: int = described["rows"]
         except (duckdb.Error, ValueError, KeyError, TypeError, OSError) as error:
             raise Fault(
                 f"The store {path.name} cannot be opened ({type(error).__name__}). Ingest the data again."
             ) from None
-        self._sizes: dict[str, int] = described["sizes"]
-        self._signed: set[str] = set(described["signed"])
-        self._whole: set[str] = set(described["whole"])
-        self._pairs: dict[str, int] = described["pairs"]
-        self._basis = Basis(tuple((v, t, c) for v, t, c in described["basis"]))
-        self._rows: int = described["rows"]
         self._whole_file = lru_cache(maxsize=KEPT)(self._asked)
 
     def tally(self, tally: Tally) -> Cells:
