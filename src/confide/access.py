@@ -1,4 +1,4 @@
-"""Who may ask what: people, their roles, and the tokens they show.
+"""Who may ask what: people, their roles, the tokens they show, and whether the public may ask.
 
 A token is 256 random bits, so its plain SHA-256 is stored: there is nothing to guess, and a slow password hash would
 only slow the site. The token itself is shown once and kept nowhere.
@@ -14,26 +14,32 @@ import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from confide.errors import ConfideError, Mistake, nearest
+from confide.errors import ConfideError, Fault, Mistake, nearest
 
 __all__ = [
+    "ANYONE",
+    "VISITOR",
     "Access",
+    "AccessFile",
     "Denied",
     "Person",
     "Role",
     "Token",
     "add_token",
+    "is_loopback",
     "list_tokens",
     "must_be_loopback",
     "remove_token",
     "require",
+    "set_public",
 ]
 
 _PREFIX = "confide_"
@@ -67,7 +73,9 @@ class Person:
     role: Role
 
 
-_ANYONE = Person("anyone", Role.ANALYST)
+ANYONE = Person("anyone", Role.ANALYST)
+VISITOR = "visitor "
+"""How the names of people without a token begin on a public site, where machines are told apart."""
 
 
 @dataclass(frozen=True)
@@ -84,27 +92,83 @@ class Token:
 class Access:
     """The people of a site. Without tokens everybody is an analyst, which a server permits on its own machine only.
 
+    On a `public` site people without a token are analysts too, wherever they are.
+
     >>> Access().person(None)
     Person(name='anyone', role=<Role.ANALYST: 'analyst'>)
     """
 
     tokens: tuple[Token, ...] = ()
+    public: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> "Access":
         """The people named in an `access.toml`; a missing file names nobody."""
-        return cls(list_tokens(path))
+        return _load(Path(path))
+
+    @property
+    def local(self) -> bool:
+        """Whether everybody may ask, but on the site's own machine only."""
+        return not self.tokens and not self.public
 
     def person(self, token: str | None) -> Person:
-        """Who shows this token. Every stored digest is compared, in constant time."""
-        if not self.tokens:
-            return _ANYONE
-        shown = _digest(token or "")
-        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, shown)]
-        if not matches:
+        """Who shows this token. One that the site does not know is denied on a public site too."""
+        if not self.tokens or (self.public and not token):
+            return ANYONE
+        known = self.token(token or "")
+        if known is None:
             what = "This site does not know the token." if token else "This site answers only people with a token."
             raise Denied(what, suggestions=["Send the header 'Authorization: Bearer confide_...' with your token."])
-        return Person(matches[0].name, matches[0].role)
+        return Person(known.name, known.role)
+
+    def token(self, token: str) -> Token | None:
+        """What is kept of a token. Every stored digest is compared, in constant time."""
+        shown = _digest(token)
+        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, shown)]
+        return matches[0] if matches else None
+
+    def of_digest(self, digest: str) -> Token | None:
+        """What is kept of the token with this digest."""
+        return next((known for known in self.tokens if hmac.compare_digest(known.digest, digest)), None)
+
+
+class AccessFile:
+    """The people of a running site: `access.toml` as it is now.
+
+    Promise: a token opens nothing from the moment its removal is stored; a file that cannot be read, or that lost what
+    kept strangers out, lets nobody in.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self._lock = Path(path), Lock()
+        self._stamp = self._look()
+        self._access = Access.load(path)
+
+    def now(self) -> Access:
+        """The people as the file names them; it is read again only after it was changed."""
+        with self._lock:
+            stamp = self._look()
+            if stamp != self._stamp:
+                self._access, self._stamp = self._again(), stamp
+            return self._access
+
+    def _again(self) -> Access:
+        try:
+            access = Access.load(self._path)
+        except Mistake as mistake:
+            raise Fault(f"Nobody is let in: {mistake}") from None
+        if access.local and not self._access.local:
+            raise Fault(
+                f"Nobody is let in: {str(self._path)!r} names nobody any more.", suggestions=["Restore it, or restart."]
+            )
+        return access
+
+    def _look(self) -> tuple[int, ...]:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return ()
+        return found.st_mtime_ns, found.st_ino, found.st_size
 
 
 def require(person: Person, role: Role) -> None:
@@ -114,18 +178,26 @@ def require(person: Person, role: Role) -> None:
 
 
 def must_be_loopback(access: Access, host: str) -> None:
-    """Refuse to serve a site without tokens to other machines.
+    """Refuse to serve a site to other machines that has neither tokens nor is declared public.
 
     >>> must_be_loopback(Access(), "127.0.0.1")
     """
-    if not access.tokens and not _is_loopback(host):
+    if access.local and not is_loopback(host):
         raise Mistake(
             f"This site has no tokens, so everybody who reaches {host!r} could ask it.",
-            suggestions=["Add one with 'confide token add SITE NAME', or serve on 127.0.0.1."],
+            suggestions=[
+                "Add one with 'confide token add SITE NAME', serve on 127.0.0.1, or, if everybody may ask, declare "
+                "it with 'confide token public SITE'."
+            ],
         )
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself.
+
+    >>> is_loopback("[::1]"), is_loopback("10.0.0.1")
+    (True, False)
+    """
     try:
         return host.lower() == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
@@ -134,20 +206,26 @@ def _is_loopback(host: str) -> bool:
 
 def list_tokens(path: str | Path) -> tuple[Token, ...]:
     """The tokens in an `access.toml`, in the order they were added."""
+    return _load(Path(path)).tokens
+
+
+def _load(path: Path) -> Access:
     try:
-        raw = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return ()
+        return Access()
     except (OSError, ValueError, RecursionError) as error:
         raise Mistake(f"{str(path)!r} cannot be read as TOML: {_why(error)}.") from None
-    tables = raw.pop("token", [])
+    tables, public = raw.pop("token", []), raw.pop("public", False)
     if raw or not isinstance(tables, list):
-        raise Mistake(f"{str(path)!r} may hold only [[token]] sections.")
+        raise Mistake(f"{str(path)!r} may hold only 'public' and [[token]] sections.")
+    if not isinstance(public, bool):
+        raise Mistake(f"'public' in {str(path)!r} must be true or false.")
     tokens = tuple(_token(table, where=f"[[token]] {place} of {str(path)!r}") for place, table in enumerate(tables, 1))
     for key in ("name", "digest"):
         if len({getattr(token, key) for token in tokens}) < len(tokens):
             raise Mistake(f"Two tokens in {str(path)!r} have the same {key}.", suggestions=["Remove one of them."])
-    return tokens
+    return Access(tokens, public)
 
 
 def add_token(path: str | Path, *, name: str, role: Role) -> str:
@@ -155,27 +233,33 @@ def add_token(path: str | Path, *, name: str, role: Role) -> str:
     secret = _PREFIX + secrets.token_urlsafe(32)
     added = Token(_name(name), Role(role), datetime.now(UTC).date(), _digest(secret))
     with _alone(Path(path)):
-        tokens = list_tokens(path)
-        if any(token.name == name for token in tokens):
+        access = _load(Path(path))
+        if any(token.name == name for token in access.tokens):
             raise Mistake(f"{name!r} already has a token.", suggestions=["Remove it first, or choose another name."])
-        _store(Path(path), (*tokens, added))
+        _store(Path(path), replace(access, tokens=(*access.tokens, added)))
     return secret
 
 
 def remove_token(path: str | Path, *, name: str) -> None:
-    """Take a person's token away. The last one stays, because a site without tokens answers everybody."""
+    """Take a person's token away. The last one stays where a site without tokens would answer everybody."""
     with _alone(Path(path)):
-        tokens = list_tokens(path)
-        kept = tuple(token for token in tokens if token.name != name)
-        if kept == tokens:
-            known = [token.name for token in tokens]
+        access = _load(Path(path))
+        kept = tuple(token for token in access.tokens if token.name != name)
+        if kept == access.tokens:
+            known = [token.name for token in access.tokens]
             raise Mistake(f"Nobody called {name!r} has a token.", suggestions=nearest(name, known))
-        if not kept:
+        if not kept and not access.public:
             raise Mistake(
                 f"{name!r} has the only token, and a site without tokens answers everybody on this machine.",
                 suggestions=[f"Add another token first, or delete {str(path)!r} if that is what you want."],
             )
-        _store(Path(path), kept)
+        _store(Path(path), replace(access, tokens=kept))
+
+
+def set_public(path: str | Path, *, public: bool) -> None:
+    """Declare that people without a token may ask as analysts, or that they may not."""
+    with _alone(Path(path)):
+        _store(Path(path), replace(_load(Path(path)), public=public))
 
 
 def _digest(token: str) -> str:
@@ -191,7 +275,7 @@ def _why(error: BaseException) -> str:
 def _name(name: Any, where: str = "a token") -> str:
     if not isinstance(name, str) or not 1 <= len(name) <= 60 or not name.isprintable() or name != name.strip():
         raise Mistake(f"The name of {where} must be 1 to 60 printable characters, without spaces around them.")
-    if name == _ANYONE.name:
+    if name == ANYONE.name or name.startswith(VISITOR):
         raise Mistake(f"The name {name!r} means people without a token.", suggestions=["Choose another name."])
     return name
 
@@ -212,14 +296,15 @@ def _token(table: Any, *, where: str) -> Token:
     return Token(_name(table.get("name"), where), Role(role), created, digest)
 
 
-def _text(tokens: Sequence[Token]) -> str:
-    """The tokens as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
+def _text(access: Access) -> str:
+    """The people as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
     sections = (
         f"[[token]]\nname = {json.dumps(token.name, ensure_ascii=False)}\nrole = {json.dumps(token.role)}\n"
         f"created = {token.created.isoformat()}\nsha256 = {json.dumps(token.digest)}\n"
-        for token in tokens
+        for token in access.tokens
     )
-    return "\n".join(["# Written by Confide: digests of tokens, never tokens.", *sections])
+    public = ["public = true  # people without a token may ask\n"] if access.public else []
+    return "\n".join(["# Written by Confide: digests of tokens, never tokens.", *public, *sections])
 
 
 @contextmanager
@@ -237,12 +322,12 @@ def _alone(path: Path) -> Iterator[None]:
         raise Mistake(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
 
-def _store(path: Path, tokens: Sequence[Token]) -> None:
+def _store(path: Path, access: Access) -> None:
     """Replace the file whole; a temporary file is made with mode 0600."""
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(fd, "w", encoding="utf-8") as file:
-            file.write(_text(tokens))
+            file.write(_text(access))
             file.flush()
             os.fsync(fd)
         os.replace(temporary, path)

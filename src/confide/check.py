@@ -1,10 +1,10 @@
 """What a custodian should know before opening a site: what is missing, what is risky, what cannot be answered."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from confide.access import list_tokens
+from confide.access import Access
 from confide.desk import Desk, open_desks
 from confide.model.catalog import Dataset, Role, Variable
 from confide.model.policy import Policy
@@ -13,7 +13,7 @@ from confide.queries.analyses.table import Answer
 from confide.queries.dropq import apparent_probability, disclosure_bounds, disclosure_probability
 from confide.site.folder import Folder
 
-__all__ = ["Finding", "check_site"]
+__all__ = ["Finding", "check_desks", "check_site"]
 
 RISKY = 0.1
 """Differencing that discloses with more than this probability is worth a warning."""
@@ -35,13 +35,24 @@ def check_site(site: str | Path, *, allow_open: bool = False) -> list[Finding]:
     folder = Folder(Path(site))
     policy = folder.policy()
     with open_desks(folder, policy, allow_open=allow_open) as desks:
-        findings = list(_policy(policy))
-        for desk in desks.values():
-            findings += [*_catalog(desk.dataset), *_answers(desk)]
-    if not list_tokens(folder.access):
-        findings.append(Finding("note", "There are no tokens: the site answers on this machine only."))
+        return check_desks(desks, policy, Access.load(folder.access))
+
+
+def check_desks(desks: Mapping[str, Desk], policy: Policy, access: Access) -> list[Finding]:
+    """The same for a site that is open."""
+    findings = list(_policy(policy))
+    for desk in desks.values():
+        findings += [*_catalog(desk.dataset), *_answers(desk)]
+    findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
+
+
+def _access(access: Access) -> Iterator[Finding]:
+    if access.local:
+        yield Finding("note", "There are no tokens: the site answers on this machine only.")
+    if access.public:
+        yield Finding("note", "The site is public: people without a token may ask (access.toml).")
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 import confide
 from confide import ledger, map_models
-from confide.access import Role, add_token, list_tokens, must_be_loopback, remove_token
+from confide.access import Access, Role, add_token, must_be_loopback, remove_token, set_public
 from confide.check import check_site
 from confide.client import Answer, ModelAnswer
 from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
@@ -26,6 +26,7 @@ from confide.model.release import Release
 from confide.model.request import Regression, Request
 from confide.service import Service, replay
 from confide.site import ingest as ingesting
+from confide.site import policies
 from confide.site.cutpoints import draft_cutpoints
 from confide.site.folder import Folder
 from confide.spelling.python import write_python
@@ -294,18 +295,23 @@ def codebook(site: SitePlace, dataset: DatasetName, token: Token = None) -> None
 @app.command()
 def serve(
     site: SiteFolder,
-    host: Annotated[str, typer.Option(help="Where to listen; anything but this machine needs tokens.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Where to listen; anything but this machine needs tokens, or a public site.")
+    ] = "127.0.0.1",
     port: Port = 8000,
+    proxy: Annotated[
+        str | None, typer.Option(help="The address of a web server in front, to be believed who asks and how.")
+    ] = None,
     allow_open: AllowOpen = False,
 ) -> None:
     """Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).
 
     Example: confide serve mysite --port 8080
     """
-    _serve(site, host, port, allow_open=allow_open)
+    _serve(site, host, port, proxy=proxy, allow_open=allow_open)
 
 
-def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> None:
+def _serve(site: Path, host: str, port: int, *, proxy: str | None = None, allow_open: bool = False) -> None:
     try:
         import uvicorn
 
@@ -318,6 +324,7 @@ def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> Non
         typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
         settings: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
+        settings |= {"proxy_headers": proxy is not None, "forwarded_allow_ips": proxy}
         try:
             uvicorn.run(create_app(service), host=host, port=port, **settings)
         except SystemExit:
@@ -345,8 +352,20 @@ def demo(
                 text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
                 ingesting.add(generate(rows), folder, name=name, catalog=text)
     typer.echo(f"The demo site is in {folder}.", err=True)
+    _invite(folder, port)
     if serving:
         _serve(folder, "127.0.0.1", port)
+
+
+def _invite(folder: Path, port: int) -> None:
+    """Everybody may ask the demo; the custodian's pages open with a token, made and shown the first time."""
+    place = f"The custodian's pages: http://127.0.0.1:{port}/custodian"
+    if Folder(folder).access.exists():
+        typer.echo(f"{place} (another token: confide token add {folder} NAME --role custodian)", err=True)
+        return
+    set_public(Folder(folder).access, public=True)
+    token = add_token(Folder(folder).access, name="custodian", role=Role.CUSTODIAN)
+    typer.echo(f"{place}\nLog in there with this token, which is shown once: {token}", err=True)
 
 
 @app.command()
@@ -359,6 +378,16 @@ def policy(
     """
     for name, value, text in describe(Folder(site).policy() if site else None):
         typer.echo(f"{name:<26} {value:<18} {text}")
+
+
+@app.command()
+def enforce(site: SiteFolder) -> None:
+    """Put the draft that a custodian wrote in the browser in force; the policy before it is kept in policies/.
+
+    Example: confide enforce mysite
+    """
+    after = policies.enforce(Folder(site))
+    typer.echo(f"The policy is now {after.title}. A running server learns of it when it is started again.")
 
 
 @app.command()
@@ -465,7 +494,7 @@ def token_add(
     name: Annotated[str, typer.Argument(help="Who it is for.")],
     role: Annotated[Role, typer.Option(help="analyst or custodian.")] = Role.ANALYST,
 ) -> None:
-    """Make a token; it is shown once and stored hashed. A running server learns of it when it is started again.
+    """Make a token; it is shown once and stored hashed. A running server knows it at once.
 
     Example: confide token add mysite ana --role analyst
     """
@@ -475,13 +504,26 @@ def token_add(
 
 @token_app.command("remove")
 def token_remove(site: SiteFolder, name: Annotated[str, typer.Argument(help="Whose token.")]) -> None:
-    """Take a token back.
+    """Take a token back; a running server lets nobody in with it any more.
 
     Example: confide token remove mysite ana
     """
     Folder(site).names()
     remove_token(Folder(site).access, name=name)
-    typer.echo(f"The token of {name!r} is removed. A running server keeps it until it is started again.")
+    typer.echo(f"The token of {name!r} is removed.")
+
+
+@token_app.command("public")
+def token_public(
+    site: SiteFolder, on: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")] = True
+) -> None:
+    """Let people without a token ask, as analysts, wherever they are; or not any more.
+
+    Example: confide token public mysite
+    """
+    Folder(site).names()
+    set_public(Folder(site).access, public=on)
+    typer.echo("People without a token may ask." if on else "Only people with a token may ask.")
 
 
 @token_app.command("list")
@@ -491,8 +533,10 @@ def token_list(site: SiteFolder) -> None:
     Example: confide token list mysite
     """
     Folder(site).names()
-    tokens = list_tokens(Folder(site).access)
-    for token in tokens:
+    access = Access.load(Folder(site).access)
+    for token in access.tokens:
         typer.echo(f"{token.name:<30} {token.role:<10} {token.created}")
-    if not tokens:
+    if access.public:
+        typer.echo("The site is public: people without a token may ask too.")
+    elif not access.tokens:
         typer.echo("There are no tokens: the site answers on this machine only.")

@@ -58,6 +58,10 @@ class Desk:
         self._cached = lru_cache(maxsize=64)(engine.tally)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 
+    def under(self, policy: Policy) -> "Desk":
+        """The same data under another policy; closing it is not the caller's business."""
+        return Desk(self.dataset, self._engine, policy, self._secret)
+
     def admit(self, request: Request) -> Request:
         """The request as it will be considered; a Mistake if it does not fit the codebook."""
         if isinstance(request, Regression):

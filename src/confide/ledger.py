@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, Self
 
 from confide.errors import Fault, Mistake
 
-__all__ = ["Entry", "Ledger", "Outcome", "Verification", "read", "verify"]
+__all__ = ["Entry", "Ledger", "Outcome", "Verification", "read", "read_between", "verify"]
 
 Outcome = Literal["released", "refused"]
 
@@ -77,6 +77,17 @@ def read(path: str | Path) -> Iterator[Entry]:
             raise _damaged(Path(path), damage) from None
 
 
+def read_between(path: str | Path, begin: int, end: int) -> list[Entry]:
+    """The entries whose lines begin and end at these bytes: each checked by itself, not as a link of the chain."""
+    with _reading(Path(path)) as file:
+        file.seek(begin)
+        lines = file.read(end - begin).splitlines()
+    found = [_parse(line) for line in lines]
+    if any(raw is None or raw["hash"] != _digest_of(raw) for raw in found):
+        raise _damaged(Path(path), _Damage("an entry was changed since it was written."))
+    return [Entry(**{**raw, "rules": tuple(raw["rules"])}) for raw in found if raw is not None]
+
+
 def verify(path: str | Path) -> Verification:
     """Whether the ledger is what was written; changes nothing and works beside a running site."""
     entries, head, problem = 0, _FIRST, None
@@ -104,9 +115,16 @@ class Ledger:
     True
     """
 
-    def __init__(self, path: str | Path, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        watch: Callable[[Entry, int], None] = lambda entry, end: None,
+    ) -> None:
+        """`watch` sees every entry in order, old ones too, with the byte after its line."""
         self._path = Path(path)
-        self._clock = clock
+        self._clock, self._watch = clock, watch
         self._owner = os.getpid()
         self._writing, self._turn, self._syncing = Lock(), Condition(), False
         self._asked: Counter[tuple[str, str, str]] = Counter()
@@ -196,6 +214,7 @@ class Ledger:
     def _advance(self, entry: Entry, end: int) -> None:
         self._number, self._head, self._end = entry.number + 1, entry.hash, end
         self._asked[entry.who, entry.dataset, entry.time[:10]] += 1
+        self._watch(entry, end)
 
     def _check_usable(self) -> None:
         if self._broken or os.getpid() != self._owner:
@@ -267,6 +286,10 @@ def _digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(_canonical(body).encode()).hexdigest()
 
 
+def _digest_of(raw: Mapping[str, Any]) -> str:
+    return _digest({key: value for key, value in raw.items() if key != "hash"})
+
+
 def _walk(file: BinaryIO) -> Iterator[tuple[Entry, int]]:
     """Every entry with the offset of its end; a last line without its newline is left out."""
     number, previous, end = 0, _FIRST, 0
@@ -282,7 +305,7 @@ def _decode(line: bytes, number: int, previous: str) -> Entry:
     raw = _parse(line)
     if raw is None:
         raise _Damage(f"entry {number} is not a ledger entry.")
-    if raw["hash"] != _digest({key: value for key, value in raw.items() if key != "hash"}):
+    if raw["hash"] != _digest_of(raw):
         raise _Damage(f"entry {number} was changed: its hash does not match its content.")
     if raw["number"] != number:
         raise _Damage(f"entry {number} is numbered {raw['number']}: entries were deleted, added or moved.")

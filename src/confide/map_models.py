@@ -7,13 +7,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.desk import open_desks
+from confide.desk import Desk, open_desks
 from confide.errors import Mistake, nearest
 from confide.model.catalog import Dataset, Variable
 from confide.model.design import Block, Design, Number
@@ -22,8 +23,9 @@ from confide.queries.frontier.frontier import EXHAUSTIVE, Release, RiskUtilityMa
 from confide.queries.frontier.setting import Setting
 from confide.queries.frontier.splits import RISKS, UTILITIES, Risk, Utility
 from confide.site.folder import Folder, write_whole
+from confide.site.policies import keep
 
-__all__ = ["Mapped", "frontier", "write_choice"]
+__all__ = ["Mapped", "candidates", "frontier", "map_desk", "write_choice"]
 
 Floats = NDArray[np.float64]
 
@@ -43,17 +45,33 @@ MOST_ROWS = 24
 
 @dataclass(frozen=True)
 class Mapped:
-    """The map, the chosen release (None if nothing was asked for), its chart, and the frontier as rows of text.
+    """The map by its measures of risk and utility, and the chosen release (None if nothing was asked for).
 
     `left_out` are all other variables: not asked for, of too many classes, or constant in the complete records. No
     choice suppresses them.
     """
 
     map: RiskUtilityMap
-    release: Release | None
-    chart: dict[str, Any]
-    rows: tuple[tuple[str, ...], ...]
+    risk: str
+    utility: str
     left_out: tuple[str, ...]
+    release: Release | None = None
+
+    def choose(self, *, threshold: float | None = None, slope: float | None = None) -> "Mapped":
+        """The same with a release chosen by a risk threshold or a benefit slope; without either, as it is."""
+        if threshold is None and slope is None:
+            return self
+        return replace(self, release=self.map.choose(threshold=threshold, slope=slope))
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """The map in Vega-Lite."""
+        return _chart(self.map, self.release, self.risk, self.utility)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The frontier as rows of text."""
+        return _rows(self.map)
 
     @property
     def text(self) -> str:
@@ -93,18 +111,22 @@ def frontier(
     from, because the policy suppresses all its recodes and levels together; its risk is that of the level mapped, and
     a freed hierarchy answers its finer levels too. Reference: Gomatam et al. (2004), section 5.
     """
-    measures = cast(Risk, _among(risk, RISKS, "risk")), cast(Utility, _among(utility, UTILITIES, "utility"))
     folder = Folder(Path(site))
     with open_desks(folder, folder.policy(), allow_open=allow_open) as desks:
         if dataset not in desks:
             raise Mistake(f"No data set called {dataset!r}.", suggestions=nearest(dataset, desks))
-        catalog = desks[dataset].dataset
-        chosen = _variables(catalog, sensitive, variables)
-        design = _design(sensitive, list(chosen.values()))
-        setting = _setting(desks[dataset].products(design), design, sensitive, list(chosen))
+        found = map_desk(desks[dataset], sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+    return found.choose(threshold=threshold, slope=slope)
+
+
+def map_desk(desk: Desk, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str) -> Mapped:
+    """The same of a data set that is open, with nothing chosen yet."""
+    measures = cast(Risk, _among(risk, RISKS, "risk")), cast(Utility, _among(utility, UTILITIES, "utility"))
+    chosen = _variables(desk.dataset, sensitive, variables)
+    design = _design(sensitive, list(chosen.values()))
+    setting = _setting(desk.products(design), design, sensitive, list(chosen))
     found = evaluate(setting, risk=measures[0], utility=measures[1])
-    release = None if threshold is None and slope is None else found.choose(threshold=threshold, slope=slope)
-    return Mapped(found, release, _chart(found, release, risk, utility), _rows(found), _left_out(catalog, setting))
+    return Mapped(found, risk, utility, _left_out(desk.dataset, setting))
 
 
 def _among(word: str, known: Sequence[str], what: str) -> str:
@@ -122,12 +144,18 @@ def _variables(dataset: Dataset, sensitive: str, names: Sequence[str] | None) ->
         raise Mistake(f"{sensitive!r} is not a number, and a frontier protects a number.", suggestions=hint)
     if names is not None:
         return _asked(dataset, sensitive, names)
+    others = {source: variable for source, variable in candidates(dataset).items() if source != sensitive}
+    return dict(list(others.items())[:EXHAUSTIVE])
+
+
+def candidates(dataset: Dataset) -> dict[str, Variable]:
+    """What is mapped unless variables are named: one of each source, a number or else its finest few classes."""
     found: dict[str, Variable] = {}
     for variable in dataset.variables.values():
         source = _source(variable.name, dataset)
-        if source != sensitive and _finer(variable, found.get(source)):
+        if _finer(variable, found.get(source)):
             found[source] = variable
-    return dict(list(found.items())[:EXHAUSTIVE])
+    return found
 
 
 def _left_out(dataset: Dataset, setting: Setting) -> tuple[str, ...]:
@@ -268,8 +296,8 @@ def write_choice(site: str | Path, release: Release) -> Policy:
     Promise: only these two fields and the version change; every other byte stays. A file that cannot be edited so
     is left alone.
     """
-    file = Folder(Path(site)).path / "policy.toml"
-    before = Folder(Path(site)).policy()
+    folder = Folder(Path(site))
+    file, before = folder.path / "policy.toml", folder.policy()
     text = file.read_bytes().decode("utf-8")
     models = replace(before.models, sensitive=release.sensitive, suppressed=release.suppressed)
     after = replace(before, version=before.version + 1, models=models)
@@ -283,6 +311,7 @@ def write_choice(site: str | Path, release: Release) -> Policy:
             "policy.toml is laid out in a way that this command does not edit.",
             suggestions=[f"Under [models], write: {'; '.join(_lines(after).values())}. Raise the version by one."],
         )
+    keep(folder, before)
     write_whole(file, edited)
     return after
 

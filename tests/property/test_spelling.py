@@ -1,4 +1,4 @@
-"""One request, four spellings: each is read back as it was written, and nonsense is a Mistake."""
+"""One request, several spellings: each is read back as it was written, and nonsense is a Mistake."""
 
 import json
 import string
@@ -12,8 +12,10 @@ from confide.errors import Mistake
 from confide.model.formula import Factor, Formula, Transform
 from confide.model.request import Correlation, Family, Measure, Regression, Request, Table
 from confide.model.universe import Piece, Universe
+from confide.spelling.curl import read_curl, write_curl
 from confide.spelling.json import ASKS, read_request, write_request
 from confide.spelling.python import read_python, write_python
+from confide.spelling.r import read_r, write_r
 from confide.spelling.url import read_query, read_url, write_query, write_url
 from confide.spelling.where import read_names, read_piece, read_where, write_names, write_piece
 from confide.spelling.words import read_words, write_words
@@ -69,6 +71,32 @@ def test_an_address_is_read_as_written(request: Request) -> None:
 @given(requests)
 def test_a_query_is_read_as_written(request: Request) -> None:
     assert read_query(request.dataset, write_query(request), ask=ASKS[type(request)]) == request
+
+
+@pytest.mark.parametrize("token", [False, True])
+@given(requests)
+def test_r_is_read_as_written(token: bool, request: Request) -> None:
+    assert read_r(write_r(request, site="http://[::1]:8000", token=token)) == request
+
+
+@pytest.mark.parametrize("token", [False, True])
+@given(requests)
+def test_a_curl_command_is_read_as_written(token: bool, request: Request) -> None:
+    assert read_curl(write_curl(request, site="https://host:8000", token=token)) == request
+
+
+@pytest.mark.parametrize(
+    "text", ["", "curl", "curl --get", "curl --get '", "curl http://x/people/table.csv", "wget --get x"]
+)
+def test_what_is_no_curl_command_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake):
+        read_curl(text)
+
+
+@pytest.mark.parametrize("text", ["", "request()", 'request("http://x/people")', "table <- 7"])
+def test_what_is_no_r_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake):
+        read_r(text)
 
 
 @given(requests)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from confide.access import (
     Access,
+    AccessFile,
     Denied,
     Person,
     Role,
@@ -24,8 +25,9 @@ from confide.access import (
     must_be_loopback,
     remove_token,
     require,
+    set_public,
 )
-from confide.errors import Mistake
+from confide.errors import Fault, Mistake
 
 DIGEST = "0" * 64
 GOOD = f'[[token]]\nname = "ana"\nrole = "analyst"\ncreated = 2025-01-31\nsha256 = "{DIGEST}"\n'
@@ -204,6 +206,77 @@ def test_a_site_without_tokens_may_not_serve_other_machines(path: Path, host: st
     must_be_loopback(Access.load(path), host)
 
 
+# ---- the public
+
+
+def test_a_public_site_takes_people_without_a_token_for_analysts_and_knows_the_others(path: Path) -> None:
+    token = add_token(path, name="cleo", role=Role.CUSTODIAN)
+    set_public(path, public=True)
+    access = Access.load(path)
+    assert access.person(None) == access.person("") == Person("anyone", Role.ANALYST)
+    assert access.person(token) == Person("cleo", Role.CUSTODIAN)
+    with pytest.raises(Denied, match="does not know"):
+        access.person("confide_wrong")
+
+
+def test_a_site_is_public_only_if_it_is_declared_and_the_declaration_outlives_tokens(path: Path) -> None:
+    assert not Access.load(path).public
+    set_public(path, public=True)
+    add_token(path, name="ana", role=Role.ANALYST)
+    assert Access.load(path).public and len(list_tokens(path)) == 1
+    remove_token(path, name="ana")
+    assert Access.load(path) == Access((), public=True)
+    set_public(path, public=False)
+    assert Access.load(path).local
+
+
+@pytest.mark.parametrize("host", OUTSIDE)
+def test_a_public_site_may_serve_other_machines(host: str) -> None:
+    must_be_loopback(Access(public=True), host)
+
+
+@pytest.mark.parametrize("value", ["1", "'true'", "[]", "nan"])
+def test_public_is_true_or_false(path: Path, value: str) -> None:
+    path.write_text(f"public = {value}\n")
+    with pytest.raises(Mistake, match="must be true or false"):
+        Access.load(path)
+
+
+# ---- beside a running site
+
+
+def test_a_running_site_learns_of_every_change_at_once(path: Path) -> None:
+    people = AccessFile(path)
+    assert people.now().local
+    add_token(path, name="ana", role=Role.ANALYST)
+    assert [token.name for token in people.now().tokens] == ["ana"]
+    add_token(path, name="cleo", role=Role.CUSTODIAN)
+    remove_token(path, name="ana")
+    assert [token.name for token in people.now().tokens] == ["cleo"]
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text(""), lambda path: path.write_text("[[")])
+def test_a_file_that_is_lost_or_spoilt_while_the_site_runs_lets_nobody_in(
+    path: Path, spoil: Callable[[Path], object]
+) -> None:
+    add_token(path, name="ana", role=Role.ANALYST)
+    kept, people = path.read_text(), AccessFile(path)
+    spoil(path)
+    for _ in range(2):
+        with pytest.raises(Fault, match="Nobody is let in"):
+            people.now()
+    path.write_text(kept)
+    assert [token.name for token in people.now().tokens] == ["ana"]
+
+
+def test_a_site_that_stops_being_public_without_tokens_lets_nobody_in(path: Path) -> None:
+    set_public(path, public=True)
+    people = AccessFile(path)
+    set_public(path, public=False)
+    with pytest.raises(Fault, match="Nobody is let in"):
+        people.now()
+
+
 # ---- names
 
 
@@ -230,7 +303,7 @@ def test_no_unprintable_name_is_taken(path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ", "ana ", "x" * 61, "a\nb", 'a"\n[[token]]', "\x7f", "\u2028", "\ud800", "anyone"]
+    "name", ["", " ", "ana ", "x" * 61, "a\nb", 'a"\n[[token]]', "\x7f", "\u2028", "\ud800", "anyone", "visitor 1"]
 )
 def test_names_that_would_mislead_are_mistakes(path: Path, name: str) -> None:
     with pytest.raises(Mistake, match="name"):

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import confide
 from confide import demo, ledger
+from confide.access import Access, Role
 from confide.cli import app, main
 from confide.model.policy import describe
 
@@ -24,7 +25,7 @@ COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"],
+    ["token", "list"], ["token", "public"], ["enforce"],
 ]  # fmt: skip
 
 
@@ -195,11 +196,35 @@ def test_tokens_are_added_listed_and_removed(site):
     listed = run("token", "list", site).stdout.splitlines()
     assert [line.split()[:2] for line in listed] == [["ana", "analyst"], ["cus", "custodian"]]
     removed = run("token", "remove", site, "ana")
-    assert removed.returncode == 0 and "until it is started again" in removed.stdout
+    assert removed.returncode == 0 and removed.stdout == "The token of 'ana' is removed.\n"
     assert run("token", "remove", site, "ana").returncode == 2
-    for words in (["add", site / "no", "x"], ["list", site / "no"], ["remove", site / "no", "x"]):
+    for words in (
+        ["add", site / "no", "x"],
+        ["list", site / "no"],
+        ["remove", site / "no", "x"],
+        ["public", site / "no"],
+    ):
         assert "There is no site at" in run("token", *words).stderr
     (site / "access.toml").unlink()
+
+
+def test_a_site_is_declared_public_and_not_any_more(site):
+    assert run("token", "public", site).stdout == "People without a token may ask.\n"
+    assert "The site is public" in run("token", "list", site).stdout
+    assert run("token", "public", site, "--off").stdout == "Only people with a token may ask.\n"
+    assert "There are no tokens" in run("token", "list", site).stdout
+    (site / "access.toml").unlink()
+
+
+def test_a_draft_is_put_in_force(site):
+    none = run("enforce", site)
+    assert none.returncode == 2 and "There is no draft" in none.stderr
+    before = (site / "policy.toml").read_text()
+    (site / "draft.toml").write_text("name = 'new'\nversion = 7\n")
+    assert run("enforce", site).stdout.startswith("The policy is now new, version 7.")
+    assert 'name = "new"' in (site / "policy.toml").read_text() and not (site / "draft.toml").exists()
+    assert len(list((site / "policies").iterdir())) == 1
+    (site / "policy.toml").write_text(before)
 
 
 def test_the_policy_command_tells_every_field():
@@ -211,8 +236,13 @@ def test_the_demo_site_is_made_once(tmp_path):
     folder = tmp_path / "demo"
     first = run("demo", folder, "--rows", "1000", "--no-serve")
     assert first.returncode == 0 and "The demo site is in" in first.stderr
+    assert "http://127.0.0.1:8000/custodian" in first.stderr
+    token = re.search(r"confide_[\w-]{43}", first.stderr)[0]
+    access = Access.load(folder / "access.toml")
+    assert access.public and access.person(token).role is Role.CUSTODIAN
     before = (folder / "people" / "records.duckdb").stat()
-    assert run("demo", folder, "--rows", "1000", "--no-serve").returncode == 0
+    second = run("demo", folder, "--rows", "1000", "--no-serve")
+    assert second.returncode == 0 and "confide_" not in second.stderr and "confide token add" in second.stderr
     assert (folder / "people" / "records.duckdb").stat() == before
     with confide.open(folder) as opened:
         assert list(opened) == ["firms", "people"]

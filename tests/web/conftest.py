@@ -12,14 +12,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 import confide
 from confide import demo
+from confide.access import Role, add_token, set_public
+from confide.service import Service
 from confide.site.ingest import add
+from confide.web.api import create_app
 
 CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
@@ -157,3 +162,115 @@ def policy() -> Callable[..., None]:
 def _free_port() -> Callable[[], int]:
     """A port nobody listens on."""
     return free_port
+
+
+@pytest.fixture(scope="session")
+def starting() -> Callable[..., Server]:
+    """Start a server; stopping it is the caller's business."""
+    return start
+
+
+@dataclass
+class Guarded:
+    """A running site that is public and has people with tokens."""
+
+    server: Server
+    site: Path
+    tokens: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def guarded(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """One public site with a custodian and an analyst, for tests that change nothing they cannot share."""
+    site = Path(shutil.copytree(made, tmp_path_factory.mktemp("guarded") / "site"))
+    set_public(site / "access.toml", public=True)
+    people = {"carla": Role.CUSTODIAN, "ana": Role.ANALYST}
+    tokens = {name: add_token(site / "access.toml", name=name, role=role) for name, role in people.items()}
+    running = start(site)
+    yield Guarded(running, site, tokens)
+    assert running.stop() == 0
+
+
+@dataclass
+class Browser:
+    """Somebody with a browser: it keeps cookies, says where its forms come from, and follows no redirect by itself."""
+
+    url: str
+    client: httpx.Client
+
+    def get(self, address: str, **options: Any) -> httpx.Response:
+        return self.client.get(self.url + address, **options)
+
+    def post(self, address: str, fields: dict[str, str], **headers: str) -> httpx.Response:
+        sent = {"Origin": self.url, "Sec-Fetch-Site": "same-origin"} | {
+            name.replace("_", "-"): value for name, value in headers.items()
+        }
+        return self.client.post(self.url + address, data=fields, headers=sent)
+
+    def secret(self, address: str) -> str:
+        """What the form of a page holds, and nobody else knows."""
+        found = re.search(r'name="csrf" value="([^"]+)"', self.get(address).text)
+        assert found, address
+        return found[1]
+
+    def send(self, address: str, fields: dict[str, str], *, page: str = "", **headers: str) -> httpx.Response:
+        """Send the form of a page as it stands there."""
+        return self.post(address, {"csrf": self.secret(page or address), **fields}, **headers)
+
+    def log_in(self, token: str, address: str = "/custodian") -> httpx.Response:
+        return self.send("/login", {"token": token, "next": address})
+
+
+@pytest.fixture
+def browser() -> Iterator[Callable[[Server], Browser]]:
+    """Open browsers that close with the test."""
+    opened: list[httpx.Client] = []
+
+    def opening(server: Server, **headers: str) -> Browser:
+        opened.append(
+            httpx.Client(timeout=30, headers={name.replace("_", "-"): each for name, each in headers.items()})
+        )
+        return Browser(server.url, opened[-1])
+
+    yield opening
+    for client in opened:
+        client.close()
+
+
+class Here:
+    """A site served by this process, which starts faster than a process of its own."""
+
+    def __init__(self, site: Path) -> None:
+        self.service = Service.open(site)
+        config = uvicorn.Config(create_app(self.service), port=0, log_level="error", ws="none", proxy_headers=False)
+        self._server = uvicorn.Server(config)
+        self._thread = Thread(target=self._server.run)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        self.url, self.client = f"http://127.0.0.1:{port}", httpx.Client(timeout=30)
+
+    def get(self, address: str, **options: Any) -> httpx.Response:
+        return self.client.get(self.url + address, **options)
+
+    def stop(self) -> None:
+        if not self._server.should_exit:
+            self._server.should_exit = True
+            self._thread.join()
+            self.client.close()
+            self.service.close()
+
+
+@pytest.fixture
+def serve_here() -> Iterator[Callable[[Path], Here]]:
+    """Serve sites from this process; they end with the test."""
+    running: list[Here] = []
+
+    def starting(site: Path) -> Here:
+        running.append(Here(site))
+        return running[-1]
+
+    yield starting
+    for each in running:
+        each.stop()

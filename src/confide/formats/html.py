@@ -6,7 +6,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject
-from confide.formats.layout import Cross, Heading, cross, places
+from confide.formats.layout import Cross, Heading, cross, places, without_zeros
 from confide.model.model_release import Grid, ModelRelease, Value
 from confide.model.release import Release
 
@@ -24,12 +24,12 @@ TEMPLATES = Environment(
 )
 
 
-def write_html(release: Release) -> str:
-    """Give the table with its caption, legend and notes as one HTML element.
+def write_html(release: Release, *, zeros: bool = True) -> str:
+    """Give the table with its caption, legend and notes as one HTML element; without rows and columns of zeros if asked.
 
     Promise: every text is escaped; there is no script and no style in it.
     """
-    table = cross(release)
+    table = cross(release) if zeros else without_zeros(cross(release))
     return TEMPLATES.get_template("table.html").render(
         **_frame(release),
         table=table,

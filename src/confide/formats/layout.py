@@ -1,7 +1,7 @@
 """How a release lies on paper: row variables unrolled down the side, column variables and measures across the top."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from confide.formats.about import marks, plain
 from confide.model.release import Column, Dimension, Release
 
-__all__ = ["Cross", "Heading", "cross", "places", "size"]
+__all__ = ["Cross", "Heading", "cross", "places", "size", "without_zeros"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,36 @@ def size(release: Release, measures: int = 1) -> tuple[int, int]:
     """
     down, across = _edges(release)
     return prod(len(d.codes) for d in down), prod(len(d.codes) for d in across) * measures
+
+
+def without_zeros(table: Cross) -> Cross:
+    """Leave out the rows and the columns in which every number is zero or does not apply.
+
+    >>> one = (Heading("a", 1), Heading("b", 1))
+    >>> marks, totals = np.full((2, 2), ""), np.zeros((2, 2), dtype=bool)
+    >>> table = Cross("", ("x",), (one,), (one,), np.array([[0.0, 0.0], [0.0, 7.0]]), marks, totals, (0, 0))
+    >>> without_zeros(table).values
+    array([[7.]])
+    """
+    shown = (table.values != 0) & (table.marks != "z")
+    down, across = shown.any(axis=1), shown.any(axis=0)
+    cells = np.ix_(down, across)
+    return replace(
+        table,
+        head=tuple(_kept(level, across) for level in table.head),
+        side=tuple(_kept(level, down) for level in table.side),
+        values=table.values[cells],
+        marks=table.marks[cells],
+        totals=table.totals[cells],
+        decimals=tuple(np.asarray(table.decimals, dtype=int)[across].tolist()),
+    )
+
+
+def _kept(level: Sequence[Heading], keep: NDArray[np.bool_]) -> tuple[Heading, ...]:
+    """Headings over what is kept of them."""
+    ends = np.cumsum([heading.span for heading in level])
+    spans = [int(part.sum()) for part in np.split(keep, ends[:-1])]
+    return tuple(replace(heading, span=span) for heading, span in zip(level, spans, strict=True) if span)
 
 
 def places(headings: Sequence[Heading]) -> dict[int, Heading]:

@@ -151,11 +151,12 @@ class Dataset:
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""
-        known = [v.name for v in self.variables.values() if v.role is not Role.IDENTIFIER]
-        if name not in known:
+        found = self.variables.get(name)
+        if found is None or found.role is Role.IDENTIFIER:
+            known = [v.name for v in self.variables.values() if v.role is not Role.IDENTIFIER]
             hint = nearest(name, known) or [f"The codebook of {self.name!r} lists them."]
             raise Mistake(f"No variable called {name!r} in {self.name!r}.", suggestions=hint)
-        return self.variables[name]
+        return found
 
     def classifier(self, name: str) -> Variable:
         """The variable as one that makes classes (categorical, or numeric with declared cutpoints)."""
@@ -176,6 +177,21 @@ class Dataset:
     def root(self, name: str) -> str:
         """The coarsest level of the variable's hierarchy: what names the hierarchy."""
         return self.chain(name)[-1].name
+
+    def levels(self, name: str) -> tuple[Variable, ...]:
+        """The variable at every level of detail, coarsest first: levels of its hierarchy, or recodes of its number."""
+        return self._levels[self._kin(self.variables[name])]
+
+    @cached_property
+    def _levels(self) -> Mapping[tuple[Kind, str], tuple[Variable, ...]]:
+        found: dict[tuple[Kind, str], list[Variable]] = {}
+        for variable in self.variables.values():
+            if variable.classifies:
+                found.setdefault(self._kin(variable), []).append(variable)
+        return {kin: tuple(sorted(group, key=lambda v: len(v.codes or ()))) for kin, group in found.items()}
+
+    def _kin(self, variable: Variable) -> tuple[Kind, str]:
+        return variable.kind, variable.column if variable.numeric else self.root(variable.name)
 
     def lift(self, name: str, ancestor: str) -> tuple[int, ...]:
         """For each place of the variable's codes, the place of its class on a coarser level."""

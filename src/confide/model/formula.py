@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from confide.errors import Mistake
 
-__all__ = ["Factor", "Formula", "Term", "Transform", "read_formula", "write_formula"]
+__all__ = ["Factor", "Formula", "Term", "Transform", "read_formula", "read_term", "write_formula", "write_term"]
 
 LONGEST = 4_000
 """Characters in a formula, at most."""
@@ -182,13 +182,36 @@ def read_formula(text: str) -> Formula:
     return Formula(response, tuple(terms))
 
 
+def read_term(text: str) -> Term:
+    """The factors that a text joins by ':', in the order of a formula.
+
+    >>> read_term("sex:log(income)")[0]
+    Factor(variable='income', transform=<Transform.LOG: 'log'>, code=None)
+    """
+    if len(text) > LONGEST:
+        raise Mistake(f"The term is longer than {LONGEST} characters.")
+    reader = _Reader(text)
+    term = [reader.factor()]
+    while reader.peek() == ":":
+        reader.take()
+        term.append(reader.factor())
+    if reader.peek() != "end":
+        raise Mistake(f"Expected ':' before {reader.take()[1][:40]!r} in the term.")
+    return tuple(sorted(set(term), key=_order))
+
+
+def write_term(term: Term) -> str:
+    """The text of a term."""
+    return ":".join(_write(factor) for factor in term)
+
+
 def write_formula(formula: Formula) -> str:
     """The text of a formula.
 
     >>> write_formula(read_formula("y~x*z"))
     'y ~ x + z + x:z'
     """
-    terms = " + ".join(":".join(_write(factor) for factor in term) for term in formula.terms)
+    terms = " + ".join(map(write_term, formula.terms))
     return f"{_write(formula.response)} ~ {terms}"
 
 

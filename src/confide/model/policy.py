@@ -8,7 +8,6 @@ import json
 import tomllib
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from math import isfinite
 from typing import Any, ClassVar
 
 from confide.errors import Mistake, nearest
@@ -33,6 +32,9 @@ class Section:
             )
 
 
+_LARGEST = 1e12
+"""No field is larger: counts that a rule compares with it fit any machine integer."""
+
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of numbers"}
 
 
@@ -46,7 +48,9 @@ def _typed(value: Any, wanted: type) -> Any:
         )
         return None if None in parts else parts
     if wanted is float:
-        return float(value) if type(value) in (int, float) and isfinite(value) else None
+        return float(value) if type(value) in (int, float) and abs(value) <= _LARGEST else None
+    if wanted is int:
+        return value if type(value) is int and abs(value) <= _LARGEST else None
     return value if type(value) is wanted else None
 
 
@@ -54,7 +58,7 @@ def _checked(name: str, given: Any, default: Any, limits: Any) -> Any:
     value = _typed(given, type(default))
     words = isinstance(value, tuple) and any(type(part) is str for part in value) and limits["low"] is not None
     if value is None or words:
-        raise Mistake(f"Policy field {name} must be {_WORDS[type(default)]}, not {given!r}.")
+        raise Mistake(f"Policy field {name} must be {_WORDS[type(default)]}, not {_shown(given)}.")
     among = limits["among"]
     if among and value not in among:
         raise Mistake(
@@ -66,6 +70,11 @@ def _checked(name: str, given: Any, default: Any, limits: Any) -> Any:
     if limits["high"] is not None and max(parts, default=limits["high"]) > limits["high"]:
         raise Mistake(f"Policy field {name} must be at most {limits['high']:g}, not {value!r}.")
     return value
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 @dataclass(frozen=True)
@@ -248,8 +257,9 @@ def read_policy(text: str) -> Policy:
     """The policy a TOML text describes: a `preset`, with the fields that differ."""
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Mistake(f"policy.toml is not valid TOML: {error}.") from None
+    except (ValueError, RecursionError) as error:
+        why = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
+        raise Mistake(f"policy.toml is not valid TOML{why}.") from None
     known = {"preset", "name", "version", *SECTIONS}
     for key in raw:
         if key not in known:
@@ -258,8 +268,9 @@ def read_policy(text: str) -> Policy:
     base = preset_policy(str(preset))
     sections = {name: _section(getattr(base, name), raw.get(name, {})) for name in SECTIONS}
     name, version = raw.get("name", base.name), raw.get("version", 1)
-    if not isinstance(name, str) or not name.strip() or type(version) is not int or version < 1:
-        raise Mistake("In policy.toml, name must be text and version a whole number from 1.")
+    named = isinstance(name, str) and 1 <= len(name.strip()) <= 60 and name.isprintable()
+    if not named or type(version) is not int or not 1 <= version <= _LARGEST:
+        raise Mistake("In policy.toml, name must be text of at most 60 characters and version a whole number from 1.")
     return Policy(name=name, version=version, **sections)
 
 

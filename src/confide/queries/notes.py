@@ -5,7 +5,7 @@ from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.model.universe import Condition, Universe
 
-__all__ = ["adds", "model_notes", "notes", "scope"]
+__all__ = ["adds", "model_notes", "notes", "protections", "scope"]
 
 
 def scope(universe: Universe, dataset: Dataset) -> str:
@@ -28,9 +28,14 @@ def adds(request: Table, policy: Policy) -> bool:
 
 
 def notes(request: Table, policy: Policy) -> tuple[str, ...]:
-    """How the numbers were protected: the policy's parameters, which are public, and never a draw."""
+    """How the numbers of a table were protected."""
+    return protections(policy, totals=request.of is not None)
+
+
+def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
+    """How counts, and totals if asked, are protected: the policy's parameters, which are public, and never a draw."""
     said = []
-    counts, totals = policy.counts, policy.totals
+    counts, amounts = policy.counts, policy.totals
     if policy.drop.k >= 2:
         said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
     if counts.mechanism == "cell-key":
@@ -39,9 +44,11 @@ def notes(request: Table, policy: Policy) -> tuple[str, ...]:
             f"Counts are changed at random by at most {counts.distance} "
             f"(standard deviation {counts.variance**0.5:.2g}), the same change for the same units{small}."
         )
-    if request.of is not None and totals.mechanism == "ma":
-        said.append(f"Totals are changed at random by {totals.beta:.1%} on average and at most {2 * totals.beta:.1%}.")
-    if request.of is not None and totals.mechanism == "thompson":
+    if totals and amounts.mechanism == "ma":
+        said.append(
+            f"Totals are changed at random by {amounts.beta:.1%} on average and at most {2 * amounts.beta:.1%}."
+        )
+    if totals and amounts.mechanism == "thompson":
         said.append("Totals are changed at random by shares of their largest contributions.")
     return tuple(said) or ("These numbers are not protected.",)
 

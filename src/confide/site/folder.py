@@ -1,6 +1,6 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
-mysite/policy.toml  secret  access.toml  ledger.jsonl  people/dataset.toml  people/records.duckdb
+mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl  people/dataset.toml  people/records.duckdb
 """
 
 import os
@@ -16,7 +16,20 @@ from confide.secret import Secret, create_secret, read_secret
 
 __all__ = ["Folder", "check_name", "create_folder", "write_whole"]
 
-RESERVED = {"api", "static", "docs", "custodian", "about", "health", "secret"}
+RESERVED = {
+    "about",
+    "api",
+    "charts",
+    "custodian",
+    "docs",
+    "health",
+    "jobs",
+    "login",
+    "logout",
+    "policies",
+    "secret",
+    "static",
+}
 """Names that mean something else in an address or in the folder."""
 
 
@@ -33,6 +46,10 @@ class Folder:
     @property
     def access(self) -> Path:
         return self.path / "access.toml"
+
+    @property
+    def draft(self) -> Path:
+        return self.path / "draft.toml"
 
     def secret(self) -> Secret:
         return read_secret(self.path / "secret")

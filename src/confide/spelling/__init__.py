@@ -1,1 +1,1 @@
-"""One request, several spellings: JSON, URL, command-line words, Python. For each, `read(write(request)) == request`."""
+"""One request, several spellings: JSON, URL, command-line words, Python, R, curl. For each, `read(write(request)) == request`."""

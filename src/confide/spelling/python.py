@@ -20,11 +20,12 @@ _ARGUMENTS = {
 }
 
 
-def write_python(request: Request, *, site: str) -> str:
-    """The call that gives the answer."""
+def write_python(request: Request, *, site: str, token: bool = False) -> str:
+    """The call that gives the answer; with `token` it shows the one in CONFIDE_TOKEN."""
     first, named = _write_arguments(request)
     call = ", ".join([*map(repr, first), *(f"{name}={value!r}" for name, value in named.items())])
-    return f"confide.open({site!r})[{request.dataset!r}].{ASKS[type(request)]}({call})"
+    shown = ", token=os.environ['CONFIDE_TOKEN']" if token else ""
+    return f"confide.open({site!r}{shown})[{request.dataset!r}].{ASKS[type(request)]}({call})"
 
 
 def _write_arguments(request: Request) -> tuple[list[Any], dict[str, Any]]:

@@ -14,7 +14,15 @@ from typing import Any
 from confide.errors import Mistake
 from confide.model.universe import EVERYONE, Condition, Piece, Universe
 
-__all__ = ["read_names", "read_piece", "read_where", "write_names", "write_piece"]
+__all__ = [
+    "read_conditions",
+    "read_names",
+    "read_piece",
+    "read_where",
+    "write_conditions",
+    "write_names",
+    "write_piece",
+]
 
 _MARKS = re.compile(r"([\\,;=]|^\s|\s\Z)")
 
@@ -31,18 +39,32 @@ def read_names(text: str) -> tuple[str, ...]:
 
 def write_piece(piece: Piece) -> str:
     """The text of a piece."""
-    return ";".join(f"{_escape(condition.variable)}={write_names(condition.codes)}" for condition in piece.conditions)
+    return write_conditions((condition.variable, condition.codes) for condition in piece.conditions)
+
+
+def write_conditions(conditions: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """The text of conditions, complete or not: what a form holds while one fills it in.
+
+    >>> write_conditions([("sex", ["f"]), ("town", [])])
+    'sex=f;town='
+    """
+    return ";".join(f"{_escape(variable)}={write_names(codes)}" for variable, codes in conditions)
 
 
 def read_piece(text: str) -> Piece:
     """The piece a text describes."""
+    return Piece(tuple(Condition(variable, codes) for variable, codes in read_conditions(text)))
+
+
+def read_conditions(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The conditions in a text, complete or not: variables, each with its codes."""
     conditions = []
     for part in _fields(text, ";"):
         name, equals, codes = _partition(part)
         if not equals or not _plain(name):
             raise Mistake(f"Cannot read the condition {part[:80]!r}.", suggestions=["Write variable=code,code."])
-        conditions.append(Condition(_plain(name), read_names(codes)))
-    return Piece(tuple(conditions))
+        conditions.append((_plain(name), read_names(codes)))
+    return conditions
 
 
 def read_where(where: Any) -> Universe:

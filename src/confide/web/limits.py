@@ -45,6 +45,12 @@ class RateLimit:
             self._forget(now)
         return wait if refused else 0.0
 
+    def wait(self, key: str, now: float) -> float:
+        """The seconds until the client would be let in, without letting it in."""
+        with self._lock:
+            wait = self._missing(key, now) + self._step - _MINUTE if self._step else 0.0
+        return wait if wait > _ROUNDING else 0.0
+
     def __len__(self) -> int:
         """How many clients are remembered."""
         return len(self._seen)

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from confide.access import Access
 from confide.web.problems import MEDIA_TYPE, Problem
 
 __all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
@@ -85,28 +86,28 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return described
 
 
-def describe(app: FastAPI, *, tokens: bool) -> None:
-    """Let the app describe itself; `tokens` says whether the site asks for one."""
+def describe(app: FastAPI, access: Access) -> None:
+    """Let the app describe itself, and whether the site asks for a token."""
     described: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
         if not described:
-            described.update(_describe(app, tokens=tokens))
+            described.update(_describe(app, access))
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the description
 
 
-def _describe(app: FastAPI, *, tokens: bool) -> dict[str, Any]:
+def _describe(app: FastAPI, access: Access) -> dict[str, Any]:
     described = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     parts = described["components"]
     parts["schemas"] = {name: schema for name, schema in parts["schemas"].items() if "ValidationError" not in name}
     parts["schemas"] |= _problem_schemas()
     for path, methods in described["paths"].items():
         _without_validation(methods["get"]["responses"])
-        if tokens and path != "/":
-            methods["get"]["security"] = [{"token": []}]
-    if tokens:
+        if access.tokens and path != "/":
+            methods["get"]["security"] = [{"token": []}, *([{}] if access.public else [])]
+    if access.tokens:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return described
 

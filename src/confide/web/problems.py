@@ -1,20 +1,22 @@
-"""Every error over HTTP has one shape: a problem document (RFC 9457) with `reasons` and `suggestions`."""
+"""Every error over HTTP has one shape: a problem (RFC 9457) with `reasons` and `suggestions`, told as a document or a page."""
 
 import logging
 import secrets
 import traceback
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from confide.errors import ConfideError, Refused, Suggestion
 
-__all__ = ["MEDIA_TYPE", "Problem", "fault", "plain", "problem", "show_problems", "too_many"]
+__all__ = ["MEDIA_TYPE", "Problem", "Reply", "as_document", "fault", "problem", "show_problems", "too_many"]
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("confide")
@@ -46,30 +48,33 @@ class Problem(BaseModel):
     suggestions: list[SuggestionModel] = []
 
 
-def problem(error: ConfideError, *, ending: str = "json") -> JSONResponse:
-    """The document of an error; suggestions point to answers in the format that was asked for."""
-    document = Problem(title=error.title, status=error.http_status, detail=error.message)
-    document.suggestions = [SuggestionModel(text=text, url=_address(text, ending)) for text in error.suggestions]
+Reply = Callable[[Scope, Problem, Mapping[str, str]], Response]
+"""How a problem is told to who asked, with what headers."""
+
+
+def as_document(problem: Problem, headers: Mapping[str, str]) -> JSONResponse:
+    """The problem as programs read it."""
+    return JSONResponse(problem.model_dump(exclude_none=True), problem.status, dict(headers), media_type=MEDIA_TYPE)
+
+
+def problem(error: ConfideError, *, ending: str = "") -> Problem:
+    """What an error of ours tells; suggestions point to answers in the format that was asked for."""
+    told = Problem(title=error.title, status=error.http_status, detail=error.message)
+    told.suggestions = [SuggestionModel(text=text, url=_address(text, ending)) for text in error.suggestions]
     if isinstance(error, Refused):
-        document.policy = error.policy
-        document.reasons = [ReasonModel(rule=reason.rule, text=reason) for reason in error.reasons]
-    return _response(document, {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else {})
+        told.policy = error.policy
+        told.reasons = [ReasonModel(rule=reason.rule, text=reason) for reason in error.reasons]
+    return told
 
 
-def plain(status: int, title: str, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    """A problem that is no error of ours."""
-    return _response(Problem(title=title, status=status, detail=detail), headers or {})
-
-
-def too_many(wait: int, policy: str) -> JSONResponse:
+def too_many(wait: int, policy: str) -> Problem:
     """The refusal of a client that knocks too often."""
     text = f"Too many requests in a minute. Wait {wait} second{'s' if wait != 1 else ''}."
-    document = Problem(title="Refused", status=429, detail=text, policy=policy)
-    document.reasons = [ReasonModel(rule="quota.per_minute", text=text)]
-    return _response(document, {"Retry-After": str(wait)})
+    reasons = [ReasonModel(rule="quota.per_minute", text=text)]
+    return Problem(title="Refused", status=429, detail=text, policy=policy, reasons=reasons)
 
 
-def fault(error: Exception) -> JSONResponse:
+def fault(error: Exception) -> Problem:
     """Ours: logged under an id with the places in the code, never with a value; shown without detail.
 
     The message of an error that is not ours may hold data, so it goes nowhere; our own is for the custodian's log.
@@ -79,46 +84,56 @@ def fault(error: Exception) -> JSONResponse:
     places = " > ".join(f"{Path(frame.filename).stem}.{frame.name}:{frame.lineno}" for frame in frames)
     told = f" ({error})" if isinstance(error, ConfideError) else ""
     log.error("fault %s: %s%s at %s", number, type(error).__name__, told, places)
-    return plain(500, "Fault", f"Something went wrong on our side. It was noted under {number}.")
+    detail = f"Something went wrong on our side. It was noted under {number}."
+    return Problem(title="Fault", status=500, detail=detail)
 
 
-def show_problems(app: FastAPI) -> None:
-    """Let the exceptions of the app become problem documents."""
+def show_problems(app: FastAPI, reply: Reply) -> None:
+    """Let the exceptions of the app become problems."""
 
     @app.exception_handler(ConfideError)
-    async def ours(request: Request, error: ConfideError) -> JSONResponse:
-        return fault(error) if error.http_status >= 500 else problem(error, ending=_ending(request))
+    async def ours(request: Request, error: ConfideError) -> Response:
+        told = fault(error) if error.http_status >= 500 else problem(error, ending=_ending(request))
+        return reply(request.scope, told, {"WWW-Authenticate": "Bearer"} if told.status == 401 else {})
 
     @app.exception_handler(RequestValidationError)
-    async def misread(request: Request, error: RequestValidationError) -> JSONResponse:
-        if any(item["loc"] == ("path", "ending") for item in error.errors()):
-            return plain(
-                404, "Mistake", "There is no such format. The address of an answer ends in .json, .csv or .xlsx."
-            )
-        texts = [f"Cannot read {str(item['loc'][-1])!r}: {_first_lower(item['msg'])}." for item in error.errors()]
-        return plain(422, "Mistake", " ".join(texts))
+    async def misread(request: Request, error: RequestValidationError) -> Response:
+        return reply(request.scope, _misread(error), {})
 
     @app.exception_handler(HTTPException)
-    async def other(request: Request, error: HTTPException) -> JSONResponse:
-        known = {404: "There is nothing at this address.", 405: "This address answers GET and HEAD only."}
-        headers = {"Allow": "GET, HEAD"} if error.status_code == 405 else dict(error.headers or {})
-        detail = known.get(error.status_code, "Not possible.")
-        return plain(error.status_code, HTTPStatus(error.status_code).phrase, detail, headers)
+    async def other(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            headers["Allow"] = headers.get("Allow", "GET").replace("GET", "GET, HEAD")
+        return reply(request.scope, _other(error.status_code, headers), headers)
 
 
-def _response(document: Problem, headers: dict[str, str]) -> JSONResponse:
-    return JSONResponse(document.model_dump(exclude_none=True), document.status, headers, media_type=MEDIA_TYPE)
+def _misread(error: RequestValidationError) -> Problem:
+    if any(item["loc"] == ("path", "ending") for item in error.errors()):
+        what = "There is no such format. The address of an answer ends in .json, .csv or .xlsx."
+        return Problem(title="Mistake", status=404, detail=what)
+    texts = [f"Cannot read {str(item['loc'][-1])!r}: {_first_lower(item['msg'])}." for item in error.errors()]
+    return Problem(title="Mistake", status=422, detail=" ".join(texts))
+
+
+def _other(status: int, headers: Mapping[str, str]) -> Problem:
+    known = {
+        404: "There is nothing at this address.",
+        405: f"This address answers {headers.get('Allow', '').replace(', ', ' and ')} only.",
+    }
+    return Problem(title=HTTPStatus(status).phrase, status=status, detail=known.get(status, "Not possible."))
 
 
 def _ending(request: Request) -> str:
-    return str(request.path_params.get("ending", "json"))
+    """How the address of an answer ends, as in `.csv`; that of a page has no ending."""
+    return f".{request.path_params['ending']}" if "ending" in request.path_params else ""
 
 
 def _address(suggestion: str, ending: str) -> str | None:
     if not isinstance(suggestion, Suggestion):
         return None
     path, mark, query = suggestion.address.partition("?")
-    return f"/{path}.{ending}{mark}{query}"
+    return f"/{path}{ending}{mark}{query}"
 
 
 def _first_lower(text: str) -> str:

@@ -11,7 +11,7 @@ from confide.model.request import Family, Regression, Table
 from confide.model.universe import Universe
 from confide.queries.rules.admission import admit_universe, check_shape
 
-__all__ = ["admit_model", "check_model", "check_related", "label", "saturated"]
+__all__ = ["admit_factor", "admit_model", "admit_response", "check_model", "check_related", "label", "saturated"]
 
 
 def admit_model(request: Regression, dataset: Dataset) -> Regression:
@@ -20,23 +20,33 @@ def admit_model(request: Regression, dataset: Dataset) -> Regression:
     formula = replace(request.formula, response=_response(request.formula.response, dataset))
     for term in formula.terms:
         for factor in term:
-            _admit_factor(factor, dataset)
+            admit_factor(factor, dataset)
             if dataset.variables[factor.variable].column == dataset.variables[formula.response.variable].column:
                 raise Mistake(f"{factor.variable!r} is made of the response {formula.response.variable!r}.")
         names = [factor.variable for factor in term]
         if len(set(names)) < len(names):
             raise Mistake(f"{names[0]!r} cannot interact with itself.")
-    response = formula.response
-    if request.family is Family.BINOMIAL and response.code is None:
+    _admit_family(formula.response, request.family, dataset)
+    return replace(request, formula=formula)
+
+
+def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:
+    """The response named by variable; a Mistake if no model of this family may explain it."""
+    response = _response(factor, dataset)
+    _admit_family(response, family, dataset)
+    return response
+
+
+def _admit_family(response: Factor, family: Family, dataset: Dataset) -> None:
+    if family is Family.BINOMIAL and response.code is None:
         raise Mistake(
             f"A binomial model needs a yes or no, and {response.variable!r} is neither.",
             suggestions=["Write the class as variable=code, as in employment=employed."],
         )
-    if request.family is not Family.BINOMIAL and response.code is not None:
+    if family is not Family.BINOMIAL and response.code is not None:
         raise Mistake("The indicator of a class is modelled with family='binomial'.")
-    if request.family is Family.POISSON and (dataset.variables[response.variable].signed or response.transform):
+    if family is Family.POISSON and (dataset.variables[response.variable].signed or response.transform):
         raise Mistake(f"A poisson model needs counts, and {response.variable!r} may be negative or is transformed.")
-    return replace(request, formula=formula)
 
 
 def _response(factor: Factor, dataset: Dataset) -> Factor:
@@ -58,7 +68,8 @@ def _response(factor: Factor, dataset: Dataset) -> Factor:
     return factor
 
 
-def _admit_factor(factor: Factor, dataset: Dataset) -> None:
+def admit_factor(factor: Factor, dataset: Dataset) -> None:
+    """A Mistake if the factor may not stand among the predictors of any model."""
     variable = dataset.variable(factor.variable)
     if factor.transform and not variable.measurable:
         raise Mistake(f"Only numeric variables can be transformed, and {variable.name!r} is not one.")

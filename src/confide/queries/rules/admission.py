@@ -1,6 +1,6 @@
 """What can be told from public metadata alone: is the request well formed, and does the policy allow its shape?"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from confide.errors import Mistake, Reason, nearest
 from confide.model.catalog import Dataset, Variable
@@ -8,7 +8,7 @@ from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.model.universe import Condition, Universe
 
-__all__ = ["admit", "admit_universe", "check_shape", "check_universe"]
+__all__ = ["admit", "admit_universe", "check_shape", "check_universe", "check_variables"]
 
 
 def admit(request: Table, dataset: Dataset) -> None:
@@ -54,13 +54,18 @@ def check_universe(where: Universe, policy: Policy) -> list[Reason]:
 
 def check_shape(request: Table, dataset: Dataset, policy: Policy) -> list[Reason]:
     """The reasons to refuse the request whatever the data are."""
+    return check_variables(request.by, request.where, dataset, policy)
+
+
+def check_variables(by: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """The reasons to refuse a table by these variables, complete or not, whatever the data are."""
     tables = policy.tables
-    reasons = check_universe(request.where, policy)
-    if len(request.by) > tables.dimensions:
+    reasons = check_universe(where, policy)
+    if len(by) > tables.dimensions:
         reasons.append(Reason("tables.dimensions", f"A table may have at most {tables.dimensions} variables."))
-    if cell_number(request.by, dataset) > tables.cells:
+    if cell_number(by, dataset) > tables.cells:
         reasons.append(Reason("tables.cells", f"This table would have more than {tables.cells} cells."))
-    for first, second in _excluded(request.by, request.where, dataset):
+    for first, second in _excluded(by, where, dataset):
         reasons.append(Reason("tables.exclusion", f"{first!r} and {second!r} may not be used together."))
     return reasons
 

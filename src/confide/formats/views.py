@@ -1,0 +1,108 @@
+"""Other views of a released table: as percentages, and with the spread of its noise. Made from released numbers alone."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.formats.about import marks
+from confide.model.release import Column, Release
+
+__all__ = ["Share", "as_shares", "shares_of", "with_noise"]
+
+Floats = NDArray[np.float64]
+
+_SUMS = ("count", "weighted_count", "total")
+"""What parts have shares of; a mean has none."""
+
+
+class Share(StrEnum):
+    """What 100 percent is."""
+
+    ROW = "row"
+    COLUMN = "column"
+    TOTAL = "total"
+
+
+def shares_of(release: Release) -> tuple[Share, ...]:
+    """Give what percentages of this table can be of: rows and columns only where there are both."""
+    if not any(name in _SUMS for name in release.columns):
+        return ()
+    both = release.request.rows and release.request.columns
+    return tuple(Share) if both else (Share.TOTAL,)
+
+
+def as_shares(release: Release, share: Share) -> Release:
+    """Give counts and totals as percentages of the row, of the column or of the whole table.
+
+    Promise: they are computed from the protected numbers that are shown anyway, so they tell nothing more. 100 percent is a
+    total as released, so that parts need not sum to 100.
+    """
+    columns = {
+        name: _share(column, release, share) if name in _SUMS else column for name, column in release.columns.items()
+    }
+    note = "Percentages are of protected numbers, and need not sum to 100."
+    return replace(release, columns=columns, notes=(*release.notes, note))
+
+
+def with_noise(release: Release) -> Release:
+    """Give beside each measure the standard deviation of its noise."""
+    both = [each for column in release.columns.values() for each in (column, _noise(column))]
+    note = "Noise, s.d. is the standard deviation of the random change of the number before it."
+    return replace(release, columns={column.name: column for column in both}, notes=(*release.notes, note))
+
+
+def _share(column: Column, release: Release, share: Share) -> Column:
+    """The noises of a part and of its total are independent, unless the part is the total (delta method)."""
+    whole, whole_noise = _wholes(column.values, release, share), _wholes(column.noise, release, share)
+    shown = np.where(marks(column) == "", column.values, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = shown / whole
+        noise = np.hypot(column.noise, part * whole_noise) / np.abs(whole)
+    said = np.where(np.isnan(whole), "x", np.where(whole > 0, "", "z"))
+    mark = np.where(marks(column) != "", marks(column), said)
+    hidden = mark != ""
+    return replace(
+        column,
+        label=f"{column.label or column.name}, % of {share}",
+        decimals=1,
+        values=np.where(hidden, np.nan, np.round(100 * part, 1)),
+        marks=mark,
+        noise=np.where(hidden, np.nan, np.where(_is_whole(release, share), 0.0, np.round(100 * noise, 2))),
+    )
+
+
+def _axes(release: Release, share: Share) -> Iterator[int]:
+    """The axes over which a total is taken."""
+    down = len(release.request.rows)
+    for axis in range(len(release.dimensions)):
+        if share is Share.TOTAL or (axis >= down) == (share is Share.ROW):
+            yield axis
+
+
+def _wholes(values: Floats, release: Release, share: Share) -> Floats:
+    """The total that each cell is a part of; totals stand last."""
+    for axis in _axes(release, share):
+        values = np.broadcast_to(np.take(values, [-1], axis=axis), values.shape)
+    return values
+
+
+def _is_whole(release: Release, share: Share) -> NDArray[np.bool_]:
+    """Whether a cell is its own total."""
+    whole = np.ones(release.shape, dtype=bool)
+    for axis in _axes(release, share):
+        np.moveaxis(whole, axis, 0)[:-1] = False
+    return whole
+
+
+def _noise(column: Column) -> Column:
+    largest = float(np.max(column.noise, initial=0.0, where=np.isfinite(column.noise)))
+    return replace(
+        column,
+        name=f"{column.name}_noise_sd",
+        label="Noise, s.d.",
+        decimals=column.decimals + 2 if largest < 100 else column.decimals,
+        values=column.noise,
+    )

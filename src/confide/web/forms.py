@@ -1,0 +1,71 @@
+"""The few forms that change something: which addresses take one, how large it may be, and that it is really ours."""
+
+import hmac
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+
+from confide.access import Denied
+from confide.errors import Mistake
+from confide.web.door import asker_of, encrypted
+
+__all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "read_form"]
+
+LARGEST_FORM = {
+    "/login": 2_000,
+    "/logout": 1_000,
+    "/custodian/draft/form": 20_000,
+    "/custodian/draft/text": 60_000,
+    "/custodian/draft/discard": 1_000,
+    "/custodian/replay": 1_000,
+    "/custodian/tokens": 2_000,
+    "/custodian/tokens/remove": 2_000,
+}
+"""The addresses that take a form, and the bytes it may have. All others answer GET and HEAD only."""
+
+MOST_FIELDS = 200
+FORM = "application/x-www-form-urlencoded"
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """The fields of a form that a page of this site sent; of a name given twice the last counts.
+
+    What comes from another site's page is denied: browsers say where a form comes from.
+    """
+    _must_be_from_here(request)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise Mistake("This address takes the form of its page, and nothing else.")
+    limit, body = LARGEST_FORM.get(request.scope["path"], 0), b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise Mistake(f"The form is larger than {limit} bytes.")
+    try:
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+    except ValueError:
+        raise Mistake("The form cannot be read.") from None
+    return {key: value.replace("\r\n", "\n") for key, value in pairs}
+
+
+def must_be_of_session(request: Request, form: dict[str, str]) -> None:
+    """Deny a form that was not made for the session that sends it."""
+    session = asker_of(request).session
+    must_match(form, session.csrf if session else "")
+
+
+def must_match(form: dict[str, str], csrf: str) -> None:
+    """Deny a form without the secret that its page was given."""
+    if not csrf or not hmac.compare_digest(form.get("csrf", "").encode(), csrf.encode()):
+        raise _foreign("This form is out of date, or is not one of this site's.")
+
+
+def _must_be_from_here(request: Request) -> None:
+    """Browsers send where a form comes from, in one header or the other; a page cannot change what they say."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    here = f"{'https' if encrypted(request.scope) else 'http'}://{request.headers.get('host', '')}"
+    if site not in (None, "same-origin") or origin not in (None, here):
+        raise _foreign("This form was sent from another site.")
+
+
+def _foreign(what: str) -> Denied:
+    return Denied(what, http_status=403, suggestions=["Open its page again, and send it from there."])

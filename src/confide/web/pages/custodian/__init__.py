@@ -1,0 +1,39 @@
+"""The custodian's pages: what was asked, the policy and its draft, why something was refused, the ledger, the tokens.
+
+Promise: nobody but a custodian sees any of them, and no page shows a number of the data that is not protected; the map of models
+alone shows true shares, rounded.
+"""
+
+from fastapi import FastAPI
+
+from confide.web.closing import at_close
+from confide.web.pages.custodian.drafts import add_draft
+from confide.web.pages.custodian.frontier import add_frontier
+from confide.web.pages.custodian.overview import add_overview
+from confide.web.pages.custodian.policy import add_policy
+from confide.web.pages.custodian.questions import add_questions
+from confide.web.pages.custodian.replay import add_replay
+from confide.web.pages.custodian.room import Room
+from confide.web.pages.custodian.tokens import add_tokens
+from confide.web.pages.custodian.why import add_why
+from confide.web.pages.frame import Frame
+from confide.web.tasks import Tasks
+
+__all__ = ["add_custodian_pages"]
+
+
+def add_custodian_pages(app: FastAPI, frame: Frame) -> None:
+    """Serve everything under /custodian."""
+    room = Room(frame, Tasks())
+    at_close(app, room.tasks.close)
+    for add in (
+        add_overview,
+        add_policy,
+        add_draft,
+        add_replay,
+        add_why,
+        add_frontier,
+        add_questions,
+        add_tokens,
+    ):
+        add(app, room)

@@ -1,0 +1,170 @@
+"""Which models may be released: the risk-utility map of a sensitive variable, and the choice of one release.
+
+The map is computed from everyone's true values. Here every figure is rounded before anything looks at it, so that neither the page,
+nor its chart, nor the choice by a threshold tells more than two decimals of a share of variance of the whole file.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import numpy as np
+from fastapi import FastAPI, Request, Response
+from starlette.datastructures import QueryParams
+
+from confide.access import Person
+from confide.desk import Desk
+from confide.errors import Mistake
+from confide.formats.chart_colours import LINE, POINT, SERIES
+from confide.map_models import Mapped, candidates, map_desk
+from confide.model.catalog import Dataset
+from confide.queries.frontier.frontier import RiskUtilityMap
+from confide.queries.frontier.splits import RISKS, UTILITIES
+from confide.web.charts import picture
+from confide.web.pages.custodian.room import Room
+from confide.web.pages.frame import Error
+
+__all__ = ["add_frontier"]
+
+DECIMALS = 2
+MOST_ROWS = 30
+"""Of a longer frontier every so many-th release is listed."""
+
+MOST_POINTS = 1500
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is mapped and how one is chosen, as the address says."""
+
+    dataset: str
+    sensitive: str
+    variables: tuple[str, ...]
+    risk: str
+    utility: str
+    by: str
+    limit: str
+
+    @classmethod
+    def read(cls, query: QueryParams) -> "_Asked":
+        texts = {key: query.get(key, "").strip() for key in ("dataset", "sensitive", "limit")}
+        words = {"risk": query.get("risk", "released"), "utility": query.get("utility", "rsqwt")}
+        return cls(**texts, **words, by=query.get("by", "threshold"), variables=tuple(query.getlist("variables")))
+
+    @property
+    def choice(self) -> dict[str, float]:
+        """What a release is chosen by; nothing if no limit is given."""
+        if not self.limit:
+            return {}
+        try:
+            limit = round(float(self.limit), DECIMALS)
+        except (ValueError, OverflowError):
+            raise Mistake(f"{self.limit[:60]!r} is not a number.") from None
+        return {"slope" if self.by == "slope" else "threshold": limit}
+
+
+def add_frontier(app: FastAPI, room: Room) -> None:
+    """Serve /custodian/frontier."""
+    service = room.service
+
+    @app.get("/custodian/frontier", include_in_schema=False)
+    def frontier(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        asked = _Asked.read(request.query_params)
+        if asked.dataset not in service.datasets:
+            asked = replace(asked, dataset=next(iter(service.datasets)), sensitive="", variables=())
+        words = _words(service.datasets[asked.dataset], asked)
+        if not asked.sensitive:
+            return room.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
+        desk, field = service.desk(asked.dataset), "sensitive"
+        try:
+            task = room.tasks.get(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
+            if not task.done:
+                return room.working(request, task, "Mapping models")
+            found, field = task.outcome, "limit"
+            found = found.choose(**asked.choice)
+        except Mistake as mistake:
+            errors = [Error(field, str(mistake))]
+            return room.render(request, "frontier.html", status=422, **words, found=None, chart=None, errors=errors)
+        chart = picture(request, _chart(found), custodian)
+        more: dict[str, Any] = {"rows": _rows(found.map), "draft": _draft(found)}
+        return room.render(request, "frontier.html", **words, found=found, chart=chart, errors=[], **more)
+
+    def _words(dataset: Dataset, asked: _Asked) -> dict[str, Any]:
+        numbers = [v for v in dataset.variables.values() if v.measurable]
+        return {
+            "asked": asked,
+            "datasets": list(service.datasets.values()),
+            "numbers": numbers,
+            "candidates": candidates(dataset).values(),
+            "risks": RISKS,
+            "utilities": UTILITIES,
+        }
+
+
+def _map(desk: Desk, asked: _Asked) -> Mapped:
+    names = asked.variables or None
+    found = map_desk(desk, sensitive=asked.sensitive, variables=names, risk=asked.risk, utility=asked.utility)
+    return replace(found, map=_rounded(found.map))
+
+
+def _rounded(found: RiskUtilityMap) -> RiskUtilityMap:
+    return replace(found, **{key: getattr(found, key).round(DECIMALS) for key in ("risk", "utility", "released")})
+
+
+def _rows(found: RiskUtilityMap) -> list[dict[str, Any]]:
+    """The releases of the frontier, evenly thinned."""
+    rows = found.frontier()
+    thinned = rows[:: max(1, -(-len(rows) // MOST_ROWS))]
+    return [
+        {
+            **{key: f"{getattr(found, key)[row]:.{DECIMALS}f}" for key in ("risk", "utility", "released")},
+            "free": [name for name, free in zip(found.others, found.free[row], strict=True) if free],
+            "suppressed": [name for name, free in zip(found.others, found.free[row], strict=True) if not free],
+        }
+        for row in thinned
+    ]
+
+
+def _draft(found: Mapped) -> str:
+    """Where the choice can be put into a draft."""
+    if found.release is None:
+        return ""
+    suppressed = ", ".join(found.release.suppressed)
+    query = {"models.sensitive": found.release.sensitive, "models.suppressed": suppressed}
+    return f"/custodian/draft/form?{urlencode(query)}"
+
+
+def _chart(found: Mapped) -> dict[str, Any]:
+    """The map: every release a point, the frontier a line, the choice a diamond."""
+    axes: dict[str, Any] = {
+        "x": {"field": "utility", "type": "quantitative", "title": f"Utility ({found.utility})"},
+        "y": {"field": "risk", "type": "quantitative", "title": f"Risk ({found.risk})"},
+    }
+    layers = [
+        _layer({"type": "point", "filled": True, "size": 18, "color": POINT, "opacity": 0.6}, _cloud(found.map), axes),
+        _layer({"type": "line", "color": LINE}, _points(found.map, found.map.frontier()), {**axes, "order": axes["y"]}),
+    ]
+    words = f"Risk against utility of {len(found.map.risk)} releases of models of {found.map.sensitive}"
+    if found.release is not None:
+        point = {"utility": found.release.utility, "risk": found.release.risk}
+        mark = {"type": "point", "shape": "diamond", "filled": True, "size": 200, "color": SERIES[1]}
+        layers.append(_layer(mark, [point], axes))
+        words += f"; the choice has risk {found.release.risk:.2f} and utility {found.release.utility:.2f}"
+    return {"description": words + ".", "width": "container", "height": 320, "layer": layers}
+
+
+def _layer(mark: dict[str, Any], values: list[dict[str, float]], encoding: dict[str, Any]) -> dict[str, Any]:
+    return {"mark": mark, "data": {"values": values}, "encoding": encoding}
+
+
+def _cloud(found: RiskUtilityMap) -> list[dict[str, float]]:
+    """Where releases lie, each place once, thinned by a fixed draw where there are many."""
+    places = np.unique(np.column_stack([found.utility, found.risk]), axis=0)
+    if len(places) > MOST_POINTS:
+        places = places[np.sort(np.random.default_rng(0).choice(len(places), MOST_POINTS, replace=False))]
+    return [{"utility": utility, "risk": risk} for utility, risk in places.tolist()]
+
+
+def _points(found: RiskUtilityMap, rows: Any) -> list[dict[str, float]]:
+    pairs = zip(found.utility[rows].tolist(), found.risk[rows].tolist(), strict=True)
+    return [{"utility": utility, "risk": risk} for utility, risk in pairs]

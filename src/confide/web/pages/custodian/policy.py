@@ -1,0 +1,82 @@
+"""The policy in force, field by field, and what changed between any two."""
+
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+
+from confide.access import Person
+from confide.errors import Mistake
+from confide.model.policy import Policy, describe
+from confide.site.policies import compare, kept, preset_name, read_draft
+from confide.web.pages.custodian.fields import TITLES, policy_fields, text_of
+from confide.web.pages.custodian.room import Room
+
+__all__ = ["add_policy", "changes"]
+
+
+def add_policy(app: FastAPI, room: Room) -> None:
+    """Serve /custodian/policy and /custodian/policy/changes."""
+    service = room.service
+
+    @app.get("/custodian/policy", include_in_schema=False)
+    def policy(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        preset = preset_name(service.folder)
+        return room.render(
+            request,
+            "policy.html",
+            policy=service.policy,
+            preset=preset,
+            titles=TITLES,
+            sections=policy_fields(service.policy, preset=preset),
+            versions=list(reversed(kept(service.folder))),
+            draft=read_draft(service.folder),
+            choices=_choices(_versions(room)),
+        )
+
+    @app.get("/custodian/policy/changes", include_in_schema=False)
+    def differences(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        known = _versions(room)
+        before, after = (request.query_params.get(key, "") for key in ("before", "after"))
+        if before not in known or after not in known:
+            raise _unknown()
+        titles = {name: title for name, (title, _) in known.items()}
+        return room.render(
+            request,
+            "changes.html",
+            titles=titles,
+            before=before,
+            after=after,
+            changes=changes(known[before][1], known[after][1]),
+        )
+
+
+def changes(before: Policy, after: Policy) -> list[tuple[str, str, str, str]]:
+    """The fields in which two policies differ: name, help, value before and after."""
+    help = {name: words for name, _, words in describe()}
+    return [
+        (change.field, help.get(change.field, ""), text_of(change.before), text_of(change.after))
+        for change in compare(before, after)
+    ]
+
+
+def _versions(room: Room) -> dict[str, tuple[str, Policy]]:
+    """Everything that can be compared: what was in force by its number, and the draft."""
+    found = {
+        str(each.number): (f"{each.policy.title}, in force since {each.since:%Y-%m-%d %H:%M} UTC", each.policy)
+        for each in kept(room.service.folder)
+    }
+    draft = read_draft(room.service.folder)
+    return found | ({"draft": (f"the draft: {draft.policy.title}", draft.policy)} if draft else {})
+
+
+def _choices(known: dict[str, tuple[str, Policy]]) -> dict[str, list[tuple[str, str, bool]]]:
+    """What the two fields of a comparison offer; the last two are chosen."""
+    names = list(known)
+    last = {"before": names[-2:][:1], "after": names[-1:]}
+    return {key: [(name, known[name][0], [name] == chosen) for name in names] for key, chosen in last.items()}
+
+
+def _unknown() -> Mistake:
+    mistake = Mistake("There is no such version to compare.", suggestions=["Choose two on the page of the policy."])
+    mistake.http_status = 404
+    return mistake

@@ -1,0 +1,105 @@
+"""The ledger: browsed, filtered, verified and downloaded."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
+
+from confide import ledger
+from confide.access import Person
+from confide.errors import Mistake
+from confide.ledger import Entry
+from confide.spelling.json import read_request
+from confide.spelling.url import write_url
+from confide.tally import Filter, Tally
+from confide.web.pages.custodian.room import Room
+
+__all__ = ["ShownEntry", "add_questions", "shown_entry", "shown_question"]
+
+PAGE = 50
+"""Entries on a page."""
+
+LONGEST_SHOWN = 160
+"""Characters of a question in a list; the page that explains it has all of them."""
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class ShownEntry:
+    """An entry as lists show it: the question as its address, and where it is explained."""
+
+    entry: Entry
+    question: str
+    why: str
+
+
+def shown_entry(entry: Entry) -> ShownEntry:
+    """An entry as lists show it."""
+    return ShownEntry(entry, shown_question(entry.request), f"/custodian/why?number={entry.number}")
+
+
+def shown_question(request: Mapping[str, Any]) -> str:
+    """A recorded question as its address, cut where it is long; one that no longer reads as a question says so."""
+    try:
+        question = "/" + write_url(read_request(request))
+    except Mistake:
+        return "(no longer well formed)"
+    return question if len(question) <= LONGEST_SHOWN else question[:LONGEST_SHOWN] + " …"
+
+
+def add_questions(app: FastAPI, room: Room) -> None:
+    """Serve /custodian/ledger, /custodian/ledger/verify and /custodian/ledger.jsonl."""
+    tally, path = room.service.tally, room.service.folder.ledger
+
+    @app.get("/custodian/ledger", include_in_schema=False)
+    def browse(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        query = request.query_params
+        wanted = Filter(**{key: query.get(key, "").strip() for key in asdict(Filter())})
+        found = tally.find(path, wanted, before=_number(query.get("before", "")), most=PAGE) if len(tally) else None
+        return room.render(
+            request,
+            "ledger.html",
+            entries=[shown_entry(entry) for entry in found.entries] if found else [],
+            wanted=wanted,
+            summary=tally.summary(),
+            newest="before" not in query,
+            older=_address(wanted, before=found.older) if found and found.older else "",
+            first=_address(wanted),
+        )
+
+    @app.get("/custodian/ledger/verify", include_in_schema=False)
+    def verify(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        if not len(tally):
+            return room.render(request, "verify.html", found=None)
+        task = room.tasks.get(("verify", len(tally)), lambda progress: ledger.verify(path))
+        if not task.done:
+            return room.working(request, task, "Verifying the ledger")
+        return room.render(request, "verify.html", found=task.outcome)
+
+    @app.get("/custodian/ledger.jsonl", include_in_schema=False)
+    def download(custodian: Annotated[Person, room.custodian]) -> Response:
+        headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
+        return StreamingResponse(_bytes(path, tally), headers=headers, media_type="application/jsonl")
+
+
+def _bytes(path: Path, tally: Tally) -> Iterator[bytes]:
+    """The ledger as far as it was written when one asked: whole lines only."""
+    left = tally.end
+    with path.open("rb") as file:
+        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
+            left -= len(chunk)
+            yield chunk
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+def _address(wanted: Filter, **more: int) -> str:
+    given: Mapping[str, object] = {key: value for key, value in asdict(wanted).items() if value} | more
+    return "/custodian/ledger" + (f"?{urlencode(given)}" if given else "")

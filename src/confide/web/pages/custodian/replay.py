@@ -1,0 +1,80 @@
+"""Replay: what would become of every recorded question under the draft. Nothing is recorded or released."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from confide.access import Person
+from confide.model.policy import Policy
+from confide.service import Replayed, Service, trial
+from confide.site.policies import read_draft
+from confide.web.pages.custodian.questions import shown_question
+from confide.web.pages.custodian.room import REFRESH, Room
+from confide.web.tasks import Progress
+
+__all__ = ["add_replay"]
+
+MOST = 500
+"""Questions whose outcome changes are listed up to this many; all are counted."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a replay found: how many questions, from what to what they change, and the first that do."""
+
+    asked: int
+    counts: Counter[tuple[str, str]]
+    changed: tuple[Replayed, ...]
+
+    @property
+    def changes(self) -> int:
+        return self.counts.total()
+
+
+def add_replay(app: FastAPI, room: Room) -> None:
+    """Serve /custodian/replay."""
+    service = room.service
+
+    @app.get("/custodian/replay", include_in_schema=False)
+    def replay(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        draft = read_draft(service.folder)
+        policy = trial(draft.policy, service.policy) if draft else None
+        task = room.tasks.find(("replay", policy.mark)) if policy else None
+        done = task is not None and task.done
+        page = room.render(
+            request,
+            "replay.html",
+            draft=draft,
+            progress=task.progress if task else None,
+            outcome=task.outcome if task and done else None,
+            shown=shown_question,
+            asked=len(service.tally),
+        )
+        if task and not done:
+            page.headers["Refresh"] = str(REFRESH)
+        return page
+
+    @app.post("/custodian/replay", include_in_schema=False)
+    def start(form: Annotated[dict[str, str], room.form]) -> Response:
+        draft = read_draft(service.folder)
+        if draft is not None and len(service.tally):
+            policy = trial(draft.policy, service.policy)
+            room.tasks.forget(lambda key: isinstance(key, tuple) and key[0] == "replay")
+            room.tasks.get(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
+        return RedirectResponse("/custodian/replay", 303)
+
+
+def _replay(service: Service, policy: Policy, progress: Progress) -> Outcome:
+    counts: Counter[tuple[str, str]] = Counter()
+    changed: list[Replayed] = []
+    progress.of = len(service.tally)
+    for replayed in service.replay(policy):
+        progress.step()
+        if replayed.changed:
+            counts[replayed.before, replayed.after] += 1
+            if len(changed) < MOST:
+                changed.append(replayed)
+    return Outcome(progress.done, counts, tuple(changed))

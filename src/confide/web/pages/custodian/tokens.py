@@ -1,0 +1,76 @@
+"""Tokens: who has one, a new one, and taking one away."""
+
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from confide.access import Person, Role, Token, add_token, remove_token
+from confide.errors import Mistake
+from confide.web.pages.custodian.room import Room
+from confide.web.pages.frame import Error
+
+__all__ = ["add_tokens"]
+
+
+def add_tokens(app: FastAPI, room: Room) -> None:
+    """Serve /custodian/tokens and /custodian/tokens/remove."""
+    service = room.service
+
+    def listed(request: Request, *, errors: list[Error], name: str = "", role: str = "analyst") -> Response:
+        words = {"access": service.access, "roles": tuple(Role), "called": name, "role": role, "errors": errors}
+        return room.render(request, "tokens.html", status=422 if errors else 200, **words)
+
+    @app.get("/custodian/tokens", include_in_schema=False)
+    def tokens(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        return listed(request, errors=[])
+
+    @app.post("/custodian/tokens", include_in_schema=False)
+    def add(request: Request, form: Annotated[dict[str, str], room.form]) -> Response:
+        name, role = form.get("name", "").strip(), form.get("role", "")
+        try:
+            if role not in tuple(Role):
+                raise Mistake("Choose what the person may do.")
+            token = add_token(service.folder.access, name=name, role=Role(role))
+        except Mistake as mistake:
+            errors = [Error("name" if role in tuple(Role) else "role", str(mistake))]
+            return listed(request, errors=errors, name=name, role=role)
+        return room.render(request, "token.html", token=token, called=name, role=role)
+
+    @app.get("/custodian/tokens/remove", include_in_schema=False)
+    def removing(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+        token = _named(room, request.query_params.get("name", ""))
+        return room.render(request, "token_remove.html", token=token, mine=token.name == custodian.name, errors=[])
+
+    @app.post("/custodian/tokens/remove", include_in_schema=False)
+    def remove(
+        request: Request,
+        form: Annotated[dict[str, str], room.form],
+        custodian: Annotated[Person, room.custodian],
+    ) -> Response:
+        token = _named(room, form.get("name", ""))
+        try:
+            _must_leave_a_custodian(room, token)
+            remove_token(service.folder.access, name=token.name)
+        except Mistake as mistake:
+            words = {"token": token, "mine": token.name == custodian.name, "errors": [Error("remove", str(mistake))]}
+            return room.render(request, "token_remove.html", status=422, **words)
+        return RedirectResponse("/custodian/tokens", 303)
+
+
+def _named(room: Room, name: str) -> Token:
+    for token in room.service.access.tokens:
+        if token.name == name:
+            return token
+    mistake = Mistake("Nobody of that name has a token.", suggestions=["It may have been removed already."])
+    mistake.http_status = 404
+    raise mistake
+
+
+def _must_leave_a_custodian(room: Room, token: Token) -> None:
+    others = [other for other in room.service.access.tokens if other != token]
+    if token.role is Role.CUSTODIAN and all(other.role is not Role.CUSTODIAN for other in others):
+        raise Mistake(
+            f"{token.name!r} is the only custodian, and nobody could open these pages any more.",
+            suggestions=["Add another custodian first, or remove the token on the command line."],
+        )

@@ -1,0 +1,133 @@
+"""What every page stands in: the templates, who asks, the way back, and where the site is."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from confide import __version__
+from confide.access import Denied, Person
+from confide.errors import Mistake
+from confide.formats.about import plain
+from confide.model.catalog import Dataset
+from confide.service import Service
+from confide.web.door import Door, asker_of
+from confide.web.pages import static
+
+__all__ = ["Error", "Frame", "exact"]
+
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
+
+
+@dataclass(frozen=True)
+class Error:
+    """What is wrong with one field of a form: the summary on top links to the field, the field shows the message."""
+
+    field: str
+    message: str
+
+
+def exact(text: str) -> Markup:
+    """Give the text escaped and otherwise as it is, for values of fields and for code.
+
+    Everything else that a template prints is made plain first: no line breaks, no invisible or reordering characters.
+    """
+    return escape(text)
+
+
+def _finalize(value: Any) -> Any:
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("confide.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+        auto_reload=False,
+    )
+    templates.filters["exact"] = exact
+    templates.globals |= {"static": static.address, "version": __version__}
+    return templates
+
+
+_TEMPLATES = _templates()
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the routes of pages have at hand."""
+
+    service: Service
+    door: Door
+
+    def render(self, request: Request, name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """The page of a template. It knows `frame`, `person` (None for a stranger) and `here`, its own address."""
+        page = _TEMPLATES.get_template(name)
+        words = {
+            "frame": self,
+            "person": self.visitor(request),
+            "asker": asker_of(request),
+            "here": here(request),
+            **context,
+        }
+        return HTMLResponse(page.render(words), status)
+
+    def person(self, request: Request) -> Person:
+        """Who asks; `Denied` where the site wants to know and does not."""
+        found = asker_of(request).person
+        if isinstance(found, Denied):
+            raise found
+        return found
+
+    def visitor(self, request: Request) -> Person | None:
+        """Who asks, or None: for what a page shows to strangers too."""
+        try:
+            return self.person(request)
+        except Denied:
+            return None
+
+    @cached_property
+    def asker(self) -> Any:
+        """What routes ask of a request: who asks, as in `asker: Annotated[Person, frame.asker]`."""
+
+        async def asker(request: Request) -> Person:
+            return self.person(request)
+
+        return Depends(asker)
+
+    def dataset(self, name: str) -> Dataset:
+        """A data set by its name; an address without one is not found."""
+        try:
+            return self.service.desk(name).dataset
+        except Mistake as mistake:
+            mistake.http_status = 404
+            raise
+
+    @property
+    def wants_token(self) -> bool:
+        """Whether a program must show a token to ask."""
+        return bool(self.service.access.tokens) and not self.service.access.public
+
+    def site(self, request: Request) -> str:
+        """The address of the site as the asker reaches it, for the code that pages show.
+
+        A Host header that is not one is not repeated.
+        """
+        host = request.headers.get("host", "")
+        return f"{request.scope['scheme']}://{host if _HOST.fullmatch(host) else 'localhost'}"
+
+
+def here(request: Request) -> str:
+    """The address of the page within the site, with its query."""
+    query: str = request.scope["query_string"].decode("latin-1")
+    raw: str = (request.scope.get("raw_path") or request.scope["path"].encode()).decode("latin-1")
+    return raw.partition("?")[0] + (f"?{query}" if query else "")

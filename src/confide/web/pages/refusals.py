@@ -1,0 +1,108 @@
+"""Refusals, mistakes and faults as pages: what happened in plain words, and what to do, each way forward a link."""
+
+import re
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from fastapi import Request, Response
+from starlette.types import Scope
+
+from confide.model.catalog import Dataset
+from confide.queries.rules.described import RULES
+from confide.spelling.url import PARAMETERS, read_query
+from confide.web.pages.frame import Frame, here
+from confide.web.pages.plainly import in_words
+from confide.web.problems import Problem, Reply, as_document
+
+__all__ = ["replies", "wants_page"]
+
+_TITLES = {
+    401: "Please log in",
+    403: "This is not for you to see",
+    404: "There is no such page",
+    405: "This cannot be done here",
+    413: "That was too much at once",
+    414: "That was too much at once",
+    422: "Something is not right yet",
+    429: "Too many questions in a minute",
+    500: "Something went wrong on our side",
+}
+
+
+def wants_page(path: str) -> bool:
+    """Whether an address is that of a page: data have an ending or lie under /api/.
+
+    >>> wants_page("/people/table"), wants_page("/people/table.json"), wants_page("/api/datasets"), wants_page("/api")
+    (True, False, False, True)
+    """
+    return "/variables/" in path or not (path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2])
+
+
+def replies(frame: Frame) -> Reply:
+    """How problems are told: as a page to who asked for a page, otherwise as a document."""
+
+    def reply(scope: Scope, problem: Problem, headers: Mapping[str, str]) -> Response:
+        if not wants_page(scope["path"]):
+            return as_document(problem, headers)
+        page = _page(frame, Request(scope), problem)
+        page.headers.update(headers)
+        return page
+
+    return reply
+
+
+def _page(frame: Frame, request: Request, problem: Problem) -> Response:
+    dataset = frame.service.datasets.get(request.scope["path"].split("/")[1])
+    known = dataset if frame.visitor(request) else None
+    quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
+    refused = bool(problem.reasons) and not quota
+    policy = frame.service.policy
+    return frame.render(
+        request,
+        "refused.html" if refused else "problem.html",
+        status=problem.status,
+        title=_title(problem, refused=refused, quota=quota),
+        problem=problem,
+        dataset=known,
+        asked=_asked(request, known) if refused and known else "",
+        reasons=[(reason.rule, labelled(reason.text, known)) for reason in problem.reasons],
+        suggestions=[(labelled(offer.text, known), offer.url) for offer in problem.suggestions],
+        rules={rule.name: rule.words.format(**vars(policy)) for rule in RULES},
+        protected=policy.universe.decide_on == "protected",
+        change=_change(request),
+        login="/login?next=" + quote(here(request), safe=""),
+    )
+
+
+def _title(problem: Problem, *, refused: bool, quota: bool) -> str:
+    if refused:
+        return "This answer cannot be released"
+    if quota and problem.status == 403:
+        return "That was enough for today"
+    return _TITLES.get(problem.status, problem.title)
+
+
+def labelled(text: str, dataset: Dataset | None) -> str:
+    """The text with the names of variables in it replaced by their labels."""
+
+    def label(found: re.Match[str]) -> str:
+        known = dataset and dataset.variables.get(found[1])
+        return f"“{known.label}”" if known else found[0]
+
+    return re.sub(r"'([^']+)'", label, text)
+
+
+def _asked(request: Request, dataset: Dataset) -> str:
+    """The refused question in words; a refused question is well formed, but its address may hold more."""
+    ask = request.scope["path"].rpartition("/")[2]
+    query = [pair for pair in request.query_params.multi_items() if pair[0] in PARAMETERS.get(ask, ())]
+    return in_words(read_query(dataset.name, query, ask=ask), dataset) if ask in PARAMETERS else ""
+
+
+def _change(request: Request) -> str:
+    """Where the question can be changed: the builder, with everything kept; nothing for what is no question."""
+    dataset, _, ask = request.scope["path"][1:].partition("/")
+    if ask not in PARAMETERS:
+        return ""
+    query = here(request).partition("?")[2]
+    return f"/{quote(dataset, safe='')}/{ask}/build?{query}"

@@ -1,0 +1,79 @@
+"""Sessions: a login stands for a token for a while, so that the token itself never lies in a browser.
+
+The cookie holds an opaque random id. Everything else is kept here, in memory: a restart ends every session.
+"""
+
+import hashlib
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+__all__ = ["LONGEST", "LONGEST_IDLE", "Session", "Sessions"]
+
+LONGEST_IDLE = 30 * 60.0
+"""Seconds without a request after which a session is over."""
+
+LONGEST = 12 * 60 * 60.0
+"""Seconds after which a session is over, however busy."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a login began: the digest of its token, the secret of its forms, and when it was used (monotonic seconds)."""
+
+    token: str = field(repr=False)
+    csrf: str = field(repr=False)
+    began: float
+    seen: float
+
+    def over(self, now: float) -> bool:
+        return now - self.seen > LONGEST_IDLE or now - self.began > LONGEST
+
+
+class Sessions:
+    """The sessions of a running site, in bounded memory; the one not seen for longest makes room.
+
+    Promise: an id is never taken from outside, never used for a second login, and kept hashed. `now` is a clock that
+    never goes back.
+
+    >>> sessions = Sessions()
+    >>> cookie = sessions.begin("digest of a token", now=0.0)
+    >>> sessions.find(cookie, now=60.0).seen, sessions.find(cookie, now=60.0 + LONGEST_IDLE + 1)
+    (60.0, None)
+    """
+
+    def __init__(self, *, most: int = 1000) -> None:
+        self._most, self._lock = most, Lock()
+        self._held: OrderedDict[bytes, Session] = OrderedDict()
+
+    def begin(self, token: str, *, now: float) -> str:
+        """The id of a new session of the person with this token, by its digest."""
+        cookie = secrets.token_urlsafe(32)
+        with self._lock:
+            self._held[_key(cookie)] = Session(token, secrets.token_urlsafe(32), now, now)
+            while len(self._held) > self._most or next(iter(self._held.values())).over(now):
+                self._held.popitem(last=False)
+        return cookie
+
+    def find(self, cookie: str, *, now: float) -> Session | None:
+        """The session of this id, used just now; None if there is none or it is over."""
+        with self._lock:
+            session = self._held.pop(_key(cookie), None)
+            if session is None or session.over(now):
+                return None
+            self._held[_key(cookie)] = session = replace(session, seen=now)
+            return session
+
+    def end(self, cookie: str) -> None:
+        """Log out; an unknown id is none."""
+        with self._lock:
+            self._held.pop(_key(cookie), None)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def _key(cookie: str) -> bytes:
+    """Ids are kept hashed: what is compared when one is looked up says nothing of the others."""
+    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,111 @@
+"""The policies of a site: every one that was in force is kept, a draft does nothing, and enforcing is whole or not at all."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from confide.errors import Fault, Mistake
+from confide.model.policy import PRESETS, Policy
+from confide.site.folder import Folder, create_folder
+from confide.site.policies import Draft, compare, enforce, keep, kept, preset_name, read_draft, save_draft
+
+STANDARD = PRESETS["standard"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    made = create_folder(tmp_path / "site")
+    (made.path / "people").mkdir()
+    made.catalog("people").write_text("")
+    return made
+
+
+def version(number: int, gamma: int) -> Policy:
+    return replace(STANDARD, version=number, universe=replace(STANDARD.universe, gamma=gamma))
+
+
+def test_a_policy_is_kept_once_while_it_is_in_force_and_again_when_it_comes_back(folder: Folder) -> None:
+    for policy in (STANDARD, STANDARD, version(2, 40), version(2, 40), STANDARD):
+        keep(folder, policy)
+    assert [each.policy for each in kept(folder)] == [STANDARD, version(2, 40), STANDARD]
+    assert [each.number for each in kept(folder)] == [1, 2, 3]
+
+
+def test_what_is_kept_has_every_field_so_that_later_presets_change_nothing(folder: Folder) -> None:
+    keep(folder, STANDARD)
+    [file] = (folder.path / "policies").iterdir()
+    assert "gamma = 30" in file.read_text() and "per_minute" in file.read_text()
+
+
+def test_more_than_nine_policies_stay_in_order(folder: Folder) -> None:
+    for number in range(1, 13):
+        keep(folder, version(number, number))
+    assert [each.policy.version for each in kept(folder)] == list(range(1, 13))
+
+
+def test_a_kept_policy_that_cannot_be_read_is_left_out_and_what_is_none_is_not_touched(folder: Folder) -> None:
+    keep(folder, STANDARD)
+    places = folder.path / "policies"
+    (places / "0002-20260101T000000Z.toml").write_text("[nothing")
+    (places / "0003-99999999T999999Z.toml").write_text("")
+    (places / "notes.toml").write_text("mine")
+    (places / "0004-20260101T000000Z.toml").write_bytes(b"\xff")
+    assert [each.number for each in kept(folder)] == [1]
+    keep(folder, version(2, 40))
+    assert [each.number for each in kept(folder)] == [1, 5]
+
+
+def test_a_draft_is_kept_apart_from_the_policy_in_force(folder: Folder) -> None:
+    before = (folder.path / "policy.toml").read_bytes()
+    assert read_draft(folder) is None
+    save_draft(folder, Draft(version(2, 40), "standard"))
+    assert read_draft(folder) == Draft(version(2, 40), "standard")
+    assert (folder.path / "policy.toml").read_bytes() == before
+
+
+def test_enforcing_puts_the_draft_in_force_and_keeps_the_policy_before(folder: Folder) -> None:
+    save_draft(folder, Draft(replace(PRESETS["tablebuilder"], version=2), "tablebuilder"))
+    assert enforce(folder).title == "tablebuilder, version 2"
+    assert folder.policy() == replace(PRESETS["tablebuilder"], version=2) and preset_name(folder) == "tablebuilder"
+    assert [each.policy for each in kept(folder)] == [STANDARD] and read_draft(folder) is None
+
+
+def test_there_is_nothing_to_enforce_without_a_draft(folder: Folder) -> None:
+    with pytest.raises(Mistake, match="There is no draft"):
+        enforce(folder)
+    folder.draft.write_text("[universe]\ngamma = -1\n")
+    before = (folder.path / "policy.toml").read_bytes()
+    with pytest.raises(Mistake, match="universe.gamma"):
+        enforce(folder)
+    assert (folder.path / "policy.toml").read_bytes() == before and folder.draft.exists()
+
+
+def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_draft(folder, Draft(version(2, 40), "standard"))
+    before = (folder.path / "policy.toml").read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(Fault, match="No space"):
+        enforce(folder)
+    assert (folder.path / "policy.toml").read_bytes() == before and read_draft(folder) is not None
+
+
+def test_a_draft_that_is_not_text_is_a_mistake(folder: Folder) -> None:
+    folder.draft.write_bytes(b"\xff\xfe")
+    with pytest.raises(Mistake, match="UTF-8"):
+        read_draft(folder)
+
+
+def test_a_comparison_names_every_field_that_differs_and_no_other() -> None:
+    after = replace(version(2, 40), models=replace(STANDARD.models, suppressed=("age",)), name="other")
+    assert [change.field for change in compare(STANDARD, after)] == [
+        "name",
+        "version",
+        "universe.gamma",
+        "models.suppressed",
+    ]
+    assert compare(after, after) == []
