@@ -32,6 +32,10 @@ screenshots: $(VENV)/.dev chromium
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/mask.py
+	$(BIN)/python benchmarks/mask_methods.py
+	$(BIN)/python benchmarks/mask_anonymity.py
+	$(BIN)/python benchmarks/measure.py
 
 clean:
 	rm -rf $(VENV) demo-site

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 import confide
-from confide import ledger, map_models
+from confide import ledger, map_models, mask, measure
 from confide.access import Access, Role, add_token, must_be_loopback, remove_token, set_public
 from confide.check import check_site
 from confide.client import Answer, ModelAnswer
@@ -44,6 +44,7 @@ ledger_app = typer.Typer(help="The record of questions and outcomes.", no_args_i
 token_app = typer.Typer(help="Who may ask: tokens, stored hashed in access.toml.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(token_app, name="token")
+app.add_typer(mask.app, name="mask")
 
 SiteFolder = Annotated[Path, typer.Argument(help="The site's folder.", metavar="SITE")]
 SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its address (http://...).", metavar="SITE")]
@@ -540,3 +541,7 @@ def token_list(site: SiteFolder) -> None:
         typer.echo("The site is public: people without a token may ask too.")
     elif not access.tokens:
         typer.echo("There are no tokens: the site answers on this machine only.")
+
+
+app.command("measure")(measure.measure_command)
+app.command("map")(measure.map_command)

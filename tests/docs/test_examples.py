@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,6 +38,8 @@ import pytest
 
 from confide.access import list_tokens
 from confide.cli import main
+from confide.microdata import METHODS, Method, Plan
+from confide.microdata.parameters import described
 from confide.model.catalog_toml import read_dataset
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
 from confide.spelling.json import read_request
@@ -229,6 +232,8 @@ def read_toml(title: str, text: str, folder: Path) -> None:
         read_policy(text)
     elif title.endswith("access.toml"):
         list_tokens(folder / title)
+    elif title.endswith("plan.toml"):
+        Plan.read(folder / title)
     else:
         raise AssertionError(f"say by a title which file of a site this is, not {title!r}")
 
@@ -265,4 +270,11 @@ def _presets() -> Iterator[list[str]]:
             yield [f"`{name}`", *(f"`{value}`" for value in values)]
 
 
+def _parameters(kind: type[Method]) -> Iterator[list[str]]:
+    yield from (["parameter", "default", "may be", "what it does"], ["---"] * 4)
+    for name, default, range, help in described(kind):
+        yield [f"`{name}`", default and f"`{default}`", range, help]
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {"policy": _policy_fields, "presets": _presets}
+TABLES |= {word.replace("-", "_"): partial(_parameters, kind) for word, kind in METHODS.items()}

@@ -1,0 +1,258 @@
+"""Ways of masking on a map of risk and utility, with the frontier: those that none of the others beats."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from confide.errors import Mistake, nearest
+from confide.measures import risk as risks
+from confide.measures import utility as utilities
+from confide.measures.charts import SCHEMA, Chart
+from confide.measures.page import write_map_page
+from confide.measures.scores import score
+from confide.measures.tabulate import aligned, shown
+from confide.microdata.frame import Frame
+from confide.microdata.method import Method
+
+__all__ = ["LOSSES", "RISKS", "MapPoint", "RiskUtilityMap", "risk_utility_map"]
+
+Measure = Callable[[Any, Any, Sequence[str]], float]
+
+ROW = "number of the record"
+"""A column that is added before masking, so that it is known where records of a sample come from."""
+
+
+def _row(released: Any) -> str | None:
+    return ROW if ROW in Frame.of(released).names else None
+
+
+RISKS: dict[str, Measure] = {
+    "linkage": lambda a, b, names: risks.distance_linkage(a, b, columns=names, identifier=_row(b)).percent,
+    "probabilistic": lambda a, b, names: risks.probabilistic_linkage(a, b, columns=names, identifier=_row(b)).percent,
+    "intervals": lambda a, b, names: risks.interval_disclosure(a, b, columns=names, identifier=_row(b)).percent,
+    "uniques": lambda a, b, names: risks.k_anonymity(b, keys=names).unique,
+    "score": lambda a, b, names: score(a, b, columns=names, identifier=_row(b)).risk,
+}
+"""Percentages of records at risk, by name."""
+
+LOSSES: dict[str, Measure] = {
+    "variation": lambda a, b, names: utilities.discrepancies(a, b, columns=names, identifier=_row(b)).loss,
+    "probabilistic": lambda a, b, names: utilities.probabilistic_loss(a, b, columns=names).percent,
+    "propensity": lambda a, b, names: utilities.propensity(a, b, columns=names).percent,
+    "hellinger": lambda a, b, names: utilities.hellinger(a, b, columns=names).percent,
+    "tables": lambda a, b, names: utilities.table_distance(a, b, columns=names),
+    "changes": lambda a, b, names: utilities.changes(a, b, columns=names, identifier=_row(b)).percent,
+    "entropy": lambda a, b, names: utilities.entropy_loss(a, b, columns=names, identifier=_row(b)).percent,
+}
+"""Losses of utility, by name: the less, the more useful."""
+
+
+class Protects(Protocol):
+    """A plan: it knows its columns, and takes a frame and a seed."""
+
+    def protect(self, frame: Any, *, seed: int) -> Any: ...
+
+
+@dataclass(frozen=True)
+class MapPoint:
+    """A way of masking with its risk, its loss of utility, and whether it is on the frontier."""
+
+    name: str
+    risk: float
+    loss: float
+    frontier: bool
+
+
+@dataclass(frozen=True, repr=False)
+class RiskUtilityMap:
+    """Every way that was tried. It speaks Arrow; `chart` is Vega-Lite."""
+
+    risk: str
+    utility: str
+    points: tuple[MapPoint, ...]
+
+    @property
+    def frontier(self) -> tuple[MapPoint, ...]:
+        """The ways that no other beats in risk and in loss, by increasing risk."""
+        return tuple(sorted((p for p in self.points if p.frontier), key=lambda p: (p.risk, p.loss)))
+
+    def choose(self, *, risk: float) -> MapPoint:
+        """The most useful way with at most so much risk."""
+        safe = [point for point in self.frontier if point.risk <= risk]
+        if not safe:
+            raise Mistake("No way has so little risk.", suggestions=["Allow more risk, or try stronger masking."])
+        return min(safe, key=lambda point: (point.loss, point.risk))
+
+    def to_arrow(self) -> pa.Table:
+        """One row a way."""
+        return pa.table({f.name: [getattr(point, f.name) for point in self.points] for f in fields(MapPoint)})
+
+    def to_csv(self) -> str:
+        """One line a way, under a line of names."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([field.name for field in fields(MapPoint)])
+        writer.writerows([p.name, p.risk, p.loss, str(p.frontier).lower()] for p in self.points)
+        return out.getvalue()
+
+    def to_json(self) -> dict[str, Any]:
+        """The points and the chart as plain values."""
+        points = [asdict(point) for point in self.points]
+        return {"risk": self.risk, "utility": self.utility, "points": points, "chart": self.chart}
+
+    def to_text(self) -> str:
+        """The ways as a table; a star marks the frontier."""
+        rows = [(p.name, shown(p.risk), shown(p.loss), "*" if p.frontier else "") for p in self.points]
+        table = aligned(("way", f"risk ({self.risk})", f"loss ({self.utility})", ""), rows)
+        return f"{table}\n* no other has less risk and less loss\n"
+
+    def to_html(self) -> str:
+        """A page of its own, with the map drawn if the extra 'charts' is installed."""
+        rows = [(p.name, shown(p.risk), shown(p.loss), "yes" if p.frontier else "no") for p in self.points]
+        return write_map_page(
+            "Risk and utility",
+            ("Way", f"Risk ({self.risk})", f"Loss ({self.utility})", "On the frontier"),
+            rows,
+            self.chart,
+        )
+
+    @property
+    def chart(self) -> Chart:
+        """The map in Vega-Lite: ways as points with their names, the frontier as a line."""
+        rows = [{"way": p.name, "risk": p.risk, "loss": p.loss, "frontier": p.frontier} for p in self.points]
+        axes = {
+            "x": {"field": "loss", "type": "quantitative", "title": f"loss ({self.utility})"},
+            "y": {"field": "risk", "type": "quantitative", "title": f"risk ({self.risk}), percent"},
+        }
+        colour = {
+            "field": "frontier",
+            "type": "nominal",
+            "title": "frontier",
+            "scale": {"domain": [True, False], "range": ["#8a1c1c", "#5b7ba6"]},
+        }
+        best = [row for row in rows if row["frontier"]]
+        layers = [
+            {
+                "data": {"values": best},
+                "mark": {"type": "line", "color": "#8a1c1c"},
+                "encoding": {**axes, "order": axes["y"]},
+            },
+            {
+                "data": {"values": rows},
+                "mark": {"type": "point", "filled": True, "size": 60},
+                "encoding": {**axes, "color": colour},
+            },
+            {
+                "data": {"values": rows},
+                "mark": {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10},
+                "encoding": {**axes, "text": {"field": "way"}},
+            },
+        ]
+        words = (
+            "Ways of masking by loss of utility and risk. On the frontier: "
+            + ", ".join(p.name for p in self.frontier)
+            + "."
+        )
+        return {
+            "$schema": SCHEMA,
+            "title": "Risk and utility",
+            "description": words,
+            "width": 480,
+            "height": 320,
+            "layer": layers,
+        }
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return self.to_text()
+
+
+def risk_utility_map(
+    frame: Any,
+    methods: Iterable[Method | Protects] | Mapping[str, Method | Protects],
+    *,
+    columns: str | Sequence[str],
+    risk: str | Measure = "linkage",
+    utility: str | Measure = "variation",
+    seed: int = 1,
+) -> RiskUtilityMap:
+    """Mask a file in several ways, measure risk and loss of each, and mark those that no other beats.
+
+    Methods mask `columns`; a plan masks the columns it names; both are measured on `columns`. Give ways in a list, or by
+    names of your own. Measures are named, as in RISKS and LOSSES, or are functions of the original, the released file and
+    the columns. All ways draw from the same seed. Reference: Duncan et al. (2001), the survey's R-U maps.
+
+    >>> import pyarrow as pa
+    >>> from confide.microdata import Rounding
+    >>> firms = pa.table({"sales": [110.0, 230.0, 390.0, 480.0]})
+    >>> found = risk_utility_map(firms, [Rounding(base=10), Rounding(base=500)], columns="sales")
+    >>> [(point.risk, round(point.loss, 1), point.frontier) for point in found.points]
+    [(100.0, 0.0, True), (50.0, 97.8, True)]
+    """
+    names = (columns,) if isinstance(columns, str) else tuple(columns)
+    at_risk, lost = _measure(risk, RISKS, "risk"), _measure(utility, LOSSES, "utility")
+    ways = methods.items() if isinstance(methods, Mapping) else ((_name(method), method) for method in methods)
+    numbered, measured = _numbered(frame), []
+    for name, method in ways:
+        released = _masked(method, numbered, names, seed)
+        measured.append((name, at_risk(numbered, released, names), lost(numbered, released, names)))
+    if not measured:
+        raise Mistake("There is nothing to map. Give at least one method or plan.")
+    best = _unbeaten(np.array([row[1] for row in measured]), np.array([row[2] for row in measured]))
+    points = tuple(MapPoint(*row, bool(front)) for row, front in zip(measured, best, strict=True))
+    return RiskUtilityMap(_word(risk), _word(utility), points)
+
+
+def _numbered(frame: Any) -> pa.Table:
+    """The frame as Arrow, with the numbers of its records."""
+    read = Frame.of(frame)
+    if not len(read):
+        raise Mistake("The file has no records.")
+    return read.table(read.names).append_column(ROW, pa.array(np.arange(len(read))))
+
+
+def _masked(method: Any, frame: Any, names: Sequence[str], seed: int) -> Any:
+    if not hasattr(method, "protect"):
+        raise Mistake(f"{method!r} is neither a method nor a plan.")
+    if isinstance(method, Method):
+        return method.protect(frame, columns=names if method.takes else (), seed=seed)
+    return method.protect(frame, seed=seed)
+
+
+def _name(method: Any) -> str:
+    """A method by its class and what differs from the defaults."""
+    if not isinstance(method, Method):
+        return str(getattr(method, "name", "") or method)
+    set_to = (f"{f.name}={getattr(method, f.name)}" for f in fields(method) if getattr(method, f.name) != f.default)
+    return f"{type(method).__name__}({', '.join(set_to)})"
+
+
+def _word(measure: str | Measure) -> str:
+    return measure if isinstance(measure, str) else getattr(measure, "__name__", "measure")
+
+
+def _measure(measure: str | Measure, known: dict[str, Measure], what: str) -> Measure:
+    if not isinstance(measure, str):
+        return measure
+    if measure not in known:
+        hint = nearest(measure, known) or [f"Choose from {', '.join(known)}."]
+        raise Mistake(f"No {what} measure is called {measure!r}.", suggestions=hint)
+    return known[measure]
+
+
+def _unbeaten(risk: Any, loss: Any) -> list[bool]:
+    """Those for which no other has no more risk and no more loss, and less of one. Ways that are equal are all in or out."""
+    return [
+        not bool(np.any((risk <= r) & (loss <= x) & ((risk < r) | (loss < x))))
+        for r, x in zip(risk.tolist(), loss.tolist(), strict=True)
+    ]

@@ -1,0 +1,243 @@
+"""How alike two records are, attribute by attribute, in levels; and the hot loops of probabilistic linkage over them."""
+
+from dataclasses import dataclass
+from math import isnan
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import Mistake
+from confide.measures.pairs import Both, Pair
+from confide.measures.ranks import ranked
+from confide.measures.records import Bools, Floats, Ints
+from confide.measures.threads import in_parts
+from confide.microdata.kernels import compiled
+
+__all__ = ["LEVELS", "MISSING", "Comparison", "Patterns", "better"]
+
+LEVELS = ("equal", "close", "near", "unlike")
+"""Numbers are close or near if at most 1 or 5 percent of the values lie between them; categories are equal or unlike."""
+
+MISSING = len(LEVELS)
+"""The level where a value is missing on either side."""
+
+CLOSE, NEAR = 0.01, 0.05
+
+CELLS, PAIRS = 1 << 21, 1 << 26
+"""Patterns are counted until a table of so many cells is half full, or so many pairs are seen."""
+
+MOST = 27
+"""Patterns of so many attributes fit into 64 bits."""
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """The patterns of levels that pairs of records show, one row each, and how many pairs show it."""
+
+    levels: NDArray[np.int8]
+    count: Ints
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Both files with numbers as the share of all values below them, and categories as codes (`nominal`)."""
+
+    original: Floats
+    released: Floats
+    nominal: Bools
+
+    @classmethod
+    def of(cls, pair: Pair) -> "Comparison":
+        if len(pair.columns) > MOST:
+            raise Mistake(f"Probabilistic linkage compares up to {MOST} columns; there are {len(pair.columns)}.")
+        sides = [_positions(column) for column in pair.columns]
+        nominal = np.array([not column.numeric for column in pair.columns])
+        return cls(np.column_stack([a for a, _ in sides]), np.column_stack([b for _, b in sides]), nominal)
+
+    def unlinked(self) -> Floats:
+        """How often each level occurs among all pairs with both values known: one row an attribute, one column a level."""
+        return np.array(
+            [_shares(*values) for values in zip(self.original.T, self.released.T, self.nominal, strict=True)]
+        )
+
+    def patterns(self) -> Patterns:
+        """Count the patterns of released records, evenly spread over the file, with all original ones."""
+        rows = max(1, min(len(self.released), PAIRS // len(self.original)))
+        some = self.released[np.linspace(0, len(self.released) - 1, rows).astype(np.int64)]
+        keys, counts = np.zeros(CELLS, np.uint64), np.zeros(CELLS, np.int64)
+        _tally(some, np.ascontiguousarray(self.original), self.nominal, keys, counts)
+        seen = np.flatnonzero(counts)
+        return Patterns(_digits(keys[seen], len(self.nominal)), counts[seen])
+
+
+def _positions(column: Both) -> tuple[Floats, Floats]:
+    original, released = np.asarray(column.original, np.float64), np.asarray(column.released, np.float64)
+    if not column.numeric:
+        return np.where(original < 0, np.nan, original), np.where(released < 0, np.nan, released)
+    joined = np.append(original, released)
+    ranks = ranked(joined) / max(1, (~np.isnan(joined)).sum())
+    return ranks[: len(original)], ranks[len(original) :]
+
+
+def _shares(original: Floats, released: Floats, nominal: bool) -> Floats:
+    a, b = np.sort(original[~np.isnan(original)]), released[~np.isnan(released)]
+    pairs = len(a) * len(b)
+    if not pairs:
+        return np.zeros(len(LEVELS))
+    # the same comparisons as in the loops below, by counting: |a - b| <= limit as floating point sees it
+    reach = [_reached(a, b, limit) for limit in (0.0, CLOSE, NEAR)]
+    if nominal:
+        reach[1] = reach[2] = reach[0]
+    return np.diff([0, *reach, pairs]) / pairs
+
+
+def _reached(a: Floats, b: Floats, limit: float) -> int:
+    """How many pairs are at most so far apart."""
+    values, times = np.unique(b, return_counts=True)
+    low = np.searchsorted(a, values - limit - 1e-15, "left")
+    high = np.searchsorted(a, values + limit + 1e-15, "right")
+    return int(((high - low) * times).sum())
+
+
+@compiled
+def _level(a: float, b: float, nominal: bool) -> int:
+    if isnan(a) or isnan(b):
+        return 4
+    gap = abs(a - b)
+    if gap <= 1e-15:
+        return 0
+    if nominal or gap > 0.05 + 1e-15:
+        return 3
+    return 1 if gap <= 0.01 + 1e-15 else 2
+
+
+@compiled
+def _tally(released: Floats, original: Floats, nominal: Bools, keys: NDArray[np.uint64], counts: Ints) -> None:
+    """Count patterns in a hash table, row by row, while it is not half full."""
+    used, mask = 0, np.uint64(len(keys) - 1)
+    for i in range(len(released)):
+        if used > len(keys) // 2:
+            break
+        for j in range(len(original)):
+            pattern = np.uint64(0)
+            for k in range(len(nominal)):
+                pattern = pattern * np.uint64(5) + np.uint64(_level(released[i, k], original[j, k], nominal[k]))
+            place = ((pattern * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
+            while counts[place] and keys[place] != pattern:
+                place = (place + np.uint64(1)) & mask
+            used += counts[place] == 0
+            keys[place] = pattern
+            counts[place] += 1
+            if used >= len(keys) - 1:
+                return
+
+
+def _digits(patterns: NDArray[np.uint64], columns: int) -> NDArray[np.int8]:
+    levels = np.empty((len(patterns), columns), np.int8)
+    for k in reversed(range(columns)):
+        levels[:, k] = patterns % np.uint64(5)
+        patterns = patterns // np.uint64(5)
+    return levels
+
+
+SLACK = 1e-9
+"""Weights that differ by less are ties."""
+
+
+class Scale(NamedTuple):
+    """The attributes in the order in which they are looked at; `rest` is the most that those still to come can add."""
+
+    nominal: Bools
+    weight: Floats
+    rest: Floats
+
+
+class Records(NamedTuple):
+    """Different original records, sorted by their first attribute, and how many are like each.
+
+    `first` is that attribute where it is known; records without it come last.
+    """
+
+    points: Floats
+    many: Ints
+    first: Floats
+
+
+@compiled
+def _weight(a: Floats, b: Floats, nominal: Bools, weight: Floats) -> float:
+    total = 0.0
+    for k in range(len(nominal)):
+        total += weight[k, _level(a[k], b[k], nominal[k])]
+    return total
+
+
+@compiled
+def _reach(value: float, own: float, nominal: bool, weight: Floats, rest: float) -> float:
+    """How far from a value of the first attribute a record can be that weighs as much as the true one."""
+    if isnan(value) or weight[3] + rest >= own - SLACK:
+        return np.inf
+    if nominal:
+        return 1e-15
+    return (0.05 if weight[2] + rest >= own - SLACK else 0.01) + 1e-15
+
+
+@compiled
+def _tied(a: Floats, own: float, records: Records, scale: Scale, part: tuple[int, int], found: int) -> int:
+    """Add to `found` the records of a part that weigh as much as the true one; -1 as soon as one weighs more."""
+    for j in range(*part):
+        total = 0.0
+        for k in range(len(scale.nominal)):
+            total += scale.weight[k, _level(a[k], records.points[j, k], scale.nominal[k])]
+            if total + scale.rest[k] < own - SLACK:
+                break
+        else:
+            if total > own + SLACK:
+                return -1
+            found += records.many[j]
+    return found
+
+
+@compiled
+def _better(released: Floats, truth: Floats, records: Records, scale: Scale, tied: Ints) -> None:
+    for i in range(len(released)):
+        own = _weight(released[i], truth[i], scale.nominal, scale.weight)
+        value = released[i, 0]
+        reach = _reach(value, own, scale.nominal[0], scale.weight[0], scale.rest[0])
+        start, stop = 0, len(records.first)
+        if reach < np.inf:
+            start, stop = (
+                np.searchsorted(records.first, value - reach, "left"),
+                np.searchsorted(records.first, value + reach, "right"),
+            )
+        found = _tied(released[i], own, records, scale, (start, stop), 0)
+        if found >= 0:
+            found = _tied(released[i], own, records, scale, (len(records.first), len(records.points)), found)
+        tied[i] = max(found, 0)
+
+
+def better(compared: Comparison, truth: Ints, weight: Floats, kinds: tuple[Ints, Ints]) -> Ints:
+    """How many original records weigh as much as the true one; 0 where one weighs more.
+
+    `weight` has a row for each attribute and a column for each level, the last for missing. `kinds` are the places of
+    different original records, and how many are like each.
+    """
+    by = np.argsort(weight.min(axis=1) - weight.max(axis=1), kind="stable")  # what decides most comes first
+    weight = np.ascontiguousarray(weight[by])
+    rest = np.append(np.cumsum(weight.max(axis=1)[::-1])[::-1][1:], 0.0)
+    scale = Scale(compared.nominal[by], weight, rest)
+    records = _sorted(compared.original[:, by], kinds)
+    released, own = (
+        np.ascontiguousarray(compared.released[:, by]),
+        np.ascontiguousarray(compared.original[:, by][truth]),
+    )
+    tied = np.empty(len(released), np.int64)
+    in_parts(lambda a, b: _better(released[a:b], own[a:b], records, scale, tied[a:b]), len(released))
+    return tied
+
+
+def _sorted(original: Floats, kinds: tuple[Ints, Ints]) -> Records:
+    points, many = original[kinds[0]], kinds[1]
+    order = np.argsort(points[:, 0], kind="stable")  # missing values come last
+    points = np.ascontiguousarray(points[order])
+    return Records(points, many[order], points[~np.isnan(points[:, 0]), 0])

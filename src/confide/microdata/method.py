@@ -1,0 +1,103 @@
+"""The contract of every method that masks a file: parameters as fields, and one verb, `protect`.
+
+A new method is one module: a frozen dataclass under `Method` whose fields are made with `parameter`, with `_mask`, which
+masks the records of one stratum. Frames, kinds of values, strata, households, seeds and progress are looked after here.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from confide.errors import Mistake
+from confide.microdata.frame import Frame, Released
+from confide.microdata.parameters import checked
+from confide.microdata.records import Masked, Records
+from confide.microdata.work import Work
+
+__all__ = ["Method"]
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """A way to mask a file. What its class declares is tested of it by the conformance battery."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({"numbers"})
+    """What the columns hold: "numbers" (dates too), "categories", or both; nothing, if whole records are looked at."""
+
+    keeps: ClassVar[frozenset[str]] = frozenset({"rows", "types", "missing"})
+    """What stays: the number of records; the types of columns; which values are missing."""
+
+    draws: ClassVar[bool] = False
+    """Whether chance plays a part, so that a seed is needed. Other methods take a seed and have no use for it."""
+
+    weighs: ClassVar[bool] = False
+    """Whether weights are used. To give them to a method that does not is a Mistake."""
+
+    def __post_init__(self) -> None:
+        for name, value in checked(self).items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    @classmethod
+    def word(cls) -> str:
+        """The method's name in plans and on the command line: RankSwapping is rank-swapping."""
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns that the method looks at besides those it masks."""
+        return ()
+
+    def protect(
+        self,
+        frame: Any,
+        *,
+        columns: str | Sequence[str] = (),
+        by: str | Sequence[str] = (),
+        weight: str | None = None,
+        household: str | None = None,
+        seed: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Released:
+        """The frame with these columns masked: the same kind of frame, columns and rows in the same order.
+
+        `by` names the columns whose values are strata, each masked alone: what happens in one does not depend on the
+        others. `weight` is a column of positive numbers. With `household` the columns are those of households: one
+        record of each is masked, and all its members get its values. `progress` is told the share of the work done.
+        """
+        work = Work(self, Frame.of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
+        return work.done(progress or (lambda share: None))
+
+    def _seed(self, seed: int | None) -> int | None:
+        if self.draws and seed is None:
+            raise Mistake(f"{type(self).__name__} draws at random.", suggestions=["Give a seed, as in seed=1."])
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
+            raise Mistake(f"The seed must be a whole number from 0, not {seed!r}.")
+        return None if seed is None else int(seed)
+
+    @abstractmethod
+    def _mask(self, records: Records) -> Masked:
+        """Mask the records of one stratum."""
+
+    def _check(self) -> None:
+        """Raise a Mistake where parameters do not go together. Nothing to check unless a method says so."""
+        return
+
+    def _combined(self, reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The report of the whole file from those of its strata: numbers are added up, the rest stands by stratum."""
+        if len(reports) == 1:
+            return dict(reports[0])
+        names = [name for name, value in reports[0].items() if isinstance(value, int | float)] if reports else []
+        return {name: sum(report[name] for report in reports) for name in names}
+
+
+def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    listed = (names,) if isinstance(names, str) else tuple(names) if isinstance(names, Iterable) else (names,)
+    for name in listed:
+        if not isinstance(name, str):
+            raise Mistake(f"Name columns by text, not by {name!r}.")
+    return listed

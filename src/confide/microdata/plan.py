@@ -1,0 +1,172 @@
+"""A plan: the steps by which a file is masked, as text that can be kept, read again, and run again.
+
+A step has its own seed, so that taking one out (undo) leaves what the others draw as it was.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from confide.errors import Mistake, nearest
+from confide.microdata.frame import Frame, Released
+from confide.microdata.step import ReadFile, Step, known_keys, toml
+from confide.model.catalog_toml import read_dataset
+
+__all__ = ["Plan", "Step", "read_text"]
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps, one after the other, and the roles that columns have.
+
+    >>> import pyarrow as pa
+    >>> plan = Plan.parse('''
+    ... [[step]]
+    ... method = "rounding"
+    ... base = 100
+    ... columns = ["income"]
+    ... ''')
+    >>> plan.protect(pa.table({"income": [1049, 1051]})).frame["income"].to_pylist()
+    [1000, 1100]
+    >>> Plan.parse(plan.text()) == plan
+    True
+    """
+
+    steps: tuple[Step, ...]
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Plan":
+        """The plan of a file; files that it names are looked for beside it."""
+        return cls.parse(read_text(Path(path)), read_file=lambda name: read_text(Path(path).parent / name))
+
+    @classmethod
+    def parse(cls, text: str, *, read_file: ReadFile | None = None) -> "Plan":
+        """The plan that a TOML text describes. Without `read_file` it may not name other files."""
+        try:
+            raw = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise Mistake(f"The plan is not valid TOML: {error}.") from None
+        known_keys(raw, ("dataset", "roles", "step"), "the plan")
+        steps = raw.get("step")
+        if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+            raise Mistake("A plan has one [[step]] or more.")
+        reading = read_file or _no_files
+        read = []
+        for number, step in enumerate(steps, 1):
+            with _naming(number, of=len(steps)):
+                read.append(Step.read(step, read_file=reading))
+        return cls(tuple(read), _roles(raw, reading))
+
+    def text(self) -> str:
+        """The plan as TOML, with hierarchies in full."""
+        roles = "".join(f"{toml(role)} = {toml(names)}\n" for role, names in self.roles.items())
+        return "\n".join([*([f"[roles]\n{roles}"] if roles else []), *(step.text() for step in self.steps)])
+
+    def seeded(self, seed: int) -> "Plan":
+        """The plan with a seed for each step that draws and has none yet, made from one seed."""
+        steps = tuple(
+            replace(step, seed=_seed_of(number, seed)) if step.method.draws and step.seed is None else step
+            for number, step in enumerate(self.steps, 1)
+        )
+        return replace(self, steps=steps)
+
+    def protect(self, frame: Any, *, seed: int | None = None, progress: Progress | None = None) -> Released:
+        """The frame after all steps; the report has an entry for each. Steps without a seed get theirs from `seed`."""
+        plan = self if seed is None else self.seeded(seed)
+        plan._check(Frame.of(frame).names)
+        frames, reports = (Frame.of(frame).given,), []
+        for number, step in enumerate(plan.steps, 1):
+            share = _share(progress, number - 1, len(plan.steps))
+            with _naming(number, step.method.word(), of=len(plan.steps)):
+                done = [plan._run(step, frame, share) for frame in frames]
+            frames = tuple(frame for one in done for frame in one.replicates)
+            reports.append({"method": step.method.word(), "columns": plan.columns(step), **done[0].report})
+        return Released(frames, {"steps": reports})
+
+    def columns(self, step: Step) -> tuple[str, ...]:
+        """The columns that a step masks, by name or by their role."""
+        if step.role is None:
+            return step.columns
+        if step.role not in self.roles:
+            hint = nearest(step.role, self.roles) or ["Name its columns under [roles], or a dataset."]
+            raise Mistake(f"No column has the role {step.role!r}.", suggestions=hint)
+        return self.roles[step.role]
+
+    def _run(self, step: Step, frame: Any, progress: Progress) -> Released:
+        return step.method.protect(
+            frame, columns=self.columns(step), by=step.by, weight=step.weight, household=step.household,
+            seed=step.seed, progress=progress,
+        )  # fmt: skip
+
+    def _check(self, names: Sequence[str]) -> None:
+        """A Mistake before the work begins, if a step names a column that is not there or has no seed."""
+        for number, step in enumerate(self.steps, 1):
+            with _naming(number, step.method.word(), of=len(self.steps)):
+                if step.method.draws and step.seed is None:
+                    raise Mistake("What is drawn at random needs a seed.", suggestions=["Give one, as in seed = 1."])
+                for name in (*self.columns(step), *step.by, step.weight, step.household, *step.method.reads):
+                    if name is not None and name not in names:
+                        raise Mistake(f"No column called {name!r}.", suggestions=nearest(name, map(str, names)))
+
+
+def read_text(file: Path) -> str:
+    """The text of a file that a plan names."""
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        raise Mistake(f"{str(file)!r} cannot be read as a text file.") from None
+
+
+def _no_files(name: str) -> str:
+    raise Mistake(f"The plan names a file, {name!r}, and is not itself in one.", suggestions=["Read it from a file."])
+
+
+def _roles(raw: Mapping[str, Any], read_file: ReadFile) -> dict[str, tuple[str, ...]]:
+    """Columns by role, as the plan or the catalog of a data set declares."""
+    if "dataset" in raw and "roles" in raw:
+        raise Mistake("A plan has roles or a dataset, not both.")
+    if "dataset" in raw:
+        return _declared(raw["dataset"], read_file)
+    roles = raw.get("roles", {})
+    if not isinstance(roles, dict):
+        raise Mistake("[roles] must be a section.")
+    for role, names in roles.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise Mistake(f"Role {role!r} must be a list of columns, not {names!r}.")
+    return {role: tuple(names) for role, names in roles.items()}
+
+
+def _declared(name: Any, read_file: ReadFile) -> dict[str, tuple[str, ...]]:
+    if not isinstance(name, str):
+        raise Mistake(f"'dataset' must be the name of a file, not {name!r}.")
+    beside = Path(name).parent
+    dataset = read_dataset(read_file(name), name=name, read_file=lambda other: read_file(str(beside / other)))
+    roles: dict[str, dict[str, None]] = {}
+    for variable in dataset.variables.values():
+        roles.setdefault(str(variable.role), {})[variable.column] = None
+    return {role: tuple(columns) for role, columns in roles.items()}
+
+
+def _seed_of(number: int, seed: int) -> int:
+    return int.from_bytes(sha256(f"{seed} {number}".encode()).digest()[:8]) >> 1  # TOML has signed 64-bit numbers
+
+
+@contextmanager
+def _naming(number: int, word: str = "", *, of: int) -> Iterator[None]:
+    """Say in which step a Mistake was made, if there are several."""
+    try:
+        yield
+    except Mistake as error:
+        where = f"Step {number}{word and f' ({word})'}: " if of > 1 else ""
+        raise Mistake(where + error.message, suggestions=error.suggestions) from None
+
+
+def _share(progress: Progress | None, before: int, of: int) -> Progress:
+    return lambda share: None if progress is None else progress((before + share) / of)

@@ -1,0 +1,40 @@
+"""Sampling: some of the records are released instead of all."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from confide.microdata.method import Method
+from confide.microdata.parameters import parameter
+from confide.microdata.records import Masked, Records
+
+__all__ = ["Sampling"]
+
+
+@dataclass(frozen=True)
+class Sampling(Method):
+    """A simple random sample of the records, so that nobody knows whether a person is in the file.
+
+    Promise: of n records in a stratum (households, with `household`) the nearest whole number to share x n are drawn,
+    one at least, each with the same chance; values do not change. Weights are multiplied by n / m, so that weighted
+    counts stay. Values that identify by themselves, such as exact amounts, need another method besides. Missing values
+    stay missing. Reference: Domingo-Ferrer (2007), sampling.
+
+    >>> import pyarrow as pa
+    >>> Sampling(share=0.5).protect(pa.table({"age": [20, 30, 40, 50]}), seed=1).frame["age"].to_pylist()
+    [20, 40]
+    """
+
+    takes: ClassVar = frozenset()
+    keeps: ClassVar = frozenset({"types", "missing"})
+    draws: ClassVar = True
+    weighs: ClassVar = True
+
+    share: float = parameter(0.5, "Share of the records that are released.", above=0, high=1)
+
+    def _mask(self, records: Records) -> Masked:
+        n = len(records)
+        m = max(1, round(self.share * n))
+        rows = np.sort(records.rng().choice(n, m, replace=False))
+        return Masked({}, {"drawn": m}, rows=rows, factor=np.full(n, n / m))

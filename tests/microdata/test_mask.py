@@ -1,0 +1,128 @@
+"""Masking files on the command line."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner
+
+from confide.cli import app
+from confide.errors import Mistake
+from confide.microdata import METHODS, Microaggregation, Plan
+
+CSV = 'id,code,age,größe,income\n1,007,17,"a, b",1.50\n2,008,39,ü,2000\n3,009,40,ü,-999\n4,010,64,,NA\n'
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command in a folder with a file and a plan; gives what it prints, or raises."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text(CSV, encoding="utf-8")
+    Path("plan.toml").write_text('[[step]]\nmethod = "sampling"\nshare = 0.5\n', encoding="utf-8")
+
+    def command(*words: str) -> str:
+        result = CliRunner().invoke(app, ["mask", *words])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.output
+
+    return command
+
+
+def text(file: str) -> str:
+    return Path(file).read_text(encoding="utf-8")
+
+
+def test_one_method_masks_its_columns_and_leaves_every_other_letter_alone(run: Run) -> None:
+    said = run("apply", "microaggregation", "--k", "2", "--columns", "age", "in.csv", "out.csv")
+    assert text("out.csv") == (
+        'id,code,age,größe,income\n"1","007",28,"a, b","1.50"\n"2","008",28,"ü","2000"\n'
+        '"3","009",52,"ü","-999"\n"4","010",52,,"NA"\n'
+    )
+    assert said == "microaggregation: age; groups 2; loss 0.479204\n4 records are in out.csv.\n"
+
+
+def test_a_plan_is_run_with_or_without_its_word(run: Run) -> None:
+    run("plan", "plan.toml", "in.csv", "one.csv", "--seed", "1")
+    run("plan.toml", "in.csv", "two.csv", "--seed", "1")
+    run("--seed", "1", "plan.toml", "in.csv", "three.csv")
+    assert text("one.csv") == text("two.csv") == text("three.csv") and len(text("one.csv").splitlines()) == 3
+
+
+def test_the_plan_that_was_run_can_be_kept_and_run_again_without_a_seed(run: Run) -> None:
+    run("plan.toml", "in.csv", "one.csv", "--seed", "3", "--keep-plan", "kept.toml")
+    run("kept.toml", "in.csv", "two.csv")
+    assert text("one.csv") == text("two.csv") and Plan.read("kept.toml").steps[0].seed is not None
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_other_endings_hold_numbers_as_numbers_and_codes_as_text(run: Run, ending: str) -> None:
+    run("apply", "rounding", "--columns", "age", "in.csv", f"out.{ending}", "--missing", "NA")
+    table = pa.parquet.read_table("out.parquet") if ending == "parquet" else pa.feather.read_table("out.arrow")
+    assert table["age"].to_pylist() == [20, 40, 40, 60]
+    assert table["code"].to_pylist()[0] == "007" and table["income"].to_pylist() == [1.5, 2000.0, -999.0, None]
+
+
+def test_a_parquet_file_goes_in_as_well(run: Run) -> None:
+    pa.parquet.write_table(pa.table({"x": [1, 9], "naïve": ["a", "b"]}), "in.parquet")
+    run("apply", "rounding", "--columns", "x", "in.parquet", "out.csv")
+    assert text("out.csv") == "x,naïve\n0,a\n10,b\n"
+
+
+def test_lists_are_written_with_commas_and_the_rest_in_toml(run: Run) -> None:
+    Path("trade.hrc").write_text("A\n@ü\n@a, b\n", encoding="utf-8")
+    run("apply", "global-recoding", "--columns", "age, größe", "--cutpoints", "{ age = [18, 40] }",
+        "--hierarchies", '{ "größe" = "trade.hrc" }', "in.csv", "out.csv")  # fmt: skip
+    assert [line.split(",")[2:4] for line in text("out.csv").splitlines()[1:]] == [
+        ["<18", "A"], ["18-39", "A"], ["40+", "A"], ["40+", ""],
+    ]  # fmt: skip
+
+
+def test_every_method_has_a_command_that_names_all_its_parameters(run: Run) -> None:
+    listed = run("apply", "--help")
+    for word, method in METHODS.items():
+        assert word in listed
+        said = run("apply", word, "--help")
+        assert "Example: confide mask apply" in said
+        for f in fields(method):
+            assert f"--{f.name.replace('_', '-')}" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("apply rounding --columns income in.csv out.csv", "'income' has 'NA'.*--missing NA"),
+        ("apply rounding --columns aeg in.csv out.csv", "'aeg'.*'age'"),
+        ("apply rounding --columns age --base 0 in.csv out.csv", "base must be more than 0"),
+        ("apply rounding --columns age in.csv in.csv", "replace the confidential one"),
+        ("apply rounding --columns age in.csv out.xls", "Cannot write 'out.xls'.*csv, parquet, arrow"),
+        ("apply rounding --columns age in.csv no/out.csv", "no folder 'no'"),
+        ("apply rounding --columns age none.csv out.csv", "no file 'none.csv'"),
+        ("apply sampling in.csv out.csv", "needs a seed"),
+        ("apply global-recoding --columns age --cutpoints 18 in.csv out.csv", "cutpoints must be a table"),
+        (
+            "apply global-recoding --columns age --cutpoints {age in.csv out.csv",
+            "--cutpoints must be written as in a plan",
+        ),
+        ("plan.toml in.csv out.csv", "needs a seed"),
+        ("none.toml in.csv out.csv", "'none.toml' cannot be read"),
+    ],
+)
+def test_what_cannot_be_done_says_why(run: Run, words: str, complaint: str) -> None:
+    with pytest.raises(Mistake, match=complaint):
+        run(*words.split())
+    assert not Path("out.csv").exists()
+
+
+def test_the_command_gives_what_python_gives(run: Run) -> None:
+    run("apply", "microaggregation", "--k", "2", "--columns", "age", "in.csv", "out.parquet")
+    ages = pa.table({"age": [17, 39, 40, 64]})
+    assert pa.parquet.read_table("out.parquet")["age"].equals(
+        Microaggregation(k=2).protect(ages, columns="age").frame["age"]
+    )
