@@ -30,7 +30,7 @@ PAGES = {
     "refused": "/people/table?rows=occupation,municipality",
     "model-builder": "/people/regression/build?formula=income+~+age+%2B+sex",
     "model": "/people/regression?formula=income+~+age+%2B+sex",
-    "residuals": "/people/regression?formula=income+~+age+%2B+sex&diagnostics=true",
+    "residuals": "/people/regression?formula=income+~+age+%2B+sex&diagnostics=true#residuals",
     "custodian": "/custodian",
     "replay": "/custodian/replay",
 }
@@ -83,8 +83,10 @@ def take(page: Page, address: str, file: Path) -> None:
     expect(page.locator("[data-waiting], progress")).to_have_count(0, timeout=120_000)
     page.wait_for_load_state("networkidle")
     page.evaluate("Promise.all([...document.images].map(image => image.decode()))")
-    height = min(page.evaluate("document.documentElement.scrollHeight"), 1400)
-    page.screenshot(path=file, clip={"x": 0, "y": 0, "width": WIDTH, "height": height}, full_page=True)
+    part = address.partition("#")[2]
+    top = page.locator(f"#{part}").bounding_box()["y"] + page.evaluate("window.scrollY") if part else 0
+    height = min(page.evaluate("document.documentElement.scrollHeight") - top, 1400)
+    page.screenshot(path=file, clip={"x": 0, "y": top, "width": WIDTH, "height": height}, full_page=True)
 
 
 def main() -> None:
