@@ -24,11 +24,13 @@ from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
 from confide.model.policy import describe, read_policy
 from confide.model.release import Release
 from confide.model.request import Regression, Request
+from confide.protect import app as protect_app
 from confide.service import Service, replay
 from confide.site import ingest as ingesting
 from confide.site import policies
 from confide.site.cutpoints import draft_cutpoints
 from confide.site.folder import Folder
+from confide.site.safe import make_base
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
 
@@ -44,6 +46,7 @@ ledger_app = typer.Typer(help="The record of questions and outcomes.", no_args_i
 token_app = typer.Typer(help="Who may ask: tokens, stored hashed in access.toml.", no_args_is_help=True)
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(token_app, name="token")
+app.add_typer(protect_app, name="protect")
 app.add_typer(mask.app, name="mask")
 
 SiteFolder = Annotated[Path, typer.Argument(help="The site's folder.", metavar="SITE")]
@@ -143,6 +146,28 @@ def ingest(
     with _working(f"Reading {file.name}"):
         ingesting.ingest(file, site, name=dataset, table=table)
     typer.echo(f"The data of {dataset!r} are loaded.")
+
+
+@app.command()
+def safe(
+    site: SiteFolder,
+    dataset: DatasetName,
+    by: Annotated[str, typer.Option(help="The variables of the base, with commas; coarser levels come with them.")],
+    controlled: Annotated[int, typer.Option(min=1, help="Tables by up to so many variables stay near the truth.")] = 3,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.1, help="Seconds to search; without it, until done.")
+    ] = None,
+) -> None:
+    """Make the protected microdata from which counts come under counts.mechanism = "safe".
+
+    Example: confide safe mysite people --by sex,age_group,region
+    """
+    names = [name.strip() for name in by.split(",") if name.strip()]
+    with _working("Searching"):
+        base = make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
+    typer.echo(repr(base))
+    for note in base.notes:
+        typer.echo(note)
 
 
 @app.command()

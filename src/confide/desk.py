@@ -27,12 +27,13 @@ from confide.queries.analyses.diagnose import Diagnosed, diagnose
 from confide.queries.analyses.regression import ModelAnswer, Models
 from confide.queries.analyses.table import Answer, Scales, dimensions, gather, prepare, protect
 from confide.queries.census import Census
-from confide.queries.draws import Draws
 from confide.queries.mechanisms.drop import drop
+from confide.queries.mechanisms.safe import Base
 from confide.queries.models.suggest import near_correlations, near_models
 from confide.queries.models.terms import admit_model, check_model, check_related
-from confide.queries.notes import adds, model_notes, notes, scope
+from confide.queries.notes import BASE_NOTES, adds, model_notes, notes, scope
 from confide.queries.rules.admission import admit, check_shape, check_universe
+from confide.queries.rules.table import judge_table
 from confide.queries.rules.universe import Judge, judge_universe
 from confide.queries.strata import strata
 from confide.queries.suggest import neighbours
@@ -40,8 +41,10 @@ from confide.queries.universe import Resolved, resolve
 from confide.secret import Secret
 from confide.site.encode import catalog_mark
 from confide.site.folder import Folder
+from confide.site.safe import read_base
 from confide.spelling.json import write_request
 from confide.spelling.url import write_url
+from confide.tables.draws import Draws
 
 __all__ = ["Desk", "open_desks"]
 
@@ -52,8 +55,10 @@ TRIED = 12
 class Desk:
     """Answers questions about one data set under one policy, without recording them."""
 
-    def __init__(self, dataset: Dataset, engine: Engine, policy: Policy, secret: Secret) -> None:
-        self.dataset, self.policy, self._engine, self._secret = dataset, policy, engine, secret
+    def __init__(
+        self, dataset: Dataset, engine: Engine, policy: Policy, secret: Secret, *, base: Base | None = None
+    ) -> None:
+        self.dataset, self.policy, self._engine, self._secret, self._base = dataset, policy, engine, secret, base
         prepare(policy, Draws(secret))
         self._cached = lru_cache(maxsize=64)(engine.tally)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
@@ -79,6 +84,8 @@ class Desk:
         if reasons:
             return Answer({}, reasons)
         universe = resolve(request.where, self.dataset)
+        if isinstance(request, Table) and self._base is not None and self._base.covers(request, universe):
+            return self._read(self._base, request, universe)
         judge = Judge(self.policy.universe, self._draws)
         reasons = judge_universe(universe, self._census(universe), self.dataset, judge)
         if reasons:
@@ -98,12 +105,13 @@ class Desk:
             "source": self.dataset.source,
         }
         if isinstance(request, Table) and isinstance(answer, Answer):
+            read = self._base is not None and self._base.covers(request, resolve(request.where, self.dataset))
             return Release(
                 request=request,
                 dimensions=dimensions(request, self.dataset),
                 columns=answer.columns,
-                notes=notes(request, self.policy),
-                totals_add=adds(request, self.policy),
+                notes=BASE_NOTES if read else notes(request, self.dataset, self.policy),
+                totals_add=read or adds(request, self.dataset, self.policy),
                 **facts,
             )
         assert isinstance(answer, ModelAnswer) and not isinstance(request, Table)
@@ -179,6 +187,7 @@ class Desk:
         """The content address of the answer: the request bound to the versions of data, policy and keys."""
         facts = self._engine.facts
         bound = [write_request(request), facts.data, facts.keys, self.policy.mark]
+        bound += [self._base.mark] if self._base is not None else []
         return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
 
     @property
@@ -202,6 +211,12 @@ class Desk:
         census = self._census(universe)
         boxes = strata(universe, census, self.dataset)
         return drop(boxes, census, units, k=self.policy.drop.k, secret=self._secret)
+
+    def _read(self, base: Base, request: Table, universe: Resolved) -> Answer:
+        """A table from the base, which anybody may see: no rule on universes is needed, and nobody is dropped."""
+        counts = base.counts(request, universe, self.dataset)
+        reasons = judge_table(request, self.dataset, self.policy.tables, counts)
+        return Answer({"count": base.column(counts, request, universe)}, reasons)
 
     def _answer(self, request: Table, universe: Resolved) -> Answer:
         facts = self._engine.facts
@@ -248,4 +263,9 @@ def _open_desk(folder: Folder, name: str, policy: Policy) -> Desk:
     if engine.facts.keys != secret.version:
         engine.close()
         raise Mistake(f"The data of {name!r} were ingested under another secret. Restore that secret, or ingest again.")
-    return Desk(dataset, engine, policy, secret)
+    try:
+        base = read_base(folder, name, engine.facts) if policy.counts.mechanism == "safe" else None
+    except Mistake:
+        engine.close()
+        raise
+    return Desk(dataset, engine, policy, secret, base=base)

@@ -25,8 +25,8 @@ from confide.microdata import METHODS, Method, Plan
 from confide.microdata.parameters import limits
 from confide.microdata.plan import read_text
 from confide.microdata.step import Step
-from confide.site.numerals import blanked, not_numbers, read_numbers
-from confide.site.sources import read_source
+from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.source import read_source
 
 __all__ = ["app"]
 

@@ -17,8 +17,8 @@ from confide import measures
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import METHODS, Plan
-from confide.site.numerals import blanked, not_numbers, read_numbers
-from confide.site.sources import read_source
+from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.source import read_source
 
 __all__ = ["map_command", "measure_command", "read_file", "read_ways"]
 

@@ -10,6 +10,7 @@ import typer
 from fastapi.routing import APIRoute
 
 import confide
+from confide import tables
 from confide.cli import app
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
 from confide.formats.model_json import write_model
@@ -40,6 +41,13 @@ def test_every_public_name_is_described(reference: Page) -> None:
     page = reference("python")
     missing = [name for name in confide.__all__ if f"`confide.{name}`" not in page and f"`confide.{name}(" not in page]
     assert not missing
+
+
+def test_every_public_name_of_tables_is_described(reference: Page) -> None:
+    page = reference("tables")
+    shown = {name for name in tables.__all__ if re.search(rf"`tables\.{name}\b", page)}
+    rules = {name for name in tables.__all__ if f"| `{name}(" in page}
+    assert set(tables.__all__) - shown - rules == {"Status"}, "statuses are a table of their own"
 
 
 @pytest.mark.parametrize("kind", [confide.Answer, confide.Site, DatasetHandle, ModelAnswer, Diagnostics])

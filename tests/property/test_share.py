@@ -7,9 +7,9 @@ import pytest
 
 from confide.model.policy import TotalRules
 from confide.queries.cube import Cube
-from confide.queries.draws import Draws
 from confide.queries.mechanisms.magnitudes import Magnitudes
 from confide.secret import Secret
+from confide.tables.draws import Draws
 
 RULES = [
     TotalRules(),

@@ -16,7 +16,7 @@ from confide.secret import Secret
 from confide.site.cutpoints import METHODS, draft_cutpoints
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
-from confide.site.sources import Source
+from confide.sources.source import Source
 
 SECRET = Secret(b"s" * 32)
 ROWS = 1000

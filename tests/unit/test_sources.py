@@ -14,7 +14,7 @@ import pyreadstat
 import pytest
 
 from confide.errors import Mistake
-from confide.site.sources import read_source
+from confide.sources.source import read_source
 
 TABLE = pa.table({"sex": ["f", "m", None], "age": [30, 41, 7]})
 TEXTS = {"sex": ["f", "m", None], "age": ["30", "41", "7"]}
@@ -156,7 +156,7 @@ def test_frames_with_mixed_or_doubled_columns_are_mistakes() -> None:
     fails(pd.DataFrame({"ok": [1, 2], "mixed": [1, "a"]}, dtype=object), "mixed")
     fails(pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' appears twice")
     fails(pd.DataFrame({"a": []}), "no records")
-    fails(pd.DataFrame(), "no name")
+    fails(pd.DataFrame(), "no columns")
 
 
 @pytest.mark.parametrize("source", [3, None, object(), [1, 2]])

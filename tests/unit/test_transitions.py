@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from confide.errors import Mistake
-from confide.tables.transitions import feasible, transitions
+from confide.tables.transitions import feasible, feasible_pairs, intervals, transitions
 
 # Rows 1..8, columns 0, 3, 4, ..., 13 (trailing zeros left out).
 TABLE_1 = {
@@ -249,9 +249,10 @@ def test_draws_keep_shape_and_type():
         ({"D": 5, "V": 1.9, "js": 2}, "at least 2 and at most 5"),
         ({"D": 5, "V": 5.1, "js": 2}, "at least 2 and at most 5"),
         ({"D": 3, "V": 3.0, "js": 2, "stay": 0.7}, "at least 2 and at most 2.22222"),
+        ({"D": 3, "V": 3.0, "js": 2, "monotone": True}, "at least 2 and at most 2.22222"),
         ({"D": 3, "V": float("nan"), "js": 2}, "at least 2 and at most 3"),
         ({"D": 3, "V": 0.0, "js": 0}, "at least 1e-06 and at most 3"),
-        ({"D": 2, "V": 2.0, "js": 2}, "D larger than js"),
+        ({"D": 2, "V": 2.0, "js": 2}, "D of at least 3"),
         ({"D": 3, "V": 2.0, "js": -1}, "js of 0 or more"),
         ({"D": 5, "V": 6.0, "js": 4}, "larger D"),
         ({"D": 5, "V": 2.0, "js": 2, "stay": 1.1}, "from 0 to 1"),
@@ -266,3 +267,80 @@ def test_an_impossible_matrix_is_a_mistake_that_says_what_is_possible(parameters
 def test_counts_and_uniforms_out_of_range_are_mistakes(count, uniform):
     with pytest.raises(Mistake):
         transitions(D=5, V=2.0, js=2).draw(np.array([count]), np.array([uniform]))
+
+
+@pytest.mark.parametrize(("D", "V"), [(5, 2.0), (5, 5.0), (15, 2.0), (15, 15.0), (3, 2.0)])
+def test_monotone_rows_fall_on_both_sides_and_have_the_most_entropy_that_do(D, V):
+    t = transitions(D=D, V=V, js=2, monotone=True)
+    check_promises(t)
+    for i in range(3, len(t.matrix)):
+        moves = possible_moves(i, D, 2)
+        p = t.matrix[i, D + moves]
+        assert (np.diff(p[moves < 0]) >= -1e-12).all()
+        assert (np.diff(p[moves > 0]) <= 1e-12).all()
+        if p.all():
+            assert p @ np.log(p) - lp(i, D, 2, np.log(p), V=V, falling=True) < 1e-6
+
+
+@pytest.mark.parametrize("wishes", [{}, {"monotone": True}, {"stay": 0.7}])
+@pytest.mark.parametrize("symmetry", [0.0, 0.02])
+@pytest.mark.parametrize(("D", "V"), [(3, 2.0), (5, 2.0), (5, 2.5), (9, 3.0)])
+def test_symmetry_bounds_the_difference_of_the_steps_next_to_the_count(D, V, symmetry, wishes):
+    """At most the bound, or the least that linear programming finds."""
+    t = transitions(D=D, V=V, js=2, symmetry=symmetry, **wishes)
+    check_promises(t)
+    for i in range(4, len(t.matrix)):
+        d = possible_moves(i, D, 2)
+        tilt, keep = (d == 1) * 1.0 - (d == -1), t.matrix[i, D] if wishes.get("stay") else None
+        lowest = lp(i, D, 2, tilt, V=V, keep=keep, falling=bool(wishes))
+        highest = -lp(i, D, 2, -tilt, V=V, keep=keep, falling=bool(wishes))
+        least = max(0.0, lowest, -highest)
+        assert abs(t.matrix[i, D + 1] - t.matrix[i, D - 1]) <= max(symmetry, least) + 2e-6
+
+
+def test_without_need_symmetry_changes_nothing():
+    plain, bounded = (transitions(D=5, V=2.0, js=2, symmetry=bound) for bound in (None, 0.5))
+    assert (plain.matrix == bounded.matrix).all()
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize(
+    ("D", "V", "js"), [(3, 2.0, 2), (3, 2.1, 2), (5, 2.0, 2), (5, 4.0, 1), (2, 0.5, 0), (1, 0.5, 0)]
+)
+def test_intervals_are_those_of_linear_programming(D, V, js, monotone):
+    low, high = intervals(D=D, V=V, js=js, monotone=monotone)
+    for i in range(1, D + js + 2):
+        moves = possible_moves(i, D, js)
+        falling = monotone and 0 in moves
+        for k, unit in enumerate(np.eye(len(moves))):
+            assert low[i, D + moves[k]] == pytest.approx(lp(i, D, js, unit, V=V, falling=falling), abs=1e-8)
+            assert high[i, D + moves[k]] == pytest.approx(-lp(i, D, js, -unit, V=V, falling=falling), abs=1e-8)
+
+
+def test_every_matrix_lies_within_the_intervals():
+    for V in (2.0, 2.5, 5.0):
+        low, high = intervals(D=5, V=V, js=2)
+        for stay in (None, 0.3, 0.7, 1.0):
+            if feasible(D=5, js=2, stay=stay)[1] >= V:
+                matrix = transitions(D=5, V=V, js=2, stay=stay).matrix
+                assert ((low - 1e-9 <= matrix) & (matrix <= high + 1e-9)).all()
+
+
+@pytest.mark.parametrize("js", range(8))
+def test_the_report_of_pairs_starts_where_matrices_do(js):
+    report = feasible_pairs(js=js, largest=20).to_pylist()
+    first = report[0]["D"]
+    assert [row["D"] for row in report] == list(range(first, 21))
+    for row in report:
+        assert feasible(D=row["D"], js=js) == (row["least"], row["greatest"])
+    with pytest.raises(
+        Mistake, match=f"at least {first}, with V of at least {report[0]['least']:g}" if first - 1 > js else "D"
+    ):
+        feasible(D=first - 1, js=js)
+
+
+def test_a_symmetry_below_0_is_a_mistake():
+    with pytest.raises(Mistake, match="0 or more"):
+        transitions(D=5, V=2.0, js=2, symmetry=-0.1)
+    with pytest.raises(Mistake, match="0 or more"):
+        transitions(D=5, V=2.0, js=2, symmetry=float("nan"))

@@ -107,7 +107,11 @@ class DropRules(Section):
 @dataclass(frozen=True)
 class CountRules(Section):
     name: ClassVar = "counts"
-    mechanism: str = setting("cell-key", "How counts are protected.", among=("cell-key", "none"))
+    mechanism: str = setting(
+        "cell-key",
+        "How counts are protected; under 'safe', those that its base does not have by cell keys.",
+        among=("cell-key", "safe", "none"),
+    )
     distance: int = setting(5, "Largest change of a count (D).", low=1, high=30)
     variance: float = setting(2.0, "Variance of the change of a count (V).", low=0.0, high=30.0)
     small: int = setting(2, "Counts from 1 to this never appear (js).", low=0, high=5)
@@ -149,6 +153,9 @@ class TableRules(Section):
     sparsity: float = setting(0.5, "Largest share of sparse cells among cells that are not empty.", low=0.0, high=1.0)
     mean_cell: float = setting(4.0, "Least units a cell on average, over the declared cells.", low=0.0)
     class_disclosure: bool = setting(True, "Refuse a table in which a whole group falls into one confidential class.")
+    additive: bool = setting(
+        False, "Change protected counts a little more, so that totals are the sums of their parts."
+    )
 
 
 @dataclass(frozen=True)

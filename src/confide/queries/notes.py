@@ -2,10 +2,16 @@
 
 from confide.model.catalog import Dataset
 from confide.model.policy import Policy
-from confide.model.request import Table
+from confide.model.request import Measure, Table
 from confide.model.universe import Condition, Universe
+from confide.queries.mechanisms.additive import restores, table_shape
 
-__all__ = ["adds", "model_notes", "notes", "protections", "scope"]
+__all__ = ["BASE_NOTES", "adds", "model_notes", "notes", "protections", "scope"]
+
+BASE_NOTES = (
+    "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three.",
+)
+"""How counts from a SAFE base were protected."""
 
 
 def scope(universe: Universe, dataset: Dataset) -> str:
@@ -22,14 +28,19 @@ def _condition(condition: Condition, dataset: Dataset) -> str:
     return f"{variable.label}: {' or '.join(labels.get(code, code) for code in codes)}"
 
 
-def adds(request: Table, policy: Policy) -> bool:
-    """Whether every total is the sum of its parts: only where neither counts nor totals are changed one by one."""
-    return policy.counts.mechanism == "none" and (request.of is None or policy.totals.mechanism == "none")
+def adds(request: Table, dataset: Dataset, policy: Policy) -> bool:
+    """Whether every total is the sum of its parts: not where weighted counts or totals are changed one by one."""
+    if policy.counts.mechanism == "none":
+        return request.of is None or policy.totals.mechanism == "none"
+    return request.measure == (Measure.COUNT,) and restores(policy, table_shape(request, dataset))
 
 
-def notes(request: Table, policy: Policy) -> tuple[str, ...]:
+def notes(request: Table, dataset: Dataset, policy: Policy) -> tuple[str, ...]:
     """How the numbers of a table were protected."""
-    return protections(policy, totals=request.of is not None)
+    said = protections(policy, totals=request.of is not None)
+    if Measure.COUNT in request.measure and restores(policy, table_shape(request, dataset)):
+        said += ("Counts are then changed a little more, in each table on its own, so that they add up.",)
+    return said
 
 
 def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
@@ -38,7 +49,7 @@ def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
     counts, amounts = policy.counts, policy.totals
     if policy.drop.k >= 2:
         said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
-    if counts.mechanism == "cell-key":
+    if counts.mechanism != "none":
         small = f"; counts of 1 to {counts.small} never appear" if counts.small else ""
         said.append(
             f"Counts are changed at random by at most {counts.distance} "

@@ -1,1 +1,1 @@
-"""What a custodian keeps: the site's folder, reading data files, drafting their description, ingesting them."""
+"""What a custodian keeps: the site's folder, drafting descriptions of data files, ingesting them."""

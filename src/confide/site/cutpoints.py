@@ -13,7 +13,7 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog_bins import span
 from confide.queries.cutpoints import Bins, fixed, increasing, minimum_width, partitioned
 from confide.site.guess import Column, column_of
-from confide.site.sources import read_source
+from confide.sources.source import read_source
 
 __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]
 

@@ -9,7 +9,7 @@ import re
 from confide.errors import Mistake
 from confide.site.cutpoints import round_cutpoints
 from confide.site.guess import Column, Guess, guess, parent_codes
-from confide.site.sources import Source
+from confide.sources.source import Source
 
 __all__ = ["draft_dataset"]
 

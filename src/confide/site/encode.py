@@ -12,8 +12,8 @@ from confide.engines import Coded, Facts
 from confide.errors import Mistake, nearest
 from confide.model.catalog import MOST_DECIMALS, Dataset, Role, Variable
 from confide.secret import Secret
-from confide.site.columns import distinct, fits, numbers, texts
 from confide.site.keys import draw_keys, filled
+from confide.sources.columns import distinct, fits, numbers, texts
 
 __all__ = ["catalog_mark", "encode"]
 

@@ -1,6 +1,7 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
-mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl  people/dataset.toml  people/records.duckdb
+mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
+mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet
 """
 
 import os
@@ -78,6 +79,9 @@ class Folder:
 
     def store(self, name: str) -> Path:
         return self.path / name / "records.duckdb"
+
+    def base(self, name: str) -> Path:
+        return self.path / name / "safe.parquet"
 
     def _text(self, file: Path) -> str:
         try:

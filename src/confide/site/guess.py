@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.model.catalog import MOST_CODES, MOST_DECIMALS
-from confide.site.columns import distinct, fits, numbers, texts
-from confide.site.sources import Source
+from confide.sources.columns import distinct, fits, numbers, texts
+from confide.sources.source import Source
 
 __all__ = ["Column", "Guess", "column_of", "guess", "parent_codes"]
 

@@ -11,7 +11,7 @@ from confide.errors import Mistake, nearest
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
-from confide.site.sources import Source, read_source
+from confide.sources.source import Source, read_source
 
 __all__ = ["add", "ingest"]
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from confide.errors import Mistake
 from confide.secret import Secret
-from confide.site.columns import distinct, texts
+from confide.sources.columns import distinct, texts
+from confide.tables.draws import record_keys
 
 __all__ = ["draw_keys", "filled"]
 
@@ -24,17 +25,15 @@ def draw_keys(
     Where no column names the unit, every record is one, and its coded content stands for it.
     """
     names = _contents(columns) if unit_column is None else _unit_names(unit_column, table[unit_column])
-    draws = secret.digests("record", names)
-    unit, key = draws[:, 0].view(np.int64).copy(), draws[:, 1].astype(np.uint32)
+    unit, key = record_keys(names, secret)
     ordered = np.sort(unit)
     several = bool((ordered[1:] == ordered[:-1]).any())
     if several:
         turn = _turns(unit, columns)
         again = np.flatnonzero(turn)
-        fresh = secret.digests("record", [names[i] + b"\0%d" % turn[i] for i in again])
-        key[again] = fresh[:, 1].astype(np.uint32)
+        fresh, key[again] = record_keys([names[i] + b"\0%d" % turn[i] for i in again], secret)
         if unit_column is None:
-            unit[again] = fresh[:, 0].view(np.int64)
+            unit[again] = fresh
     return pa.array(unit), pa.array(key.view(np.int32)), several and unit_column is not None
 
 

@@ -1,21 +1,27 @@
 """Transition matrices: how a count is moved at random so that no small count is ever shown.
 
-With mean zero the second moment is extreme on one atom below and one above the count, so what is feasible is found
-exactly by looking at pairs. In between, each row is one small convex program, solved by Newton's method on its dual.
+Each row is one small convex program. What is feasible is found exactly, by looking at its corners.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Integral, Real
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.errors import Mistake
+from confide.tables.entropy import corners, entropic, extremes
 
-__all__ = ["Transitions", "feasible", "transitions"]
+__all__ = ["Transitions", "feasible", "feasible_pairs", "intervals", "transitions"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FARTHEST = 100
+"""No table moves counts farther, and matrices of larger D take long to find."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +36,16 @@ class Transitions:
     js: int
     stay: float | None
     matrix: Floats
+
+    def __repr__(self) -> str:
+        kept = "" if self.stay is None else f", stay={self.stay:g}"
+        return f"Transitions(D={self.D}, V={self.V:g}, js={self.js}{kept}): moves of counts from 0 to {len(self.matrix) - 1}"
+
+    def report(self, path: str | Path) -> None:
+        """Write a page about the probabilities, with a chart."""
+        from confide.tables.report import report_of
+
+        report_of(self).write(path)
 
     def draw(self, counts: Ints, uniforms: Floats) -> Ints:
         """Give the perturbed counts: each count moves as its uniform number in [0, 1) says.
@@ -50,12 +66,37 @@ class Transitions:
         return perturbed
 
 
-def transitions(*, D: int, V: float, js: int, stay: float | None = None) -> Transitions:
+@dataclass(frozen=True)
+class Wishes:
+    """What is asked of the rows of counts above js beyond mean, variance and reach."""
+
+    stay: float | None = None
+    monotone: bool = False
+    symmetry: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.stay is not None and not 0 <= self.stay <= 1:
+            raise Mistake(
+                f"stay={self.stay:g} is not a probability.", suggestions=["Take stay from 0 to 1 or leave it out."]
+            )
+        if self.symmetry is not None and not self.symmetry >= 0:
+            raise Mistake(f"symmetry={self.symmetry:g} is no bound.", suggestions=["Take 0 or more, or leave it out."])
+
+    @property
+    def falling(self) -> bool:
+        """Whether probabilities are to fall on both sides of the count."""
+        return self.monotone or self.stay is not None
+
+
+def transitions(
+    *, D: int, V: float, js: int, stay: float | None = None, monotone: bool = False, symmetry: float | None = None
+) -> Transitions:
     """Give the matrix that moves counts by at most D, with mean 0 and variance V, and never to 1..js.
 
-    Without `stay` each row has maximum entropy. With it, a count above js keeps its value with probability `stay` or
-    the nearest possible, on both sides of the count the probabilities fall, and entropy is maximal subject to that:
-    the larger `stay`, the more counts keep their value and the larger are the moves of the others.
+    Each row has maximum entropy under what is asked, all of it of counts above js only. `monotone`: on both sides of the
+    count the probabilities fall. `stay`: monotone, and a count keeps its value with that probability or the nearest
+    possible; the larger, the more counts keep their value and the larger are the moves of the others. `symmetry`: the
+    probabilities of moving by -1 and by 1 differ by at most this, or by the least possible.
 
     Promise: row sums 1, mean 0 and variance V to 1e-9; the entries for 1..js are exactly 0; row 0 stays 0.
     Reference: Giessing and Höhne (2011), section 3.1; their Table 1 is stay=1 for D=3 and stay=.7 for D=4 and 5.
@@ -63,44 +104,97 @@ def transitions(*, D: int, V: float, js: int, stay: float | None = None) -> Tran
     >>> transitions(D=3, V=2.0, js=2).matrix[1].round(3).tolist()
     [0.0, 0.0, 0.667, 0.0, 0.0, 0.333, 0.0]
     """
-    least, greatest = feasible(D=D, js=js, stay=stay)
-    least = max(least, 1e-6)
-    if not least <= V <= greatest:
-        raise Mistake(
-            f"No matrix has variance V={V:g} with D={D}, js={js}{'' if stay is None else ' and stay'}.",
-            suggestions=[f"Take V of at least {least:.6g} and at most {greatest:.6g}, or change D."],
-        )
-    return _transitions(D, V, js, stay)
+    wishes = Wishes(stay, monotone, symmetry)
+    _check(D, V, js, wishes)
+    return _transitions(D, V, js, wishes)
 
 
 @lru_cache
-def _transitions(D: int, V: float, js: int, stay: float | None) -> Transitions:
+def _transitions(D: int, V: float, js: int, wishes: Wishes) -> Transitions:
     matrix = np.zeros((D + js + 2, 2 * D + 1))
     matrix[0, D] = 1.0
     for i in range(1, len(matrix)):
         moves = _moves(i, D, js)
-        matrix[i, D + moves] = _row(moves, V, stay)
+        matrix[i, D + moves] = _row(moves, V, wishes)
     matrix.setflags(write=False)
-    return Transitions(D=D, V=V, js=js, stay=stay, matrix=matrix)
+    return Transitions(D=D, V=V, js=js, stay=wishes.stay, matrix=matrix)
 
 
-@lru_cache
-def feasible(*, D: int, js: int, stay: float | None = None) -> tuple[float, float]:
-    """Give the least and the greatest variance a matrix can have; asking for `stay` lowers the greatest.
+def intervals(*, D: int, V: float, js: int, monotone: bool = False) -> tuple[Floats, Floats]:
+    """Give the least and the greatest that each probability can be in any matrix with this D, V and js.
+
+    Laid out as `Transitions.matrix` is. Reference: Giessing and Höhne (2011), section 3.1, equation (9).
+
+    >>> low, high = intervals(D=3, V=2.0, js=2)
+    >>> low[3].round(2).tolist(), high[3].round(2).tolist()
+    ([0.11, 0.0, 0.0, 0.33, 0.0, 0.0, 0.0], [0.17, 0.0, 0.0, 0.78, 0.5, 0.2, 0.11])
+    """
+    _check(D, V, js, Wishes(monotone=monotone))
+    low, high = np.zeros((2, D + js + 2, 2 * D + 1))
+    low[0, D] = high[0, D] = 1.0
+    for i in range(1, len(low)):
+        moves = _moves(i, D, js)
+        found = corners(moves, V, falling=monotone and 0 in moves)
+        low[i, D + moves], high[i, D + moves] = found.min(axis=0), found.max(axis=0)
+    return low, high
+
+
+def feasible_pairs(*, js: int, largest: int = 15) -> pa.Table:
+    """Report which D go with which V: the least and the greatest variance for every D up to the largest.
+
+    >>> feasible_pairs(js=2, largest=4).to_pylist()
+    [{'D': 3, 'least': 2.0, 'greatest': 3.0}, {'D': 4, 'least': 2.0, 'greatest': 4.0}]
+    """
+    if _least_distance(js) > largest:
+        raise Mistake(
+            f"No matrix exists for js={js} with D up to {largest}.",
+            suggestions=[f"Take D of at least {_least_distance(js)}, or a smaller js."],
+        )
+    found = [(D, *feasible(D=D, js=js)) for D in range(_least_distance(js), largest + 1)]
+    names = {"D": pa.int64(), "least": pa.float64(), "greatest": pa.float64()}
+    return pa.table([[row[at] for row in found] for at in range(3)], schema=pa.schema(names))
+
+
+def feasible(*, D: int, js: int, stay: float | None = None, monotone: bool = False) -> tuple[float, float]:
+    """Give the least and the greatest variance a matrix can have; asking for `stay` or `monotone` lowers the greatest.
 
     >>> feasible(D=5, js=2)
     (2.0, 5.0)
     """
+    return _feasible(D, js, Wishes(stay, monotone).falling)
+
+
+@lru_cache
+def _feasible(D: int, js: int, falling: bool) -> tuple[float, float]:
     if js < 0 or js >= D:
-        raise Mistake(
-            f"No matrix exists for D={D}, js={js}.", suggestions=["Take js of 0 or more and D larger than js."]
-        )
-    if stay is not None and not 0 <= stay <= 1:
-        raise Mistake(f"stay={stay:g} is not a probability.", suggestions=["Take stay from 0 to 1 or leave it out."])
-    least, greatest = np.array([_range(_moves(i, D, js), stay) for i in range(1, D + js + 2)]).T
+        remedy = f"Take D of at least {_least_distance(js)}." if js >= 0 else "Take js of 0 or more."
+        raise Mistake(f"No matrix exists for D={D}, js={js}.", suggestions=[remedy])
+    rows = [_moves(i, D, js) for i in range(1, D + js + 2)]
+    least, greatest = np.array([extremes(moves, falling=falling and 0 in moves) for moves in rows]).T
     if least.max() > greatest.min():
-        raise Mistake(f"No variance suits every count for D={D}, js={js}.", suggestions=["Take a larger D."])
+        raise Mistake(
+            f"No variance suits every count for D={D}, js={js}.",
+            suggestions=[f"Take a larger D: at least {_least_distance(js)}, with V of at least {least.max():g}."],
+        )
     return float(least.max()), float(greatest.min())
+
+
+def _least_distance(js: int) -> int:
+    """The count in the middle of 1..js needs variance (js + 1)² / 4; the count 1 cannot have more than D."""
+    return max(js + 1, (js + 1) ** 2 // 4)
+
+
+def _check(D: int, V: float, js: int, wishes: Wishes) -> None:
+    if not all(isinstance(number, Integral) for number in (D, js)) or not isinstance(V, Real) or D > FARTHEST:
+        raise Mistake(f"D is a whole number of at most {FARTHEST}, js a whole number, and V a number.")
+    least, greatest = _feasible(D, js, wishes.falling)
+    least = max(least, 1e-6)
+    if not least <= V <= greatest:
+        asked = " and stay" if wishes.stay is not None else ", monotone" if wishes.monotone else ""
+        raise Mistake(
+            f"No matrix has variance V={V:g} with D={D}, js={js}{asked}.",
+            suggestions=[f"Take V of at least {least:.6g} and at most {greatest:.6g}, or change D."],
+        )
 
 
 def _moves(i: int, D: int, js: int) -> Ints:
@@ -109,94 +203,18 @@ def _moves(i: int, D: int, js: int) -> Ints:
     return moves
 
 
-def _range(x: Ints, stay: float | None) -> tuple[float, float]:
-    moments = _pairs(x, falling=stay is not None and 0 in x)[1]
-    return 0.0 if 0 in x else moments.min(), moments.max()
-
-
-def _pairs(x: Ints, *, falling: bool) -> tuple[Floats, Floats]:
-    """Give every mean-zero mixture of an atom below and one above 0, and its second moment.
-
-    An atom is a point or, if falling, the uniform distribution on a run of points from 0 outwards.
-    """
-    runs = (abs(x) <= abs(x)[:, None]) & (x * x[:, None] > 0) if falling else np.eye(len(x), dtype=bool)
-    below, above = (atoms / atoms.sum(axis=1, keepdims=True) for atoms in (runs[x < 0], runs[x > 0]))
-    down, up = -(below @ x)[:, None], above @ x
-    moments = (up * (below @ x**2)[:, None] + down * (above @ x**2)) / (up + down)
-    mixtures = (up[:, None] * below[:, None] + down[..., None] * above) / (up + down)[..., None]
-    return mixtures.reshape(-1, len(x)), moments.ravel()
-
-
-def _row(x: Ints, V: float, stay: float | None) -> Floats:
-    if stay is None or 0 not in x:
-        return _entropic(x, V, falling=False)
+def _row(x: Ints, V: float, wishes: Wishes) -> Floats:
+    if 0 not in x:
+        return entropic(x, V, falling=False)
+    if wishes.stay is None:
+        return entropic(x, V, falling=wishes.monotone, symmetry=wishes.symmetry)
     others = x[x != 0]
-    moments = _pairs(others, falling=True)[1]
-    leaving = np.clip(1 - stay, V / moments.max(), min(1.0, V / moments.min()))
+    least, greatest = extremes(others, falling=True)
+    leaving = np.clip(1 - wishes.stay, V / greatest, min(1.0, V / least))
     p = np.full(len(x), 1 - leaving)
-    p[x != 0] = leaving * _entropic(others, V / leaving, falling=True)
+    bound = None if wishes.symmetry is None else wishes.symmetry / leaving
+    p[x != 0] = leaving * entropic(others, V / leaving, falling=True, symmetry=bound)
     return p
-
-
-def _entropic(x: Ints, V: float, *, falling: bool) -> Floats:
-    """Give the maximum-entropy probabilities on x with mean 0 and variance V, falling on both sides of 0 if asked."""
-    mixtures, moments = _pairs(x, falling=falling)
-    for edge in (moments.argmax(), moments.argmin()):
-        # At an extreme variance only this mixture is left and the dual has no finite solution.
-        if abs(moments[edge] - V) <= 1e-10 * V and (0 not in x or edge == moments.argmax()):
-            only: Floats = mixtures[edge]
-            return only
-    below = int((x < 0).sum()) if falling else None
-    start = np.array([0.0, -0.5 * min(V, 1.0)])
-    return _newton(np.column_stack([x / V**0.5, x**2 / V - 1]), below, start)
-
-
-def _newton(features: Floats, below: int | None, theta: Floats) -> Floats:
-    """Give the maximum-entropy probabilities under which the features have mean 0, by Newton on the dual."""
-    value, p, slope, curve = _dual(features, below, theta)
-    for _ in range(200):
-        if abs(slope).max() < 1e-13:
-            break
-        step = -np.linalg.solve(curve + 1e-15 * np.trace(curve) * np.eye(2), slope)
-        while _dual(features, below, theta + step)[0] > value + 1e-4 * slope @ step + 1e-15:
-            step = step / 2
-        theta = theta + step
-        value, p, slope, curve = _dual(features, below, theta)
-    return p
-
-
-def _dual(features: Floats, below: int | None, theta: Floats) -> tuple[float, Floats, Floats, Floats]:
-    """Give the log of the normalising sum, the probabilities, and the gradient and Hessian of the former.
-
-    If the first `below` points must rise and the others fall, the probabilities are the exponential of the isotonic
-    regression of the exponent (stationarity of the entropy on each pool of equal probabilities).
-    """
-    starts = np.arange(len(features)) if below is None else _pools(features @ theta, below)
-    sizes = np.diff(starts, append=len(features))
-    pooled = np.add.reduceat(features, starts) / sizes[:, None]
-    exponent = pooled @ theta
-    weight = sizes * np.exp(exponent - exponent.max())
-    share = weight / weight.sum()
-    slope = share @ pooled
-    curve = (share[:, None] * (pooled - slope)).T @ (pooled - slope)
-    return float(exponent.max() + np.log(weight.sum())), np.repeat(share / sizes, sizes), slope, curve
-
-
-def _pools(exponent: Floats, below: int) -> Ints:
-    """Give where the pools start when adjacent violators are pooled: values rise up to `below` and fall from there."""
-    sizes = _falling(exponent[:below][::-1])[::-1] + _falling(exponent[below:])
-    return np.cumsum([0, *sizes[:-1]])
-
-
-def _falling(values: Floats) -> list[int]:
-    pools: list[tuple[float, int]] = []
-    for value in values:
-        total, size = float(value), 1
-        while pools and pools[-1][0] * size < total * pools[-1][1]:
-            sum_before, size_before = pools.pop()
-            total, size = total + sum_before, size + size_before
-        pools.append((total, size))
-    return [size for _, size in pools]
 
 
 def _cumulative(matrix: Floats) -> Floats:

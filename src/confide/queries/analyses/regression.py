@@ -15,7 +15,6 @@ from confide.model.policy import Policy
 from confide.model.request import Regression, Table
 from confide.queries.census import Group, TallyFunction
 from confide.queries.cube import gather_cube
-from confide.queries.draws import Draws, fingerprint
 from confide.queries.mechanisms.counts import CellKey
 from confide.queries.mechanisms.magnitudes import Magnitudes
 from confide.queries.models.compile import Compiled, Levels, compile_design, levels_of, spread_out
@@ -25,6 +24,7 @@ from confide.queries.models.inference import Inference, infer
 from confide.queries.models.terms import label, saturated
 from confide.queries.rules.table import judge_table
 from confide.queries.rules.universe import Judge
+from confide.tables.draws import Draws, fingerprint
 
 __all__ = ["UNFIT", "Model", "ModelAnswer", "Models"]
 

@@ -14,12 +14,13 @@ from confide.model.release import Column, Dimension
 from confide.model.request import Measure, Table
 from confide.queries.census import TallyFunction
 from confide.queries.cube import Cube, gather_cube
-from confide.queries.draws import Draws
+from confide.queries.mechanisms.additive import additive, restores
 from confide.queries.mechanisms.counts import CellKey
 from confide.queries.mechanisms.magnitudes import Magnitudes
 from confide.queries.rounding import power_below, significant
 from confide.queries.rules.table import judge_table
 from confide.queries.rules.universe import Judge
+from confide.tables.draws import Draws
 
 __all__ = ["Answer", "Evidence", "Scales", "dimensions", "gather", "prepare", "protect"]
 
@@ -83,7 +84,7 @@ def protect(
     people = _Counts.draw(evidence.people, policy, draws, scales)
     columns = {}
     if Measure.COUNT in request.measure:
-        columns["count"] = people.count()
+        columns["count"] = people.count(policy, draws)
     if Measure.WEIGHTED_COUNT in request.measure:
         columns["weighted_count"] = people.weighted()
     if request.of is not None and evidence.amounts is not None:
@@ -99,6 +100,9 @@ def prepare(policy: Policy, draws: Draws) -> None:
     parts: dict[str, Callable[[], object]] = {
         "counts.distance, counts.variance, counts.small and counts.stay": lambda: CellKey(policy.counts).matrix,
         "universe.noise_distance and universe.noise_variance": lambda: Judge(policy.universe, draws).matrix,
+        "tables.additive and the fields of counts": lambda: (
+            additive(np.zeros((2, 2)), policy.counts, draws.secret) if restores(policy, (2, 2)) else None
+        ),
         "the fields of totals": lambda: (Magnitudes(policy.totals).mechanism, Magnitudes(policy.totals).tests),
     }
     for names, make in parts.items():
@@ -136,11 +140,16 @@ class _Counts:
         judged = Judge(policy.universe, draws).drawn(cube.units, decide)
         return cls(cube, mechanism.units(cube.units, publish), judged, mechanism, scales)
 
-    def count(self) -> Column:
+    def count(self, policy: Policy, draws: Draws) -> Column:
         values = np.rint(CellKey.scale(self.cube.records, self.cube.units, self.units))
         mean = values / np.maximum(self.units, 1)
-        noise = significant(self.mechanism.spread * np.where(self.units > 0, mean, 1.0), 3)
-        return Column("count", "Count", 0, values, _unmarked(values), noise)
+        spread = self.mechanism.spread * np.where(self.units > 0, mean, 1.0)
+        if restores(policy, values.shape):
+            adding = additive(values, policy.counts, draws.secret).astype(np.float64)
+            # Of what is added no cell is told its own, so all are told the same.
+            spread = np.hypot(spread, np.sqrt(np.mean((adding - values) ** 2)))
+            values = adding
+        return Column("count", "Count", 0, values, _unmarked(values), significant(spread, 3))
 
     def weighted(self) -> Column:
         values, noise = self.weights()

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from confide.model.evidence import Box
 from confide.queries.census import Census
-from confide.queries.draws import fingerprint
 from confide.secret import Secret
+from confide.tables.draws import fingerprint
 
 __all__ = ["UnitsFunction", "drop"]
 

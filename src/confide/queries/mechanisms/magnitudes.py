@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from confide.model.policy import TotalRules
 from confide.queries.cube import Cube
-from confide.queries.draws import Draws
-from confide.queries.mechanisms.totals import Ma, Thompson
+from confide.tables.draws import Draws
 from confide.tables.sensitivity import Contributions, Dominance, PPercent, Threshold
+from confide.tables.total_noise import Ma, Thompson
 
 __all__ = ["Magnitudes", "Protected"]
 

@@ -14,8 +14,8 @@ from confide.errors import Reason
 from confide.model.catalog import Dataset
 from confide.model.policy import UniverseRules
 from confide.queries.census import Census, Group
-from confide.queries.draws import Draws
 from confide.queries.universe import Resolved, intersections, parts, remainders
+from confide.tables.draws import Draws
 from confide.tables.transitions import Transitions, transitions
 
 __all__ = ["Judge", "judge_universe"]

@@ -7,10 +7,16 @@ from numpy.typing import NDArray
 
 from confide.secret import Secret
 
-__all__ = ["Draws", "fingerprint"]
+__all__ = ["Draws", "fingerprint", "record_keys"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def record_keys(names: list[bytes], secret: Secret) -> tuple[Ints, NDArray[np.uint32]]:
+    """The key of each named unit, and 32 bits of its own for its record."""
+    draws = secret.digests("record", names)
+    return draws[:, 0].view(np.int64).copy(), draws[:, 1].astype(np.uint32)
 
 
 def fingerprint(records: Ints, units: Ints, key: Ints) -> list[bytes]:

@@ -12,8 +12,8 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from confide.errors import Mistake, nearest
-from confide.site.delimited import read_delimited
-from confide.site.labelled import read_labelled
+from confide.sources.delimited import read_delimited
+from confide.sources.labelled import read_labelled
 
 __all__ = ["Source", "read_source"]
 
@@ -113,7 +113,9 @@ def _check_names(names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise Mistake(f"Column {twice[0][:60]!r} appears twice. Rename one of them.")
-    if not names or any(not name.strip() for name in names):
+    if not names:
+        raise Mistake("The data have no columns.")
+    if any(not name.strip() for name in names):
         raise Mistake("A column has no name. The first line must name every column.")
     odd = [name for name in names if not name.isprintable() or len(name) > 100]
     if odd:

@@ -1,0 +1,201 @@
+"""`counts.mechanism = "safe"`: counts from protected microdata, and the others by cell keys."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import confide
+from confide.cli import app
+from confide.engines.memory import MemoryEngine
+from confide.errors import Mistake
+from confide.model.policy import TableRules, preset_policy, write_policy
+from confide.service import Desk
+from confide.site.safe import build_base, make_base, to_base
+from confide.spelling.python import python_table
+
+LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
+POLICY = replace(
+    preset_policy("standard"), counts=replace(preset_policy("standard").counts, mechanism="safe"), tables=LENIENT
+)
+
+
+@pytest.fixture(scope="module")
+def town(town: Any, people_of: Any) -> Any:
+    """So few people that many combinations have one or two."""
+    return town.of(people_of(size=300, seed=1))
+
+
+@pytest.fixture(scope="module")
+def found(town: Any) -> Any:
+    return build_base(town.dataset, MemoryEngine(town.coded()), town.secret(), by=["sex", "town", "age", "work"])
+
+
+@pytest.fixture(scope="module")
+def desk(town: Any, found: Any) -> Desk:
+    return Desk(town.dataset, MemoryEngine(town.coded()), POLICY, town.secret(), base=to_base(found, mark="m"))
+
+
+def asked(desk: Desk, **words: Any) -> Any:
+    request = desk.admit(python_table("people", **words))
+    answer = desk.consider(request)
+    assert not answer.reasons, answer.reasons
+    return desk.release(request, answer)
+
+
+def counts(desk: Desk, **words: Any) -> np.ndarray:
+    return asked(desk, **words).columns["count"].values
+
+
+def test_every_combination_has_no_record_or_at_least_three(found: Any) -> None:
+    assert not np.isin(found.count, (1, 2)).any()
+    assert set(found.by) == {"sex", "town", "county", "age", "work"}
+    assert np.isin(found.before, (1, 2)).any()
+    assert 1 <= found.largest <= 7
+
+
+def test_where_every_combination_is_common_the_base_is_the_truth(town: Any) -> None:
+    """Said in the documentation: SAFE takes away rare combinations and nothing else."""
+    base = build_base(town.dataset, MemoryEngine(town.coded()), town.secret(), by=["sex", "county"])
+    assert (base.count == base.before).all()
+
+
+def test_tables_of_the_base_add_up_agree_and_say_so(desk: Desk) -> None:
+    by_town, by_county = (asked(desk, rows=place, columns=["sex", "age"]) for place in ("town", "county"))
+    towns, counties = (release.columns["count"].values for release in (by_town, by_county))
+    assert by_town.totals_add
+    assert "SAFE" in by_town.notes[0]
+    assert (towns[:-1].sum(axis=0) == towns[-1]).all()
+    assert (towns[-1] == counties[-1]).all()
+    assert (towns[:3].sum(axis=0) == counties[0]).all()
+    assert counts(desk, rows="sex", where={"county": "A"})[-1] == counties[0, -1, -1]
+
+
+def test_a_union_counts_everybody_once(desk: Desk) -> None:
+    union = counts(desk, rows="work", where=[{"sex": "f"}, {"county": "A"}])
+    parts = [
+        counts(desk, rows="work", where=where) for where in ({"sex": "f"}, {"county": "A"}, {"sex": "f", "county": "A"})
+    ]
+    assert (union == parts[0] + parts[1] - parts[2]).all()
+
+
+def test_counts_are_near_the_truth_and_the_spread_said_is_that_of_the_deviations(
+    desk: Desk, town: Any, found: Any
+) -> None:
+    open_desk = Desk(town.dataset, MemoryEngine(town.coded()), preset_policy("open"), town.secret())
+    words = {"rows": "town", "columns": ["sex", "age"]}
+    ours, true = asked(desk, **words).columns["count"], counts(open_desk, **words)
+    assert abs(ours.values - true).max() <= 2 * found.largest
+    assert 0.3 < ours.noise.max() < 6
+
+
+def test_universes_that_differ_differ_by_three_records_or_more(desk: Desk) -> None:
+    """Differencing: all pairs of universes of which one has a code more."""
+    ages = ["0-19", "20-39", "40-59", "60-109"]
+    for sex, town_ in itertools.product("fm", ["a1", "a2", "b1", "b2"]):
+        for some in itertools.combinations(ages, 3):
+            for fewer in itertools.combinations(some, 2):
+                more, less = (
+                    counts(desk, rows="work", where={"sex": sex, "town": town_, "age": list(codes)})
+                    for codes in (some, fewer)
+                )
+                assert not np.isin(more - less, (1, 2)).any()
+
+
+def test_what_the_base_does_not_have_is_protected_by_cell_keys(desk: Desk, town: Any) -> None:
+    plain = Desk(town.dataset, MemoryEngine(town.coded()), replace(town.policy, tables=LENIENT), town.secret())
+    for words in (
+        {"rows": "trade"},
+        {"rows": "sex", "where": {"trade": ["p", "q"]}},
+        {"rows": "sex", "measure": ["count", "weighted_count"]},
+        {"rows": "sex", "measure": "mean", "of": "income"},
+    ):
+        ours, theirs = asked(desk, **words), asked(plain, **words)
+        assert ours.columns == theirs.columns
+        assert ours.notes == theirs.notes
+
+
+def test_small_universes_are_answered_from_the_base(desk: Desk, town: Any) -> None:
+    """No rule on universes stands in the way: there is nobody to protect."""
+    words = {"rows": "work", "where": {"sex": "f", "town": "a2", "age": "60-109"}}
+    plain = Desk(town.dataset, MemoryEngine(town.coded()), town.policy, town.secret())
+    assert plain.consider(plain.admit(python_table("people", **words))).reasons
+    assert counts(desk, **words).shape == (3,)
+
+
+def test_rules_on_tables_look_at_the_base(town: Any, found: Any) -> None:
+    strict = replace(POLICY, tables=replace(LENIENT, mean_cell=1e6))
+    desk = Desk(town.dataset, MemoryEngine(town.coded()), strict, town.secret(), base=to_base(found, mark="m"))
+    reasons = desk.consider(desk.admit(python_table("people", rows="sex"))).reasons
+    assert [reason.rule for reason in reasons] == ["tables.mean_cell"]
+
+
+def test_receipts_name_the_base(town: Any, found: Any) -> None:
+    request = python_table("people", rows="sex")
+    engine = MemoryEngine(town.coded())
+    marks = [
+        Desk(town.dataset, engine, POLICY, town.secret(), base=to_base(found, mark=m)).receipt(request) for m in "ab"
+    ]
+    assert marks[0] != marks[1]
+
+
+def test_a_unit_with_several_records_is_a_mistake(town: Any, people_of: Any) -> None:
+    twice = town.of(people_of(size=100, seed=2, visits=2))
+    with pytest.raises(Mistake, match="several"):
+        build_base(twice.dataset, MemoryEngine(twice.coded()), twice.secret(), by=["sex"])
+
+
+@pytest.mark.parametrize("by", [[], ["aeg"], ["income"]])
+def test_variables_that_cannot_span_a_base_are_a_mistake(town: Any, by: list[str]) -> None:
+    with pytest.raises(Mistake):
+        build_base(town.dataset, MemoryEngine(town.coded()), town.secret(), by=by)
+
+
+@pytest.fixture
+def site(tmp_path: Path, town: Any) -> Iterator[Path]:
+    confide.add(town.people, tmp_path / "site", name="people", catalog=town.catalog)
+    (tmp_path / "site" / "policy.toml").write_text(write_policy(POLICY, preset="standard"))
+    yield tmp_path / "site"
+
+
+def test_a_site_needs_a_base_of_its_data_before_it_opens(site: Path, town: Any, people_of: Any) -> None:
+    with pytest.raises(Mistake, match="has no SAFE base") as missing, confide.open(site):
+        pass
+    assert "confide safe" in str(missing.value.suggestions[0])
+    result = CliRunner().invoke(app, ["safe", str(site), "people", "--by", "sex, town", "--controlled", "2"])
+    assert result.exit_code == 0, result.output
+    assert "SafeBase" in result.output
+    with confide.open(site) as opened:
+        first = opened["people"].table(rows="sex", columns="town")
+    with confide.open(site) as opened:
+        assert opened["people"].table(rows="sex", columns="town") == first
+    confide.ingest(people_of(size=600, seed=5), site, name="people")
+    with pytest.raises(Mistake, match="other data"), confide.open(site):
+        pass
+
+
+def test_the_same_site_gives_the_same_base(site: Path) -> None:
+    one, other = (make_base(site, "people", by=["sex", "town"]) for _ in range(2))
+    assert (one.count == other.count).all()
+
+
+def test_the_file_has_no_truth_in_it_and_is_for_its_owner(site: Path) -> None:
+    import pyarrow.parquet as pq
+
+    make_base(site, "people", by=["sex", "town"])
+    file = site / "people" / "safe.parquet"
+    assert pq.read_table(file).column_names == ["sex", "town", "county", "count"]
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_broken_file_is_a_mistake(site: Path) -> None:
+    (site / "people" / "safe.parquet").write_bytes(b"no parquet")
+    with pytest.raises(Mistake, match="cannot be read"), confide.open(site):
+        pass
+    with pytest.raises(Mistake, match="no data set"):
+        make_base(site, "poeple", by=["sex"])
