@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide
+from confide import tables
 from confide.cli import app
 from confide.engines.memory import MemoryEngine
 from confide.errors import Mistake
@@ -92,6 +93,12 @@ def test_counts_are_near_the_truth_and_the_spread_said_is_that_of_the_deviations
     ours, true = asked(desk, **words).columns["count"], counts(open_desk, **words)
     assert abs(ours.values - true).max() <= 2 * found.largest
     assert 0.3 < ours.noise.max() < 6
+
+
+def test_the_spread_said_of_the_total_is_not_its_own() -> None:
+    small = tables.safe({"a": np.arange(4)}, by=["a"], controlled=1)
+    assert small.count.sum() in (3, 6)  # one or two from the truth
+    assert to_base(small, mark="m").spread == (1.32, 1.32)
 
 
 def test_universes_that_differ_differ_by_three_records_or_more(desk: Desk) -> None:

@@ -270,6 +270,15 @@ def test_a_primary_cell_that_was_published_fails(firms):
     assert "region=r0, sector=s4: is shown" in done.out
 
 
+def test_a_value_that_was_left_beside_its_mark_is_seen(firms):
+    run("suppress", *FIRMS, "-o", "t.csv")
+    text = (firms / "t.csv").read_text()
+    (firms / "left.csv").write_text(text.replace('"r0","s4",,"c"', '"r0","s4",77,"c"'))
+    done = run("audit", *FIRMS, "--pattern", "left.csv")
+    assert done.status == 1
+    assert "region=r0, sector=s4: is shown" in done.out
+
+
 def test_a_file_with_marks_is_judged_by_them_where_a_rule_marks_more(firms):
     flagged = Source([firms / "firms.csv"], by=["region,sector"], of="turnover").table()
     write_tab(flagged.mark(flagged.find(region="r3"), "primary"), "p.tab")

@@ -132,13 +132,16 @@ def _write(found: "SafeBase", facts: Facts, file: Path) -> None:
 
 
 def _spread(found: "SafeBase") -> tuple[float, ...]:
-    """The root of the mean squared deviation of all cells that had records, of all tables by 0, 1, 2, ... variables."""
-    spread = []
-    for size in range(len(found.by) + 1):
+    """The root of the mean squared deviation of all cells that had records, of all tables by 0, 1, 2, ... variables.
+
+    The total alone is one cell, whose deviation would be its truth: it is told the spread of tables by one variable.
+    """
+    spread: list[float] = []
+    for size in range(1, len(found.by) + 1):
         tables = [found.compare(by=some) for some in combinations(found.by, size)]
         away = np.concatenate([table["count"].to_numpy() - table["before"].to_numpy() for table in tables])
         spread.append(float(f"{np.sqrt(np.mean(away.astype(np.float64) ** 2)):.3g}"))
-    return tuple(spread)
+    return (spread[0], *spread)
 
 
 def _known(folder: Folder, name: str) -> str:

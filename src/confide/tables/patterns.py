@@ -29,10 +29,10 @@ MARKS = ("mark", "status")
 
 
 def read_pattern(path: str | Path, table: Table) -> Bools:
-    """Which cells of the table a file says to be suppressed; values are not looked at, and may be missing.
+    """Which cells of the table a file says to be suppressed.
 
     The file is a `.tab` table, a `.txt` as τ-ARGUS saves a protected table (codes, value, status), or a table with the
-    variables as columns and one called mark or status.
+    variables as columns and one called mark or status. A mark beside a column `value` hides nothing unless that is empty.
 
     Promise: the file speaks of every cell that somebody is in, and of no other.
     """
@@ -56,7 +56,11 @@ def read_pattern(path: str | Path, table: Table) -> Bools:
     }
     words = frame.coded(column, nothing="safe")
     hides = [_hides(word) for word in words.codes]
-    return _suppressed(table, columns, [hides[place] for place in words.places.tolist()])
+    # A table as it is published has marks beside its values; a value that was left there is seen by all.
+    public = column == "mark" and "value" in frame.table.column_names
+    gone = frame.table["value"].is_null().to_pylist() if public else [True] * len(words.places)
+    marked = [hides[place] for place in words.places.tolist()]
+    return _suppressed(table, columns, [mark and left_out for mark, left_out in zip(marked, gone, strict=True)])
 
 
 def _hides(mark: str) -> bool:
