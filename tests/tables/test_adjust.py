@@ -560,7 +560,7 @@ def test_changes_are_reported_by_their_size():
     assert sum(spread["percent"]) == pytest.approx(100)
     mean = np.average(np.abs(spread["deviation"]), weights=spread["cells"])
     assert adjusted.mean == pytest.approx(mean)
-    assert f"largest deviation {adjusted.largest:g}" in repr(adjusted)
+    assert f"largest deviation {adjusted.largest:,.10g}" in repr(adjusted)
 
 
 @pytest.mark.reference

@@ -64,7 +64,7 @@ class Changed:
 
     def __repr__(self) -> str:
         left = "" if self.finished else "; not finished"
-        return f"{self.table!r}: largest deviation {self.largest:g}, mean {self.mean:.3g}{left}"
+        return f"{self.table!r}: largest deviation {self.largest:,.10g}, mean {self.mean:,.3f}{left}"
 
 
 def distribution(deviations: Floats) -> pa.Table:

@@ -81,7 +81,7 @@ class Loss:
         return self._grouped("size", groups)
 
     def __repr__(self) -> str:
-        return f"Loss over {len(self.before):,} cells: largest deviation {self.largest:g}, mean {self.mean:.3g}"
+        return f"Loss over {len(self.before):,} cells: largest deviation {self.largest:,.10g}, mean {self.mean:,.3f}"
 
     def _grouped(self, name: str, groups: Sequence[tuple[int | str, NDArray[np.bool_]]]) -> pa.Table:
         away = [np.abs(self.deviations[here]) for _, here in groups]

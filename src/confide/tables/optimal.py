@@ -120,7 +120,7 @@ def optimise(problem: Problem, start: Bools, watch: Watch) -> Proof:
     try:
         for proof in _proofs(problem, best, watch):
             if watch.progress:
-                watch.progress(watch.share, f"cost between {proof.bound:,.6g} and {proof.cost:,.6g}")
+                watch.progress(watch.share, f"cost between {proof.bound:,.10g} and {proof.cost:,.10g}")
     except KeyboardInterrupt:
         watch.interrupted = True
     return proof

@@ -161,7 +161,7 @@ def _of_transitions(result: Transitions) -> Report:
 def _losses(found: Loss) -> tuple[Chart, ...]:
     if not len(found.before):
         return ()
-    said = f"The largest is {found.largest:g}, the mean absolute deviation {found.mean:.3g}; the numbers are in the table below."
+    said = f"The largest is {found.largest:,.10g}, the mean absolute deviation {found.mean:,.3f}; the numbers are in the table below."
     if found.whole:
         return (_bars("Cells by deviation", said, found.signed(), x="deviation"),)
     return (_bars("Cells by deviation in percent of their value", said, found.relative(), x="percent of the value"),)

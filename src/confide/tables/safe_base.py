@@ -92,7 +92,7 @@ class SafeBase:
         left = "" if self.finished else "; not finished"
         return (
             f"SafeBase of {len(self):,} records by {' x '.join(self.by)}: {len(self.controlled)} controlled tables, "
-            f"largest deviation {self.largest}, mean {self.mean:.3g}{left}"
+            f"largest deviation {self.largest:,}, mean {self.mean:,.3f}{left}"
         )
 
     def _spread(self, by: tuple[str, ...]) -> pa.Table:

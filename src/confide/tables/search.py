@@ -279,4 +279,4 @@ def trim(pattern: Pattern, watch: Watch, best: _Best) -> None:
 
 def _tell(watch: Watch, done: float, pattern: Pattern) -> None:
     if watch.progress:
-        watch.progress(max(done, watch.share), f"cost {pattern.cost:,.6g}")
+        watch.progress(max(done, watch.share), f"cost {pattern.cost:,.10g}")

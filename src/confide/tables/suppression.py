@@ -73,7 +73,7 @@ class Suppressed:
     def __repr__(self) -> str:
         primaries, cells = int(self.table.primary.sum()), len(self.table)
         words = [f"{len(self.secondaries)} secondary cells protect {primaries} primary ones of {cells:,}"]
-        words += [f"cost {self.cost:,.6g}", *([] if self.gap is None else [_optimality(self.gap)])]
+        words += [f"cost {self.cost:,.10g}", *([] if self.gap is None else [_optimality(self.gap)])]
         words += [] if self.complete else ["the search was cut short"]
         return f"{', '.join([*words, 'audit passed'])}."
 
