@@ -213,7 +213,7 @@ def improve(pattern: Pattern, watch: Watch) -> None:
     best = _Best(pattern.cost, list(pattern.bundles.values()))
     try:
         clean(pattern, watch, best)
-        shake(pattern, watch, best, effort=min(1_000 + 6 * len(pattern.demands), 24_000))
+        shake(pattern, watch, best, effort=min(1_000 + 6 * len(pattern.demands), 28_000))
         pattern.restore(best.bundles)
         trim(pattern, watch, best)
     except KeyboardInterrupt:
