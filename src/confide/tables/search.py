@@ -34,8 +34,8 @@ BLURRED = 20
 SPREAD, LOSS = 0.2, 0.5
 """By what factor prices are blurred, so that other ways are tried, and what a loss may be, in typical costs."""
 
-TRIED, SOLVED = 8_000, 200
-"""How many searches, and how many of them among all cells, go into the last look at every secondary."""
+TRIED, SOLVED = 30_000_000, 600_000
+"""How many searches, and how many of them among all cells, go into the last look at every secondary, times the cells."""
 
 SEED = 20010701
 """The search is random but always the same."""
@@ -213,7 +213,7 @@ def improve(pattern: Pattern, watch: Watch) -> None:
     best = _Best(pattern.cost, list(pattern.bundles.values()))
     try:
         clean(pattern, watch, best)
-        shake(pattern, watch, best, effort=min(1_000 + 6 * len(pattern.demands), 28_000))
+        shake(pattern, watch, best, effort=min(1_000 + 6 * len(pattern.demands), 40_000))
         pattern.restore(best.bundles)
         trim(pattern, watch, best)
     except KeyboardInterrupt:
@@ -268,7 +268,8 @@ def shake(pattern: Pattern, watch: Watch, best: _Best, *, effort: int) -> None:
 def trim(pattern: Pattern, watch: Watch, best: _Best) -> None:
     """Show each secondary that is not needed after all, the dearest first; in small tables, none can then be shown by itself."""
     finder = pattern.finder
-    tried, solved = finder.searched + TRIED, finder.solver.solved + SOLVED
+    cells = max(1, len(pattern.problem.values))
+    tried, solved = finder.searched + TRIED // cells, finder.solver.solved + SOLVED // cells
     secondary = np.flatnonzero(pattern.secondary)
     for cell in secondary[np.argsort(-pattern.problem.cost[secondary], kind="stable")].tolist():
         if watch.over or finder.searched > tried or finder.solver.solved > solved:
