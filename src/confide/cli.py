@@ -5,8 +5,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -33,6 +32,7 @@ from confide.site.folder import Folder
 from confide.site.safe import make_base
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
+from confide.terminal import working
 
 __all__ = ["app", "main"]
 
@@ -101,17 +101,6 @@ def _sentence(error: ConfideError) -> str:
     return "\n".join(lines) + "\n"
 
 
-@contextmanager
-def _working(text: str) -> Iterator[None]:
-    """Say what takes time, on stderr, and only to a person."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(text):
-            yield
-    else:
-        yield
-
-
 @app.command()
 def init(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.")],
@@ -125,7 +114,7 @@ def init(
     Example: confide init survey.csv -o mysite --name people
     """
     name = name or file.name.split(".")[0]
-    with _working(f"Reading {file.name}"):
+    with working(f"Reading {file.name}"):
         folder = ingesting.add(file, output, name=name, preset=preset, table=table)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
     typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {folder.path / 'policy.toml'};")
@@ -143,7 +132,7 @@ def ingest(
 
     Example: confide ingest survey.csv mysite people
     """
-    with _working(f"Reading {file.name}"):
+    with working(f"Reading {file.name}"):
         ingesting.ingest(file, site, name=dataset, table=table)
     typer.echo(f"The data of {dataset!r} are loaded.")
 
@@ -163,7 +152,7 @@ def safe(
     Example: confide safe mysite people --by sex,age_group,region
     """
     names = [name.strip() for name in by.split(",") if name.strip()]
-    with _working("Searching"):
+    with working("Searching"):
         base = make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
     typer.echo(repr(base))
     for note in base.notes:
@@ -176,7 +165,7 @@ def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
 
     Example: confide check mysite
     """
-    with _working("Looking at the site"):
+    with working("Looking at the site"):
         findings = check_site(site, allow_open=allow_open)
     for finding in findings:
         typer.echo(f"{finding.kind:<12} {finding.text}")
@@ -374,7 +363,7 @@ def demo(
 
     for name, generate in (("people", generated.people), ("firms", generated.firms)):
         if not Folder(folder).catalog(name).exists():
-            with _working(f"Generating {name}"):
+            with working(f"Generating {name}"):
                 text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
                 ingesting.add(generate(rows), folder, name=name, catalog=text)
     typer.echo(f"The demo site is in {folder}.", err=True)
@@ -452,7 +441,7 @@ def frontier(
     if write and threshold is None and slope is None:
         raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
     names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
-    with _working("Mapping models"):
+    with working("Mapping models"):
         mapped = map_models.frontier(
             site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
             threshold=threshold, slope=slope, allow_open=allow_open,

@@ -25,6 +25,7 @@ from confide.microdata import METHODS, Method, Plan
 from confide.microdata.parameters import limits
 from confide.microdata.plan import read_text
 from confide.microdata.step import Step
+from confide.replacing import replacing
 from confide.sources.numerals import blanked, not_numbers, read_numbers
 from confide.sources.source import read_source
 
@@ -89,7 +90,8 @@ def _mask(plan: Plan, file: Path, output: Path, missing: Sequence[str]) -> None:
     versions = range(1, len(released.replicates) + 1)
     outputs = [output] if len(versions) == 1 else [output.with_stem(f"{output.stem}-{number}") for number in versions]
     for one, path in zip(released.replicates, outputs, strict=True):
-        write(one, path)
+        with replacing(path) as partial:
+            write(one, partial)
     for step in released.report["steps"]:
         facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
         typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
@@ -182,7 +184,7 @@ def _add(kind: type[Method]) -> None:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, annotation, default in _options(kind, hints)
     ]
-    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads
     command.__annotations__ = {one.name: one.annotation for one in shown}
     columns = " --columns income,age" if kind.takes else ""
     example = f"confide mask apply {kind.word()}{columns}{' --seed 1' if kind.draws else ''} survey.csv public.csv"

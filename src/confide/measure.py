@@ -2,8 +2,7 @@
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 import typer
-from rich.console import Console
 
 from confide import measures
 from confide.errors import Mistake, nearest
@@ -19,6 +17,7 @@ from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import METHODS, Plan
 from confide.sources.numerals import blanked, not_numbers, read_numbers
 from confide.sources.source import read_source
+from confide.terminal import working
 
 __all__ = ["map_command", "measure_command", "read_file", "read_ways"]
 
@@ -63,7 +62,7 @@ def measure_command(
     named |= {name: value for name, value in singles.items() if value is not None}
     _known(format)
     marks = missing or ()
-    with _working("Measuring"):
+    with working("Measuring"):
         files = [read_file(path, missing=marks) for path in (original, released)]
         spare = None if holdout is None else read_file(holdout, missing=marks)
         found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
@@ -98,7 +97,7 @@ def map_command(
     Example: confide map survey.csv microaggregation:k=3,5,10 "rounding:base=100,1000" --columns income,age
     """
     _known(format)
-    with _working("Masking and measuring"):
+    with working("Masking and measuring"):
         found = measures.risk_utility_map(
             read_file(file, missing=missing or ()), read_ways(ways),
             columns=_split(columns), risk=risk, utility=utility, seed=seed,
@@ -128,17 +127,6 @@ def _written(found: Any, format: str) -> str:
 
 def _split(names: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (names or "").split(",") if name.strip())
-
-
-@contextmanager
-def _working(text: str) -> Iterator[None]:
-    """Say what takes time, on stderr, and only to a person."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(text):
-            yield
-    else:
-        yield
 
 
 def _write(content: str, output: Path | None) -> None:

@@ -17,6 +17,7 @@ from confide.cli import main
 from confide.protect_options import Rules
 from confide.protect_source import Source
 from confide.tables import Table, read_jj, read_ptable, read_tab, write_asc, write_tab
+from confide.tables.files import endings
 
 PEOPLE = {
     "region": ["N1"] * 4 + ["N2"] * 3 + ["S"] * 5,
@@ -268,6 +269,21 @@ def test_a_primary_cell_that_was_published_fails(firms):
     done = run("audit", *FIRMS, "--pattern", "shown.csv")
     assert done.status == 1
     assert "region=r0, sector=s4: is shown" in done.out
+
+
+def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(firms, monkeypatch):
+    (firms / "t.csv").write_text("the old one")
+
+    def full(path, target):
+        Path(target).write_text("half of")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(endings.FRAMES, ".csv", full)
+    done = run("suppress", *FIRMS, "-o", "t.csv")
+    assert done.status != 0
+    assert "No space left on device" in done.err
+    assert (firms / "t.csv").read_text() == "the old one"
+    assert not list(firms.glob("*.partial"))
 
 
 def test_a_value_that_was_left_beside_its_mark_is_seen(firms):

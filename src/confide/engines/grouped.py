@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.engines.kernels import HALF_BIT, Batch, MomentSums, _deviance, _working, compiled, moment_sums
+from confide.compiling import compiled
+from confide.engines.kernels import HALF_BIT, Batch, MomentSums, _deviance, _working, moment_sums
 from confide.model.design import Block, Design
 
 __all__ = ["GroupSums", "Groups", "add_grouped", "group", "group_sums", "ungrouped"]

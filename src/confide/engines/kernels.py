@@ -5,18 +5,17 @@ Every sum runs over the records in their stored order, wherever batches end, and
 key alone: the same records give the same bits. Nothing is reordered by the compiler (no fast-math).
 """
 
-from collections.abc import Callable
 from math import exp, log
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from confide.compiling import compiled
 
 __all__ = ["BINOMIAL", "GAUSSIAN", "POISSON", "Batch", "Layout", "MomentSums", "SpreadSums"]
 __all__ += ["add_moments", "add_spread", "end_unit", "fit_rows", "moment_sums", "spread_sums"]
 
-F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = NDArray[np.uintp]  # unsigned, so that no index is tested for being negative
@@ -28,14 +27,6 @@ HALF_BIT = 52
 
 TINY = 2.220446049250313e-16
 """Fitted probabilities stay this far from 0 and 1, and fitted counts from 0, as in statsmodels."""
-
-
-def compiled(function: F) -> F:
-    """Compiled on first use, kept on disk where a folder can be written; other threads run meanwhile."""
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:
-        return cast(F, numba.njit(nogil=True)(function))
 
 
 class Layout(NamedTuple):

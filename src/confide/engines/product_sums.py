@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.compiling import compiled
 from confide.engines import Facts
 from confide.engines.batches import entering
-from confide.engines.kernels import compiled
 from confide.engines.products import Basis, Products
 from confide.model.design import Number
 from confide.model.formula import Transform

@@ -67,7 +67,7 @@ class Roles:
             if unknown:
                 raise Mistake(f"There is no role {unknown[0]!r}.", suggestions=nearest(unknown[0], WORDS.values()))
             lists = {name: _tuple(value) for name, value in named.items() if name not in ALONE}
-            return cls(**{**named, **lists})  # type: ignore[arg-type]
+            return cls(**{**named, **lists})  # type: ignore[arg-type]  # the names were checked
         if set(named) - {"categorical", "weight", "household"}:
             raise Mistake("Give either roles= or the columns by name, not both.")
         return cls._read(roles, named)

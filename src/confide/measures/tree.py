@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from confide.compiling import compiled
 from confide.measures.records import Bools, Floats, Ints
 from confide.measures.threads import in_parts
-from confide.microdata.kernels import compiled
 
 __all__ = ["Tree", "apart", "build", "close", "distinct_rows", "links", "nearest", "within"]
 

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from confide.compiling import compiled
 from confide.microdata.hierarchies import Hierarchy
 from confide.microdata.index import Space, Trees
-from confide.microdata.kernels import compiled
 from confide.microdata.records import Categories, Floats, Ints, Records, kind_of
 
 __all__ = ["Attribute", "Groups", "Number", "attribute", "centres", "space"]
@@ -53,7 +53,7 @@ class Number(Attribute):
     values: Floats
 
     @cached_property
-    def coordinate(self) -> Floats:  # type: ignore[override]
+    def coordinate(self) -> Floats:  # type: ignore[override]  # cached, where others compute
         return _standardised(self.values)
 
     def averaged(self, groups: Groups, weights: Floats | None) -> Floats:
@@ -69,7 +69,7 @@ class Order(Attribute):
     categories: Categories
 
     @cached_property
-    def coordinate(self) -> Floats:  # type: ignore[override]
+    def coordinate(self) -> Floats:  # type: ignore[override]  # cached, where others compute
         codes = self.categories.codes
         return _standardised(np.where(codes < 0, np.nan, codes))
 
@@ -96,7 +96,7 @@ class Tree(Attribute):
         return np.arange(len(self.categories)) if self.hierarchy is None else self.hierarchy.places(self.categories)
 
     @cached_property
-    def coordinate(self) -> Floats:  # type: ignore[override]
+    def coordinate(self) -> Floats:  # type: ignore[override]  # cached, where others compute
         codes = self.categories.codes
         return np.where(codes < 0, np.nan, np.append(self.places, 0)[codes])
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from confide.compiling import compiled
 from confide.errors import Mistake
-from confide.microdata.kernels import compiled
 from confide.microdata.records import Floats, Ints
 
 __all__ = ["Camouflage", "Interval"]

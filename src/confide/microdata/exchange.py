@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from confide.microdata.kernels import compiled
+from confide.compiling import compiled
 from confide.microdata.records import Ints, Records
 from confide.microdata.strata import first_of_each, must_agree
 

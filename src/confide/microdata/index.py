@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from confide.microdata.kernels import compiled
+from confide.compiling import compiled
 from confide.microdata.records import Floats, Ints
 
 __all__ = ["Index", "Space", "Trees", "build", "closest", "distance", "farthest", "nearest", "remeasure", "remove"]

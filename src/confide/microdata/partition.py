@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from confide.compiling import compiled
 from confide.microdata.index import NOBODY, ONE, Index, Space, Trees, build, farthest, nearest, remeasure, remove
-from confide.microdata.kernels import compiled
 from confide.microdata.records import Floats, Ints
 
 __all__ = ["Progress", "mdav", "optimal", "v_mdav"]

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from confide.compiling import compiled
 from confide.errors import Mistake, nearest
-from confide.microdata.kernels import compiled
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
 from confide.microdata.records import Categories, Floats, Ints, Masked, Records

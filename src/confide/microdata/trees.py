@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.microdata.kernels import compiled
+from confide.compiling import compiled
 from confide.microdata.records import Floats, Ints
 
 __all__ = ["BINS", "Tree", "grow", "leaves"]
@@ -41,6 +41,21 @@ def grow(bins: Bins, code: Ints, value: Floats, *, width: int, least: int) -> Tr
 def leaves(tree: Tree, bins: Bins) -> Ints:
     """The leaf that each record belongs to."""
     return _fallen(tree.feature, tree.cut, tree.child, bins)
+
+
+@compiled
+def _parted(bins: Bins, at: int, order: Ints, spare: Ints) -> int:
+    """Put the records up to a cut first, each side in its order; how many they are."""
+    middle, rest = 0, 0
+    for row in order:
+        if bins[row] <= at:
+            order[middle] = row
+            middle += 1
+        else:
+            spare[rest] = row
+            rest += 1
+    order[middle:] = spare[:rest]
+    return middle
 
 
 @compiled
@@ -91,16 +106,7 @@ def _grown(bins: Bins, code: Ints, value: Floats, width: int, least: int) -> tup
             counts[low : high + 1] = 0.0
         if where >= 0:
             feature[node], cut[node], child[node] = where, at, nodes
-            middle, rest = a, 0
-            for i in range(a, b):
-                row = order[i]
-                if bins[row, where] <= at:
-                    order[middle] = row
-                    middle += 1
-                else:
-                    spare[rest] = row
-                    rest += 1
-            order[middle:b] = spare[:rest]
+            middle = _parted(bins[:, where], at, order[a:b], spare) + a
             start[nodes], stop[nodes] = a, middle
             start[nodes + 1], stop[nodes + 1] = middle, b
             nodes += 2

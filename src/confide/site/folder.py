@@ -4,7 +4,6 @@ mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
 mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet
 """
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from confide.errors import Fault, Mistake
 from confide.model.catalog import Dataset
 from confide.model.catalog_toml import read_dataset
 from confide.model.policy import Policy, preset_policy, read_policy, write_policy
+from confide.replacing import replacing
 from confide.secret import Secret, create_secret, read_secret
 
 __all__ = ["Folder", "check_name", "create_folder", "write_whole"]
@@ -108,12 +108,10 @@ def create_folder(path: Path, *, preset: str = "standard") -> Folder:
 
 def write_whole(file: Path, text: str) -> None:
     """Write a text whole or not at all."""
-    partial = file.with_name(file.name + ".partial")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, file)
+        with replacing(file) as partial:
+            partial.write_text(text, encoding="utf-8")
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise Fault(
             f"{file} could not be written ({error.strerror}).", suggestions=["Check that the disk has room."]
         ) from None

@@ -18,6 +18,7 @@ from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog import Dataset
 from confide.model.evidence import Tally
 from confide.queries.mechanisms.safe import Base
+from confide.replacing import replacing
 from confide.secret import Secret
 from confide.site.folder import Folder
 
@@ -121,13 +122,11 @@ def _write(found: "SafeBase", facts: Facts, file: Path) -> None:
     mark = hashlib.sha256(base.places.tobytes() + base.count.tobytes()).hexdigest()[:12]
     about = {"of": [facts.data, facts.catalog, facts.keys], "spread": base.spread, "mark": mark}
     table = pa.table({**columns, "count": base.count}).replace_schema_metadata({b"confide": json.dumps(about).encode()})
-    partial = file.with_name(file.name + ".partial")
     try:
-        pq.write_table(table, partial)
-        os.chmod(partial, 0o600)
-        os.replace(partial, file)
+        with replacing(file) as partial:
+            pq.write_table(table, partial)
+            os.chmod(partial, 0o600)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise Fault(f"{file} could not be written ({error.strerror}).") from None
 
 

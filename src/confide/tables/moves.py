@@ -12,7 +12,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["THRESHOLDS", "Board", "State", "colour", "compiled", "search"]
+from confide.compiling import compiled
+
+__all__ = ["THRESHOLDS", "Board", "State", "colour", "search"]
 
 F = TypeVar("F", bound=Callable[..., object])
 Floats = NDArray[np.float64]
@@ -22,14 +24,6 @@ Places = NDArray[np.uint32]  # unsigned, so that no index is tested for being ne
 
 THRESHOLDS: Floats = -np.log((np.arange(4096) + 0.5) / 4096)
 """A move that costs less than temperature times one of these, drawn at random, is kept: the Metropolis rule."""
-
-
-def compiled(function: F) -> F:
-    """Compiled on first use, kept on disk where a folder can be written; other threads run meanwhile."""
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:
-        return cast(F, numba.njit(nogil=True)(function))
 
 
 def inlined(function: F) -> F:

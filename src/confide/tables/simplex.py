@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from confide.tables.moves import compiled
+from confide.compiling import compiled
 
 __all__ = [
     "DEAR",

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.compiling import compiled
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair
 from confide.measures.ranks import ranked
 from confide.measures.records import Bools, Floats, Ints
 from confide.measures.threads import in_parts
-from confide.microdata.kernels import compiled
 
 __all__ = ["LEVELS", "MISSING", "Comparison", "Patterns", "better"]
 

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.compiling import compiled
 from confide.errors import Mistake
 from confide.measures.records import Bools, Floats, Ints, listed, weights_of
 from confide.measures.risk.classes import frequencies, keyed
-from confide.microdata.kernels import compiled
 
 __all__ = ["Scoring", "SpecialUniques", "suda"]
 

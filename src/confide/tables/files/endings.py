@@ -12,6 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from confide.errors import Mistake
+from confide.replacing import replacing
 from confide.tables.files.jj import write_jj
 from confide.tables.files.tab import write_tab
 from confide.tables.table import Table
@@ -54,7 +55,8 @@ def write_frame(frame: pa.Table, path: str | Path) -> None:
     """Write a frame as CSV, Parquet or Arrow."""
     check_target(path, *FRAMES)
     try:
-        FRAMES[Path(path).suffix.lower()](frame, path)
+        with replacing(path) as file:
+            FRAMES[Path(path).suffix.lower()](frame, file)
     except OSError as error:
         raise Mistake(f"{str(path)!r} cannot be written ({error.strerror or 'no such folder'}).") from None
 

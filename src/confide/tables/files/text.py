@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 from confide.errors import Mistake
+from confide.replacing import replacing
 
 __all__ = ["read_text", "write_text"]
 
@@ -26,6 +27,7 @@ def read_text(path: str | Path) -> str:
 def write_text(path: str | Path, text: str) -> None:
     """Write a text as UTF-8."""
     try:
-        Path(path).write_bytes(text.encode())
+        with replacing(path) as file:
+            file.write_bytes(text.encode())
     except OSError as error:
         raise Mistake(f"{str(path)!r} cannot be written ({error.strerror}).") from None

@@ -1,4 +1,4 @@
-"""How the hot loops of this room are compiled."""
+"""How hot loops are compiled."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
