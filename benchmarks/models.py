@@ -23,8 +23,8 @@ import statsmodels.api as sm
 
 import confide
 from confide import demo
-from confide.engines.batches import columns_of
-from confide.engines.duckdb import DuckDBEngine
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.sums.batches import columns_of
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform

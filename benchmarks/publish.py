@@ -16,11 +16,11 @@ from time import process_time
 
 import numpy as np
 
+from confide.answering.mechanisms.additive import additive
 from confide.model.policy import CountRules
-from confide.queries.mechanisms.additive import additive
-from confide.secret import Secret
-from confide.tables.invariance import invariant
-from confide.tables.transitions import feasible, intervals, transitions
+from confide.site.secret import Secret
+from confide.tables.perturbation.invariance import invariant
+from confide.tables.perturbation.transitions import feasible, intervals, transitions
 
 Figure = tuple[str, float, float, str]
 """What was measured, the figure, the limit it is to stay under, and the unit."""

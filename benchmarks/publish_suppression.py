@@ -33,7 +33,7 @@ from confide.tables import (
 )
 from confide.tables.files.asc import described, read_asc
 from confide.tables.files.rda import read_rda
-from confide.tables.suppression import Suppressed
+from confide.tables.suppression.suppress import Suppressed
 
 Figure = tuple[str, float, float, str]
 """What was measured, the figure, the limit it is to stay under, and the unit."""

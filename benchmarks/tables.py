@@ -25,11 +25,11 @@ import httpx
 
 import confide
 from confide import demo
-from confide.formats.jsonstat import write_jsonstat
+from confide.answering.service import Desk, Service
+from confide.answering.universe.resolve import resolve
+from confide.formats.jsonstat.write import write_jsonstat
 from confide.model.evidence import Box
 from confide.model.request import Table
-from confide.queries.universe import resolve
-from confide.service import Desk, Service
 from confide.spelling.python import python_table
 
 UNION = [{"region": ["N", "S"], "sex": ["female"]}, {"age_group": ["20-29", "30-39"], "region": ["C"]}]

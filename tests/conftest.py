@@ -11,16 +11,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from confide.desk import Desk
+from confide.answering.desk import Desk
 from confide.engines import Coded, Engine
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import write_store
-from confide.engines.memory import MemoryEngine
-from confide.model.catalog import Dataset
-from confide.model.catalog_toml import read_dataset
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import write_store
+from confide.engines.memory.engine import MemoryEngine
+from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
-from confide.secret import Secret
 from confide.site.encode import encode
+from confide.site.secret import Secret
 
 settings.register_profile("confide", deadline=None, derandomize=True)
 settings.load_profile("confide")

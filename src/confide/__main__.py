@@ -1,6 +1,6 @@
 """`python -m confide` is the command line."""
 
-from confide.cli import main
+from confide.cli.main import main
 
 if __name__ == "__main__":
     main()

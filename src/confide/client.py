@@ -11,20 +11,20 @@ from weakref import finalize
 import httpx
 import pyarrow as pa
 
-from confide.access import Denied
+from confide.answering.service import Service
 from confide.errors import ConfideError, Fault, Mistake, Reason, Refused, Suggestion, nearest
 from confide.formats.arrow import grid_to_arrow, to_arrow
 from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.html import write_html, write_model_html
-from confide.formats.jsonstat import write_jsonstat
-from confide.formats.jsonstat_reader import read_jsonstat
-from confide.formats.model_json import read_model, write_model
+from confide.formats.jsonstat.read import read_jsonstat
+from confide.formats.jsonstat.write import write_jsonstat
+from confide.formats.models.json import read_model, write_model
 from confide.formats.text import write_model_text, write_text
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import Regression, Request, Table
-from confide.service import Service
+from confide.site.access import Denied
 from confide.spelling.codebook import write_codebook
 from confide.spelling.python import python_correlation, python_regression, python_table
 from confide.spelling.url import write_url

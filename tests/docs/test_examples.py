@@ -36,12 +36,12 @@ from unittest.mock import patch
 
 import pytest
 
-from confide.access import list_tokens
-from confide.cli import main
+from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.microdata.parameters import described
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
+from confide.site.access import list_tokens
 from confide.spelling.json import read_request
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ UPDATE = bool(os.environ.get("CONFIDE_UPDATE_DOCS"))
 FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"(?<=<!-- table: )(?P<name>\w+) -->\n\n?(?P<body>(?:\|.*\n)*)\n?")
 KINDS = {"python", "output", "console", "toml", "json", "text", "csv"}
-CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 SHOWN = "127.0.0.1:8000"
 
 

@@ -11,16 +11,16 @@ from fastapi.routing import APIRoute
 
 import confide
 from confide import tables
-from confide.cli import app
+from confide.answering.service import Service
+from confide.cli.main import app
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
-from confide.formats.model_json import write_model
-from confide.model import catalog_toml
+from confide.formats.models.json import write_model
+from confide.model.catalog import toml as catalog_toml
 from confide.model.formula import Transform
 from confide.model.policy import PRESETS, describe
 from confide.model.request import Family
-from confide.service import Service
 from confide.web.api import create_app
-from confide.web.pages import view
+from confide.web.pages.analyst.table import view
 from confide.web.problems import Problem
 
 Page = Callable[[str], str]

@@ -10,20 +10,21 @@ import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 
-from confide.engines import Coded, Engine, Facts, grouped
-from confide.engines import kernels as compiled
-from confide.engines.batches import lay_out
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import write_store
-from confide.engines.memory import MemoryEngine
+from confide.engines import Coded, Engine, Facts
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import write_store
+from confide.engines.memory.engine import MemoryEngine
+from confide.engines.sums import grouped
+from confide.engines.sums import kernels as compiled
+from confide.engines.sums.batches import lay_out
 from confide.errors import Fault
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform
 from confide.model.request import Family
-from confide.secret import Secret
 from confide.site.encode import encode
+from confide.site.secret import Secret
 
 WHOLE = {"low": -(2**63), "high": 2**63 - 1}
 A, B, C = (0, (-1, 0, 1)), (1, (0, -1, 1, 2)), (2, (-1, 0))

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from confide.engines import Coded, Facts
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import STORED_TOP, write_store
-from confide.engines.memory import MemoryEngine
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import STORED_TOP, write_store
+from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Fault
 from confide.model.evidence import Tally
 

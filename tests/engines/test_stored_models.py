@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from confide import demo
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import write_store
-from confide.engines.memory import MemoryEngine
-from confide.engines.stored import stored_moments
-from confide.model.catalog_toml import read_dataset
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import write_store
+from confide.engines.duckdb.stored import stored_moments
+from confide.engines.memory.engine import MemoryEngine
+from confide.model.catalog.toml import read_dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform
 from confide.model.request import Family
-from confide.secret import Secret
 from confide.site.encode import encode
+from confide.site.secret import Secret
 
 NAMES = ("region", "education", "marital")
 CATALOG = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")

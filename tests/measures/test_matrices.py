@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from confide.errors import Mistake
 from confide.measures.utility import discrepancies
-from confide.measures.utility.matrices import Discrepancies
+from confide.measures.utility.information_loss import Discrepancies
 
 MATRICES = ("values", "means", "covariances", "variances", "correlations", "loadings", "communalities", "scores")
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from confide.cli import app, main
+from confide.cli.main import app, main
+from confide.cli.measure import read_file, read_ways
 from confide.errors import Mistake
-from confide.measure import read_file, read_ways
 from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import Microaggregation, Rounding
 

@@ -12,8 +12,8 @@ import pytest
 
 from confide import measures
 from confide.errors import Mistake
-from confide.measures.findings import Finding
-from confide.measures.page import write_page
+from confide.measures.reports.findings import Finding
+from confide.measures.reports.page import write_page
 from confide.microdata import Microaggregation, Rounding, Sampling
 
 ROLES = {"age": "key", "sex": "key", "region": "key", "income": "confidential", "wealth": "confidential"}

@@ -6,7 +6,7 @@ import pytest
 
 from confide.errors import Mistake
 from confide.microdata import AdditiveNoise
-from confide.microdata.gaussian import root
+from confide.microdata.methods.gaussian import root
 
 NAMES = ["a", "b", "c"]
 K = 0.3

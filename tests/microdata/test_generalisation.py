@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from confide import measures, microdata
 from confide.errors import Mistake
-from confide.microdata.lattice import Judged, climbed, search
+from confide.microdata.search.lattice import Judged, climbed, search
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 TOWNS = "West\n@A\n@@a1\n@@a2\n@B\n@@b1\n@@b2\nEast\n@C\n@@c1\n@@c2\n"

@@ -13,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from confide import measures, microdata
 from confide.errors import Mistake
-from confide.microdata.blanking import cheapest_first, classes_of_k, fitting_k
-from confide.microdata.classes import class_of, fitting, patterns, sizes
+from confide.microdata.search.blanking import cheapest_first, classes_of_k, fitting_k
+from confide.microdata.search.classes import class_of, fitting, patterns, sizes
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 IHSN = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]

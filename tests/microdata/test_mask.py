@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
-from confide.cli import app
+from confide.cli.main import app
 from confide.errors import Mistake
 from confide.microdata import METHODS, Microaggregation, Plan
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.microdata import Microaggregation
-from confide.microdata.index import NOBODY, Space, Trees, build, farthest, nearest, remove
-from confide.microdata.partition import mdav, optimal, v_mdav
+from confide.microdata.search.index import NOBODY, Space, Trees, build, farthest, nearest, remove
+from confide.microdata.search.partition import mdav, optimal, v_mdav
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -9,8 +9,8 @@ from scipy.spatial import cKDTree
 
 from confide.errors import Mistake
 from confide.microdata import MultiplicativeNoise, masked_moment, original_moment
-from confide.microdata.chains import Chains
-from confide.microdata.multiplicative import Scheme
+from confide.microdata.methods.multiplicative_noise.chains import Chains
+from confide.microdata.methods.multiplicative_noise.schemes import Scheme
 
 NAMES = ["a", "b", "c"]
 N = 10_000

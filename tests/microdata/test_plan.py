@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.microdata import GlobalRecoding, Microaggregation, Plan, Rounding, Sampling, TopBottomCoding
-from confide.microdata.methods import METHODS
+from confide.microdata.methods.registry import METHODS
 from confide.microdata.step import Step, toml
 
 PLAN = """

@@ -10,7 +10,7 @@ import pytest
 
 from confide.errors import Mistake
 from confide.microdata import Pram, estimated_counts
-from confide.microdata.pram import drawn
+from confide.microdata.methods.pram import drawn
 
 P = {
     "a": {"a": 0.7, "b": 0.3},

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.microdata import DataSwapping, RankSwapping
-from confide.microdata.exchange import pairs_in_classes, pairs_near
+from confide.microdata.search.exchange import pairs_in_classes, pairs_near
 
 
 def plain_pairs(size: int, width: int, rng: np.random.Generator) -> list[int]:

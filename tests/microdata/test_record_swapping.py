@@ -7,7 +7,7 @@ import pytest
 
 from confide.errors import Mistake
 from confide.microdata import DataSwapping, RecordSwapping, Shuffling
-from confide.microdata.exchange import partners_elsewhere
+from confide.microdata.search.exchange import partners_elsewhere
 
 AREAS = ["region", "district"]
 

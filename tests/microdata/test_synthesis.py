@@ -8,8 +8,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from confide import microdata
 from confide.errors import Mistake
-from confide.microdata.models import Predictors, Task, Variable, by_regressions, by_trees
-from confide.microdata.trees import grow, leaves
+from confide.microdata.synthesis.models import Predictors, Task, Variable, by_regressions, by_trees
+from confide.microdata.synthesis.trees import grow, leaves
 
 Group = frozenset[int]
 

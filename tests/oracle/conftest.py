@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from confide import demo
-from confide.service import Service
+from confide.answering.service import Service
 from confide.site.ingest import add
 from confide.web.api import create_app
 from confide.web.jobs import Jobs

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import confide
-from confide.engines.memory import MemoryEngine
+from confide.answering.service import Desk
+from confide.answering.tables import Answer
+from confide.engines.memory.engine import MemoryEngine
 from confide.model.release import Column
 from confide.model.request import Table
-from confide.queries.analyses.table import Answer
-from confide.secret import Secret
-from confide.service import Desk
 from confide.site.encode import encode
+from confide.site.secret import Secret
 from confide.spelling.python import python_table
-from confide.tables.transitions import transitions
+from confide.tables.perturbation.transitions import transitions
 
 LENIENT = {
     "universe": {"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "pieces": 8},

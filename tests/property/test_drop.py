@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from confide.engines.memory import MemoryEngine
+from confide.answering.mechanisms.dropq.draw import drop
+from confide.answering.universe.census import Census
+from confide.answering.universe.resolve import resolve
+from confide.answering.universe.strata import strata
+from confide.engines.memory.engine import MemoryEngine
 from confide.model.evidence import Box
-from confide.queries.census import Census
-from confide.queries.mechanisms.drop import drop
-from confide.queries.strata import strata
-from confide.queries.universe import resolve
 from confide.spelling.python import python_table
 from confide.spelling.where import read_where
 

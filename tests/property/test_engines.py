@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.engines import Coded, Facts
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import write_store
-from confide.engines.memory import MemoryEngine
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import write_store
+from confide.engines.memory.engine import MemoryEngine
 from confide.model.evidence import Box, Tally
 
 SIZES = {"s": 2, "t": 5, "u": 3, "huge": 40_000}

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.engines.memory import MemoryEngine
+from confide.answering.correlations.correlate import decimals
+from confide.answering.regressions.compile import compile_design
+from confide.answering.regressions.fit import fit
+from confide.answering.universe.resolve import resolve
+from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.evidence import Step
-from confide.queries.models.compile import compile_design
-from confide.queries.models.correlate import decimals
-from confide.queries.models.fit import fit
-from confide.queries.universe import resolve
 from confide.spelling.python import python_correlation, python_regression, python_table
 
 LIMITS_OPEN = {

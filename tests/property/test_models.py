@@ -13,10 +13,10 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.desk import Desk
-from confide.engines.duckdb import DuckDBEngine
-from confide.engines.duckdb_store import write_store
-from confide.queries.models.correlate import decimals
+from confide.answering.correlations.correlate import decimals
+from confide.answering.desk import Desk
+from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.duckdb.store import write_store
 from confide.spelling.python import python_correlation, python_regression
 
 LIMITS_OPEN = {

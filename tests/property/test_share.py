@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from confide.answering.cube import Cube
+from confide.answering.mechanisms.magnitudes import Magnitudes
 from confide.model.policy import TotalRules
-from confide.queries.cube import Cube
-from confide.queries.mechanisms.magnitudes import Magnitudes
-from confide.secret import Secret
-from confide.tables.draws import Draws
+from confide.site.secret import Secret
+from confide.tables.perturbation.draws import Draws
 
 RULES = [
     TotalRules(),

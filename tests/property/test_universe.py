@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.answering.universe.census import Census
+from confide.answering.universe.resolve import intersections, parts, resolve
+from confide.answering.universe.strata import strata
 from confide.errors import Mistake
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
 from confide.model.universe import Condition, Piece, Universe
-from confide.queries.census import Census
-from confide.queries.strata import strata
-from confide.queries.universe import intersections, parts, resolve
 
 CATALOG = """
 [variables.sex.codes]

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.engines.memory import MemoryEngine
+from confide.answering.mechanisms import additive as module
+from confide.answering.mechanisms.additive import additive, restores
+from confide.answering.service import Desk
+from confide.engines.memory.engine import MemoryEngine
 from confide.model.policy import CountRules, Policy, TableRules, preset_policy
-from confide.queries.mechanisms import additive as module
-from confide.queries.mechanisms.additive import additive, restores
-from confide.secret import Secret
-from confide.service import Desk
 from confide.site.encode import encode
+from confide.site.secret import Secret
 from confide.spelling.python import python_table
-from confide.tables.transitions import transitions
+from confide.tables.perturbation.transitions import transitions
 
 SECRET = Secret(bytes(range(32)))
 

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from confide.answering.correlations.correlate import decimals
+from confide.answering.regressions.grids import digits
+from confide.answering.regressions.regression import UNFIT
 from confide.errors import Mistake
-from confide.queries.analyses.regression import UNFIT
-from confide.queries.models.correlate import decimals
-from confide.queries.models.grids import digits
 from confide.spelling.python import python_correlation, python_regression
 from confide.spelling.url import read_url
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from confide.spelling.python import python_table
-from confide.tables.transitions import transitions
+from confide.tables.perturbation.transitions import transitions
 
 PERSON = {"sex": "f", "town": "a1", "age": 30, "ill": "no", "work": "yes", "trade": "p", "income": 1000}
 QUIET = {"tables": {"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False}, "drop": {"k": 0}}

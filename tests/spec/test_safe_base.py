@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 import confide
 from confide import tables
-from confide.cli import app
-from confide.engines.memory import MemoryEngine
+from confide.answering.mechanisms.safe.build import build_base, make_base, to_base
+from confide.answering.service import Desk
+from confide.cli.main import app
+from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import TableRules, preset_policy, write_policy
-from confide.service import Desk
-from confide.site.safe import build_base, make_base, to_base
 from confide.spelling.python import python_table
 
 LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from confide.model.catalog_toml import read_dataset
-from confide.queries.suggest import neighbours
+from confide.answering.nearby import neighbours
+from confide.model.catalog.toml import read_dataset
 from confide.spelling.python import python_table
 
 CATALOG = """

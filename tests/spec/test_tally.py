@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from confide.engines import Coded, Engine, Facts
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
-from confide.secret import Secret
 from confide.site.encode import encode
+from confide.site.secret import Secret
 
 EngineOf = Callable[[Coded], Engine]
 

@@ -7,10 +7,10 @@ import pytest
 
 from confide.errors import Mistake
 from confide.tables import Dominance, Status, Table, Threshold, audit, suppress
-from confide.tables.insiders import insiders_of
-from confide.tables.optimal import optimise
-from confide.tables.problem import Problem
-from confide.tables.watch import Watch
+from confide.tables.programs.deadline import Watch
+from confide.tables.suppression.insiders import insiders_of
+from confide.tables.suppression.optimal import optimise
+from confide.tables.suppression.problem import Problem
 
 
 def business(cells: dict[str, list[float]], *, whose: dict[str, str] | None = None, **options) -> Table:

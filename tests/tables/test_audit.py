@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Hierarchy, PPercent, Status, Table, Threshold, audit, audit_pattern
-from confide.tables.auditing import unmet
-from confide.tables.build import assemble
-from confide.tables.guard import OUTSIDER
-from confide.tables.problem import Problem
-from confide.tables.relations import Relations
+from confide.tables.suppression.audit import unmet
+from confide.tables.suppression.problem import Problem
+from confide.tables.suppression.protection import OUTSIDER
+from confide.tables.table.build import assemble
+from confide.tables.table.relations import Relations
 
 numbers = st.one_of(st.integers(0, 9).map(float), st.floats(0.01, 1e4).map(lambda x: round(x, 2)))
 

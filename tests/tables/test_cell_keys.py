@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from confide import tables
-from confide.engines.memory import MemoryEngine
+from confide.answering.service import Desk
+from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import CountRules, OutputRules, TableRules, TotalRules, preset_policy
-from confide.service import Desk
 from confide.spelling.python import python_table
 from confide.tables.files.ptable import KeyTable, PTable
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import PPercent, Status, Table, Threshold, audit_pattern, suppress
-from confide.tables.optimal import optimise
-from confide.tables.problem import Problem
-from confide.tables.watch import Watch
+from confide.tables.programs.deadline import Watch
+from confide.tables.suppression.optimal import optimise
+from confide.tables.suppression.problem import Problem
 
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(1, 60), st.sampled_from("pqrst")),

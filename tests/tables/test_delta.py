@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Table
-from confide.tables.delta import Aim, Allowed, Cooling, Search, Task, generator, search_parts
-from confide.tables.moves import THRESHOLDS, Board, search
-from confide.tables.parts import Grouping, inner_cells, laid_out
-from confide.tables.relations import Relations
-from confide.tables.watch import Watch
+from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, Task, generator, search_parts
+from confide.tables.annealing.kernel import THRESHOLDS, Board, search
+from confide.tables.programs.deadline import Watch
+from confide.tables.table.inner_cells import Grouping, inner_cells, laid_out
+from confide.tables.table.relations import Relations
 
 MASK = 2**64 - 1
 

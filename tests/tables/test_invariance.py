@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from confide import tables
 from confide.errors import Mistake
-from confide.tables.invariance import invariant, invariant_matrix
+from confide.tables.perturbation.invariance import invariant, invariant_matrix
 
 EXAMPLE_1 = [96, 32, 20, 16, 15, 13, 9, 6]
 """Printed up to the count 5; the others are the sums of the rows and columns of Table 2."""

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from confide.cli import main
-from confide.protect_options import Rules
-from confide.protect_source import Source
+from confide.cli.main import main
+from confide.cli.protect.options import Rules
+from confide.cli.protect.source import Source
 from confide.tables import Table, read_jj, read_ptable, read_tab, write_asc, write_tab
 from confide.tables.files import endings
 
@@ -450,7 +450,7 @@ def test_help_teaches_by_an_example(command):
 
 def test_without_the_extra_suppress_says_what_to_install(people):
     words = ["confide", "protect", "suppress", "people.csv", "--by", "sex", "--threshold", "3"]
-    code = f"import sys; sys.modules['highspy'] = None; sys.argv = {words}; from confide.cli import main; main()"
+    code = f"import sys; sys.modules['highspy'] = None; sys.argv = {words}; from confide.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "pip install 'confide[tables]'" in done.stderr

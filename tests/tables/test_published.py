@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from confide import tables
-from confide.tables.decimals import decimals_of, written
+from confide.tables.table.decimals import decimals_of, written
 
 
 def turnover(seed: int, *, decimals: int = 2) -> tables.Table:

@@ -14,8 +14,8 @@ from confide.tables.files.jj import read_jj, write_jj
 from confide.tables.files.ptable import read_ptable, write_ptable
 from confide.tables.files.rda import read_rda, write_rda
 from confide.tables.files.tab import read_tab
-from confide.tables.guard import OUTSIDER
-from confide.tables.patterns import audit_pattern, read_pattern
+from confide.tables.suppression.patterns import audit_pattern, read_pattern
+from confide.tables.suppression.protection import OUTSIDER
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 ORACLE = DATA / "tauargus_oracle"

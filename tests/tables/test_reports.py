@@ -9,9 +9,9 @@ import pytest
 
 from confide import tables
 from confide.errors import Mistake
-from confide.tables import report as module
-from confide.tables.report import report_of
-from confide.tables.report_intervals import report_of_intervals
+from confide.tables.reports import report as module
+from confide.tables.reports.intervals import report_of_intervals
+from confide.tables.reports.report import report_of
 
 EVIL = "<script>alert('1')</script>&\"é"
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Hierarchy, Table
-from confide.tables.build import assemble, every_cell
-from confide.tables.rounding import round as round_table
+from confide.tables.rounding.round import round as round_table
+from confide.tables.table.build import assemble, every_cell
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Table
-from confide.tables.safe_base import combined
-from confide.tables.safe_microdata import safe
+from confide.tables.annealing.safe.base import combined
+from confide.tables.annealing.safe.protect import safe
 
 people = st.lists(
     st.tuples(st.sampled_from("fm"), st.sampled_from("abcd"), st.sampled_from(["01", "02", "10"])),

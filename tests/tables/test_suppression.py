@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import PPercent, Status, Table, Threshold, audit, suppress
-from confide.tables.suppression import Suppressed
+from confide.tables.suppression.suppress import Suppressed
 
 UP = {"a": "A", "b": "A", "c": "C", "d": "C", "A": None, "C": None}
 CODES = {"u": "abcd", "v": "xyz", "w": "12"}

@@ -8,9 +8,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from confide.tables import Hierarchy
-from confide.tables.build import every_cell, relate
-from confide.tables.contraction import contract, tighten
-from confide.tables.simplex import FOUND, IMPOSSIBLE, LOST, REACH, Costs, cheapest, graph_of, tableau_for
+from confide.tables.suppression.contraction import contract, tighten
+from confide.tables.suppression.simplex import FOUND, IMPOSSIBLE, LOST, REACH, Costs, cheapest, graph_of, tableau_for
+from confide.tables.table.build import every_cell, relate
 
 seeds = st.integers(0, 2**32 - 1)
 

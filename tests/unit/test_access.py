@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from confide.access import (
+from confide.errors import Fault, Mistake
+from confide.site.access import (
     Access,
     AccessFile,
     Denied,
@@ -27,7 +28,6 @@ from confide.access import (
     require,
     set_public,
 )
-from confide.errors import Fault, Mistake
 
 DIGEST = "0" * 64
 GOOD = f'[[token]]\nname = "ana"\nrole = "analyst"\ncreated = 2025-01-31\nsha256 = "{DIGEST}"\n'

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import confide
 from confide.errors import Mistake
-from confide.model.catalog import MOST_CODES, Code, CodeList, Dataset, Role
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.dataset import MOST_CODES, Code, CodeList, Dataset, Role
+from confide.model.catalog.toml import read_dataset
 from confide.spelling.codebook import write_codebook
 
 SOUND = """

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from confide.formats.charts import table_chart
-from confide.model.catalog import TOTAL
+from confide.formats.charts.tables import table_chart
+from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
 from confide.model.request import Table
 

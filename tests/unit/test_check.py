@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.check import Finding, check_site
+from confide.answering.check import Finding, check_site
 from confide.errors import Mistake
 
 RNG = np.random.default_rng(5)

@@ -15,12 +15,13 @@ import typer.main
 from typer.testing import CliRunner
 
 import confide
-from confide import demo, ledger
-from confide.access import Access, Role
-from confide.cli import app, main
+from confide import demo
+from confide.cli.main import app, main
 from confide.model.policy import describe
+from confide.site import ledger
+from confide.site.access import Access, Role
 
-CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
@@ -123,7 +124,9 @@ def test_a_fault_exits_1_and_shows_no_detail(site):
 
 
 def test_an_unforeseen_error_is_a_fault_without_its_message():
-    code = "import confide.cli as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
+    code = (
+        "import confide.cli.main as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
+    )
     words = [sys.executable, "-c", code, "policy"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 1

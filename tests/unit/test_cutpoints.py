@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.queries.cutpoints import Bins, fixed, increasing, minimum_width, partitioned
+from confide.site.cutpoints.methods import Bins, fixed, increasing, minimum_width, partitioned
 
 TABLE_3 = [1, 1, 2, 2, 4, 4, 5, 6]
 METHODS = [fixed, minimum_width, increasing, partitioned]

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.catalog_toml import read_dataset
-from confide.secret import Secret
-from confide.site.cutpoints import METHODS, draft_cutpoints
+from confide.model.catalog.toml import read_dataset
+from confide.site.cutpoints.draft import METHODS, draft_cutpoints
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
+from confide.site.secret import Secret
 from confide.sources.source import Source
 
 SECRET = Secret(b"s" * 32)

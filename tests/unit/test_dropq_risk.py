@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.errors import Mistake
-from confide.queries.dropq import (
+from confide.answering.mechanisms.dropq.risk import (
     apparent_probability,
     disclosure_bounds,
     disclosure_probability,
     padding_probability,
 )
+from confide.errors import Mistake
 
 UNIFORM = [0.25] * 4
 SKEWED = [0.45, 0.35, 0.15, 0.05]

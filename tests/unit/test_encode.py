@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from confide.engines import Coded
 from confide.errors import Mistake
-from confide.model.catalog_toml import read_dataset
-from confide.secret import Secret
+from confide.model.catalog.toml import read_dataset
 from confide.site.encode import catalog_mark, encode
+from confide.site.secret import Secret
 
 SECRET, OTHER = Secret(b"s" * 32), Secret(b"t" * 32)
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 import confide
-from confide.desk import Desk
+from confide.answering.desk import Desk
+from confide.answering.rules.described import RULES, Checked, Stage, Verdict, explain
+from confide.answering.service import trial
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, Policy
 from confide.model.request import Request
-from confide.queries.rules.described import RULES, Checked, Stage, Verdict, explain
-from confide.service import trial
 from confide.spelling.url import read_url
 
 SOURCE = Path(confide.__file__).parent

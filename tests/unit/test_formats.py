@@ -29,7 +29,7 @@ from confide.formats.about import legend
 from confide.formats.arrow import to_arrow
 from confide.formats.csv import write_csv
 from confide.formats.html import write_html
-from confide.formats.jsonstat import read_jsonstat, write_jsonstat
+from confide.formats.jsonstat.write import read_jsonstat, write_jsonstat
 from confide.formats.text import write_text
 from confide.formats.xlsx import write_xlsx
 from confide.model.release import MARKS, Column, Dimension, Release

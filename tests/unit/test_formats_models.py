@@ -20,7 +20,7 @@ from confide.errors import Mistake
 from confide.formats.arrow import grid_to_arrow
 from confide.formats.csv import write_model_csv
 from confide.formats.html import write_model_html
-from confide.formats.model_json import read_model, write_model
+from confide.formats.models.json import read_model, write_model
 from confide.formats.text import write_model_text
 from confide.formats.xlsx import write_model_xlsx
 from confide.model.formula import read_formula

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.hierarchy import read_hrc
+from confide.model.catalog.hrc import read_hrc
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

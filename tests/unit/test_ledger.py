@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import confide
 from confide.errors import Fault, Mistake
-from confide.ledger import Entry, Ledger, Verification, read, verify
+from confide.site.ledger import Entry, Ledger, Verification, read, verify
 
 SOURCE = str(Path(confide.__file__).parents[1])
 REQUEST = {"kind": "table", "rows": ["sex", "age"], "universe": [{"region": ["1", "2"]}]}
@@ -395,7 +395,7 @@ def child(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 def test_two_processes_cannot_both_write_and_a_killed_one_frees_the_ledger(path: Path) -> None:
     holder = child(
-        "import sys, confide.ledger as l; x = l.Ledger(sys.argv[1]); print('open', flush=True); input()", path
+        "import sys, confide.site.ledger as l; x = l.Ledger(sys.argv[1]); print('open', flush=True); input()", path
     )
     with holder:
         assert holder.stdout is not None and holder.stdout.readline() == "open\n"
@@ -411,7 +411,7 @@ def test_a_forked_child_may_not_write(path: Path) -> None:
     code = """
     import os, sys
     from confide.errors import Fault
-    from confide.ledger import Ledger
+    from confide.site.ledger import Ledger
     with Ledger(sys.argv[1]) as ledger:
         ask = lambda: ledger.append(who="ana", dataset="d", request={}, outcome="refused", policy="p", data="1")
         if os.fork() == 0:
@@ -436,7 +436,7 @@ def test_a_forked_child_may_not_write(path: Path) -> None:
 def test_a_closed_ledger_can_be_opened_again_while_a_forked_child_lives(path: Path) -> None:
     code = """
     import os, sys
-    from confide.ledger import Ledger
+    from confide.site.ledger import Ledger
     ledger = Ledger(sys.argv[1])
     end, other = os.pipe()
     if os.fork() == 0:
@@ -500,7 +500,7 @@ def test_nothing_is_released_when_another_program_moved_or_changed_the_file(
 
 APPEND_FOR_EVER = """
 import os, sys, threading
-from confide.ledger import Ledger
+from confide.site.ledger import Ledger
 ledger = Ledger(sys.argv[1])
 def run(name):
     for turn in range(10**9):
@@ -629,7 +629,7 @@ def test_on_a_full_disk_the_answer_is_withheld_and_the_ledger_stays_whole_and_us
     code = """
     import os, resource, signal, sys
     from confide.errors import Fault
-    from confide.ledger import Ledger, verify
+    from confide.site.ledger import Ledger, verify
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     path = sys.argv[1]
     def ask():

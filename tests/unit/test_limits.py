@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.web.limits import RateLimit
+from confide.web.rate_limit import RateLimit
 
 pauses = st.floats(0, 40) | st.just(0.0)
 rates = st.integers(1, 30)

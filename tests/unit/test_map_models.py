@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import confide
 from confide import demo
-from confide.cli import app
+from confide.answering.frontier.frontier import Release
+from confide.answering.frontier.mapping import frontier, write_choice
+from confide.cli.main import app
 from confide.errors import Mistake, Refused
-from confide.map_models import frontier, write_choice
 from confide.model.policy import read_policy
-from confide.queries.frontier.frontier import Release
 
 FEW = ["age", "sex", "education", "employment"]
 CHOICE = Release("income", ("sex", "education"), ("age", "region"), 0.2, 0.4, 0.2, 0.0)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.formats.chart_theme import LONGEST_LABEL, distinct, dressed
-from confide.formats.model_charts import MOST_ROWS, coefficient_chart, correlation_chart
-from confide.formats.model_words import class_words, coefficients, p_words, relabelled, statistics, term_words
-from confide.formats.residuals import in_words, plot_words, residual_table
-from confide.model.catalog import Code, CodeList, Dataset, Kind, Variable
+from confide.formats.charts.theme import LONGEST_LABEL, distinct, dressed
+from confide.formats.models.charts import MOST_ROWS, coefficient_chart, correlation_chart
+from confide.formats.models.residuals import in_words, plot_words, residual_table
+from confide.formats.models.words import class_words, coefficients, p_words, relabelled, statistics, term_words
+from confide.model.catalog.dataset import Code, CodeList, Dataset, Kind, Variable
 from confide.model.formula import Factor, Formula, Transform, read_formula
 from confide.model.model_release import Grid, ModelRelease
 from confide.model.request import Family, Regression

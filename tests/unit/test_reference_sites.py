@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import confide
-from confide.check import check_site
-from confide.model.catalog import Dataset
+from confide.answering.check import check_site
+from confide.model.catalog.dataset import Dataset
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

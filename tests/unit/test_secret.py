@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from confide.errors import Mistake
-from confide.secret import Secret, create_secret, read_secret
+from confide.site.secret import Secret, create_secret, read_secret
 
 
 def fails(path: Path, words: str) -> None:

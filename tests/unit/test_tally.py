@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Fault
-from confide.ledger import Entry, Ledger, read, read_between
-from confide.tally import VISITORS, Filter, Tally
+from confide.site.audit import VISITORS, Filter, Tally
+from confide.site.ledger import Entry, Ledger, read, read_between
 
 questions = st.fixed_dictionaries(
     {
@@ -87,7 +87,7 @@ def test_an_entry_is_found_by_its_number(tmp_path: Path) -> None:
 def test_a_search_for_what_is_rare_stops_and_says_where_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("confide.tally.LOOKED_AT", 4)
+    monkeypatch.setattr("confide.site.audit.LOOKED_AT", 4)
     path = tmp_path / "ledger.jsonl"
     tally = write(path, [{"who": "ana" if n == 1 else "ben", "dataset": "people", "rules": []} for n in range(9)])
     first = tally.find(path, Filter(who="ana"))

@@ -6,7 +6,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.tables.total_noise import Ma, Thompson
+from confide.tables.perturbation.total_noise import Ma, Thompson
 
 DRAWS = 400_000
 CELL_1 = (30, 30, 30, 10, 5, 5)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from confide.errors import Mistake
-from confide.tables.transitions import feasible, feasible_pairs, intervals, transitions
+from confide.tables.perturbation.transitions import feasible, feasible_pairs, intervals, transitions
 
 # Rows 1..8, columns 0, 3, 4, ..., 13 (trailing zeros left out).
 TABLE_1 = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from confide.formats.html import write_html
 from confide.formats.layout import cross, without_zeros
 from confide.formats.views import Share, as_shares, shares_of, with_noise
-from confide.model.catalog import TOTAL
+from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
 from confide.model.request import Measure, Table
 

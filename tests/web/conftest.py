@@ -21,12 +21,12 @@ import uvicorn
 
 import confide
 from confide import demo
-from confide.access import Role, add_token, set_public
-from confide.service import Service
+from confide.answering.service import Service
+from confide.site.access import Role, add_token, set_public
 from confide.site.ingest import add
 from confide.web.api import create_app
 
-CONFIDE = [sys.executable, "-c", "from confide.cli import main; main()"]
+CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
 

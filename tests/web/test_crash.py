@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 import confide
-from confide import ledger
-from confide.service import Service
+from confide.answering.service import Service
+from confide.site import ledger
 from confide.site.folder import Folder
 from confide.web.api import create_app
 

@@ -9,11 +9,11 @@ import openpyxl
 import pytest
 
 import confide
+from confide.answering.service import Service
 from confide.client import Diagnostics, ModelAnswer
 from confide.errors import Suggestion
-from confide.ledger import read
-from confide.service import Service
 from confide.site.folder import Folder
+from confide.site.ledger import read
 from confide.spelling.json import ASKS, read_request
 from confide.spelling.python import read_python
 from confide.spelling.url import read_url, write_url

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from confide import ledger
-from confide.access import Role, add_token
+from confide.site import ledger
+from confide.site.access import Role, add_token
 from confide.site.folder import Folder
 
 TABLE = "/people/table.json?rows=sex"

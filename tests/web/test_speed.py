@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from confide.engines.duckdb import DuckDBEngine
-from confide.service import Service
+from confide.answering.service import Service
+from confide.engines.duckdb.engine import DuckDBEngine
 from confide.web.api import create_app
 
 TABLE = "/people/table.json?rows=county&columns=education,sex&where=age_group=30-39,40-49,50-59,60-69&measure=count,weighted_count"

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from schemathesis import checks
 
 from confide import demo
-from confide.service import Service
+from confide.answering.service import Service
 from confide.site.ingest import add
 from confide.spelling.codebook import write_codebook
 from confide.web.api import create_app

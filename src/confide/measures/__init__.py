@@ -2,7 +2,7 @@
 
 from confide.measures import risk, utility
 from confide.measures.maps import RiskUtilityMap, risk_utility_map
-from confide.measures.reports import Report, report
+from confide.measures.reports.report import Report, report
 from confide.measures.scores import Score, score
 
 __all__ = ["Report", "RiskUtilityMap", "Score", "report", "risk", "risk_utility_map", "score", "utility"]

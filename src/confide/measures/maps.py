@@ -12,10 +12,10 @@ import pyarrow as pa
 from confide.errors import Mistake, nearest
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
-from confide.measures.charts import SCHEMA, Chart
-from confide.measures.page import write_map_page
+from confide.measures.reports.charts import SCHEMA, Chart
+from confide.measures.reports.page import write_map_page
+from confide.measures.reports.tabulate import aligned, shown
 from confide.measures.scores import score
-from confide.measures.tabulate import aligned, shown
 from confide.microdata.frame import Frame
 from confide.microdata.method import Method
 

@@ -7,7 +7,7 @@ from typing import Any
 from confide.measures.risk.intervals import interval_disclosure
 from confide.measures.risk.linkage import distance_linkage
 from confide.measures.risk.probabilistic import probabilistic_linkage
-from confide.measures.utility.matrices import discrepancies
+from confide.measures.utility.information_loss import discrepancies
 
 __all__ = ["Score", "score"]
 

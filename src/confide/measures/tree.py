@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from confide.compiling import compiled
+from confide.data.compiling import compiled
 from confide.measures.records import Bools, Floats, Ints
 from confide.measures.threads import in_parts
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from confide.errors import Mistake, nearest
 from confide.microdata.records import Categories, Ints
-from confide.model.hierarchy import read_hrc
+from confide.model.catalog.hrc import read_hrc
 
 __all__ = ["Hierarchy"]
 

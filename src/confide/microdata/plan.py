@@ -14,7 +14,7 @@ from typing import Any
 from confide.errors import Mistake, nearest
 from confide.microdata.frame import Frame, Released
 from confide.microdata.step import ReadFile, Step, known_keys, toml
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.toml import read_dataset
 
 __all__ = ["Plan", "Step", "read_text"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
-from confide.microdata.methods import METHODS
+from confide.microdata.methods.registry import METHODS
 
 __all__ = ["ReadFile", "Step", "known_keys", "method_of", "toml"]
 

@@ -7,7 +7,7 @@ import json
 import re
 
 from confide.errors import Mistake
-from confide.site.cutpoints import round_cutpoints
+from confide.site.cutpoints.draft import round_cutpoints
 from confide.site.guess import Column, Guess, guess, parent_codes
 from confide.sources.source import Source
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from confide.engines import Coded, Facts
 from confide.errors import Mistake, nearest
-from confide.model.catalog import MOST_DECIMALS, Dataset, Role, Variable
-from confide.secret import Secret
+from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.site.keys import draw_keys, filled
+from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 
 __all__ = ["catalog_mark", "encode"]

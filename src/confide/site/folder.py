@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from confide.data.replacing import replacing
 from confide.errors import Fault, Mistake
-from confide.model.catalog import Dataset
-from confide.model.catalog_toml import read_dataset
+from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.toml import read_dataset
 from confide.model.policy import Policy, preset_policy, read_policy, write_policy
-from confide.replacing import replacing
-from confide.secret import Secret, create_secret, read_secret
+from confide.site.secret import Secret, create_secret, read_secret
 
 __all__ = ["Folder", "check_name", "create_folder", "write_whole"]
 

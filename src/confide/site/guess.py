@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from confide.model.catalog import MOST_CODES, MOST_DECIMALS
+from confide.model.catalog.dataset import MOST_CODES, MOST_DECIMALS
 from confide.sources.columns import distinct, fits, numbers, texts
 from confide.sources.source import Source
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from confide.engines.duckdb_store import write_store
+from confide.engines.duckdb.store import write_store
 from confide.errors import Mistake, nearest
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode

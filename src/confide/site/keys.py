@@ -8,9 +8,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.errors import Mistake
-from confide.secret import Secret
+from confide.site.secret import Secret
 from confide.sources.columns import distinct, texts
-from confide.tables.draws import record_keys
+from confide.tables.perturbation.draws import record_keys
 
 __all__ = ["draw_keys", "filled"]
 

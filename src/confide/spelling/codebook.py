@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from confide.model.catalog import Dataset, Role, Variable
+from confide.model.catalog.dataset import Dataset, Role, Variable
 
 __all__ = ["write_codebook"]
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from confide.errors import Mistake
 
 # The function has the name of its module; bound here, before the module could take its place.
-from confide.tables.transitions import feasible_pairs, transitions
+from confide.tables.perturbation.transitions import feasible_pairs, transitions
 
 if TYPE_CHECKING:
-    from confide.tables.adjustment import adjust
-    from confide.tables.auditing import audit
-    from confide.tables.cellkey import perturb
+    from confide.tables.adjustment.adjust import adjust
+    from confide.tables.annealing.safe.protect import safe
     from confide.tables.files.asc import read_asc, write_asc
     from confide.tables.files.hrc import read_hierarchy, write_hrc
     from confide.tables.files.jj import read_jj, write_jj
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
     from confide.tables.files.safe_table import read_safe_table
     from confide.tables.files.tab import read_tab, write_tab
     from confide.tables.hierarchy import Hierarchy
-    from confide.tables.invariance import invariant
     from confide.tables.loss import cell_loss, information_loss
-    from confide.tables.patterns import audit_pattern, read_pattern
-    from confide.tables.rounding import round
-    from confide.tables.safe_microdata import safe
+    from confide.tables.perturbation.cell_keys import perturb
+    from confide.tables.perturbation.invariance import invariant
+    from confide.tables.perturbation.total_noise import Ma, Thompson
+    from confide.tables.rounding.round import round
     from confide.tables.sensitivity import PQ, AllZero, Dominance, PPercent, Threshold
-    from confide.tables.suppression import suppress
-    from confide.tables.table import Status, Table
-    from confide.tables.total_noise import Ma, Thompson
+    from confide.tables.suppression.audit import audit
+    from confide.tables.suppression.patterns import audit_pattern, read_pattern
+    from confide.tables.suppression.suppress import suppress
+    from confide.tables.table.table import Status, Table
 
 __all__ = [
     "PQ",
@@ -75,34 +75,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "adjust": "adjustment",
-    "audit": "auditing",
-    "audit_pattern": "patterns",
+    "adjust": "adjustment.adjust",
+    "audit": "suppression.audit",
+    "audit_pattern": "suppression.patterns",
     "AllZero": "sensitivity",
     "cell_loss": "loss",
     "Dominance": "sensitivity",
     "Hierarchy": "hierarchy",
     "information_loss": "loss",
-    "invariant": "invariance",
-    "Ma": "total_noise",
-    "perturb": "cellkey",
+    "invariant": "perturbation.invariance",
+    "Ma": "perturbation.total_noise",
+    "perturb": "perturbation.cell_keys",
     "PPercent": "sensitivity",
     "PQ": "sensitivity",
     "read_asc": "files.asc",
     "read_hierarchy": "files.hrc",
     "read_jj": "files.jj",
     "read_key_table": "files.ptable",
-    "read_pattern": "patterns",
+    "read_pattern": "suppression.patterns",
     "read_ptable": "files.ptable",
     "read_rda": "files.rda",
     "read_safe_table": "files.safe_table",
     "read_tab": "files.tab",
-    "round": "rounding",
-    "safe": "safe_microdata",
-    "Status": "table",
-    "suppress": "suppression",
-    "Thompson": "total_noise",
-    "Table": "table",
+    "round": "rounding.round",
+    "safe": "annealing.safe.protect",
+    "Status": "table.table",
+    "suppress": "suppression.suppress",
+    "Thompson": "perturbation.total_noise",
+    "Table": "table.table",
     "Threshold": "sensitivity",
     "write_asc": "files.asc",
     "write_hrc": "files.hrc",

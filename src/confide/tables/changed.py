@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from confide.tables.table import Status, Table
+from confide.tables.table.table import Status, Table
 
 __all__ = ["Changed", "distribution"]
 
@@ -58,7 +58,7 @@ class Changed:
 
     def report(self, path: str | Path) -> None:
         """Write a page about what was changed, with charts: for the custodian, true values are on it."""
-        from confide.tables.report import report_of
+        from confide.tables.reports.report import report_of
 
         report_of(self).write(path)
 

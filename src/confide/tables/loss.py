@@ -8,9 +8,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.errors import Mistake
+from confide.tables.annealing.safe.base import SafeBase
 from confide.tables.changed import Changed, distribution
-from confide.tables.invariance import invariant_matrix
-from confide.tables.safe_base import SafeBase
+from confide.tables.perturbation.invariance import invariant_matrix
 
 __all__ = ["Loss", "cell_loss", "information_loss"]
 

@@ -8,14 +8,14 @@ from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic.json_schema import SkipJsonSchema
 
-from confide.access import Person
 from confide.formats.csv import write_csv, write_model_csv
-from confide.formats.jsonstat import write_jsonstat
-from confide.formats.model_json import write_model
+from confide.formats.jsonstat.write import write_jsonstat
+from confide.formats.models.json import write_model
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import Regression
+from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
 from confide.web.pages.frame import Frame

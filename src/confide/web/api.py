@@ -7,26 +7,27 @@ from fastapi import FastAPI, Query
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from confide import __version__, ledger
-from confide.access import Person, Role, require
-from confide.service import Service
+from confide import __version__
+from confide.answering.service import Service
+from confide.site import ledger
+from confide.site.access import Person, Role, require
 from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
+from confide.web.authentication import Door
 from confide.web.charts import add_charts
-from confide.web.door import Door
-from confide.web.guard import Guard
 from confide.web.jobs import add_jobs
+from confide.web.middleware import Guard
 from confide.web.openapi import describe, problems
-from confide.web.pages.analyst import add_analyst_pages
+from confide.web.pages.analyst.correlation import add_correlation_pages
+from confide.web.pages.analyst.home import add_analyst_pages
+from confide.web.pages.analyst.regression.page import add_model_pages
+from confide.web.pages.analyst.table.page import add_table_pages
 from confide.web.pages.api_page import add_api_page
-from confide.web.pages.correlations import add_correlation_pages
 from confide.web.pages.custodian import add_custodian_pages
 from confide.web.pages.frame import Frame
 from confide.web.pages.login import add_login
-from confide.web.pages.models import add_model_pages
 from confide.web.pages.refusals import replies
 from confide.web.pages.static import add_static
-from confide.web.pages.tables import add_table_pages
 from confide.web.problems import show_problems
 
 __all__ = ["create_app"]

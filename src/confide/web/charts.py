@@ -19,12 +19,12 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from confide.access import Person, Role
-from confide.formats.chart_theme import Spec, dressed, moving
+from confide.formats.charts.theme import Spec, dressed, moving
+from confide.site.access import Person, Role
+from confide.web.cache import Shelf
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
 from confide.web.pages.frame import Frame
-from confide.web.shelf import Shelf
 
 __all__ = ["Charts", "Look", "Picture", "add_charts", "picture", "script_address"]
 

@@ -21,14 +21,14 @@ from urllib.parse import unquote_plus
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.access import Person
+from confide.answering.service import Service
 from confide.errors import Mistake, Reason, Refused
 from confide.formats.about import plain
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import Correlation, Regression, Table
 from confide.model.request import Request as Question
-from confide.service import Service
+from confide.site.access import Person
 from confide.web.closing import at_close
 from confide.web.pages.frame import Frame, here
 

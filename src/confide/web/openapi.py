@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from confide.access import Access
+from confide.site.access import Access
 from confide.web.problems import MEDIA_TYPE, Problem
 
 __all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]

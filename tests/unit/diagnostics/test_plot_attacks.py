@@ -7,13 +7,13 @@ does not know the seed. Each attack is also tried where it works, so that it fai
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.queries.diagnostics.arrays import generator
-from confide.queries.diagnostics.density import density
-from confide.queries.diagnostics.logistic import logistic_plot
-from confide.queries.diagnostics.noise import blur, flip, least_error, most_odds
-from confide.queries.diagnostics.plots import NumericPlot
-from confide.queries.diagnostics.spline import smooth
-from confide.queries.diagnostics.synthetic import _nearest, numeric_plot
+from confide.answering.diagnostics.arrays import generator
+from confide.answering.diagnostics.density import density
+from confide.answering.diagnostics.logistic import logistic_plot
+from confide.answering.diagnostics.noise import blur, flip, least_error, most_odds
+from confide.answering.diagnostics.plots import NumericPlot
+from confide.answering.diagnostics.spline import smooth
+from confide.answering.diagnostics.synthetic import _nearest, numeric_plot
 
 Floats = NDArray[np.float64]
 UNITS, NOISE = 2000, 0.5

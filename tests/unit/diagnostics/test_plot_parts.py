@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import interpolate, stats
 
+from confide.answering.diagnostics.charts import categorical_chart, fitted_chart, grouped_chart, numeric_chart
+from confide.answering.diagnostics.density import density
+from confide.answering.diagnostics.logistic import logistic_plot
+from confide.answering.diagnostics.noise import Blurred, _normals, blur, flip, siphash
+from confide.answering.diagnostics.spline import basis, penalty, smooth
+from confide.answering.diagnostics.synthetic import _kernel, _nearest, categorical_plot, fitted_plot, numeric_plot
 from confide.errors import Mistake
-from confide.queries.diagnostics.charts import categorical_chart, fitted_chart, grouped_chart, numeric_chart
-from confide.queries.diagnostics.density import density
-from confide.queries.diagnostics.logistic import logistic_plot
-from confide.queries.diagnostics.noise import Blurred, _normals, blur, flip, siphash
-from confide.queries.diagnostics.spline import basis, penalty, smooth
-from confide.queries.diagnostics.synthetic import _kernel, _nearest, categorical_plot, fitted_plot, numeric_plot
 
 MASK = 2**64 - 1
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from confide.queries.diagnostics.logistic import logistic_plot
-from confide.queries.diagnostics.noise import blur, flip
-from confide.queries.diagnostics.plots import NumericPlot
-from confide.queries.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
+from confide.answering.diagnostics.logistic import logistic_plot
+from confide.answering.diagnostics.noise import blur, flip
+from confide.answering.diagnostics.plots import NumericPlot
+from confide.answering.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
 
 Floats = NDArray[np.float64]
 UNITS, NOISE = 20_000, 0.5

@@ -9,7 +9,7 @@ prediction within 5 %, as in the paper. The target are the 5 % of the records wi
 import numpy as np
 import pytest
 
-from confide.queries.frontier.setting import Setting, Target
+from confide.answering.frontier.setting import Setting, Target
 
 RECORDS, PREDICTORS = 200, 9
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.answering.frontier.bounds import bounds, semidefinite
+from confide.answering.frontier.reconstruction import Regression, reconstruct, regress
 from confide.errors import Mistake
-from confide.queries.frontier.bounds import bounds, semidefinite
-from confide.queries.frontier.reconstruction import Regression, reconstruct, regress
 
 seeds = st.integers(0, 10_000)
 

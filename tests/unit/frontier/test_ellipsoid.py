@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.answering.frontier.ellipsoid import Ellipsoid, strip
+from confide.answering.frontier.measures import u_rsq
 from confide.errors import Mistake
-from confide.queries.frontier.ellipsoid import Ellipsoid, strip
-from confide.queries.frontier.measures import u_rsq
 
 seeds = st.integers(0, 10_000)
 

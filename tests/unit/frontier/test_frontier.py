@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.answering.frontier.frontier import EXHAUSTIVE, RiskUtilityMap, _greedy, evaluate
+from confide.answering.frontier.measures import attained, r_pred, u_rsq
+from confide.answering.frontier.setting import Setting, Target
+from confide.answering.frontier.splits import RISKS, UTILITIES, every_split, these_splits
 from confide.errors import Mistake
-from confide.queries.frontier.frontier import EXHAUSTIVE, RiskUtilityMap, _greedy, evaluate
-from confide.queries.frontier.measures import attained, r_pred, u_rsq
-from confide.queries.frontier.setting import Setting, Target
-from confide.queries.frontier.splits import RISKS, UTILITIES, every_split, these_splits
 
 seeds = st.integers(0, 10_000)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confide.queries.frontier.frontier import evaluate
+from confide.answering.frontier.frontier import evaluate
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.queries.frontier.measures import attained, r_pred, r_res, simulate, u_rsq, u_rsqwt
+from confide.answering.frontier.measures import attained, r_pred, r_res, simulate, u_rsq, u_rsqwt
 
 seeds = st.integers(0, 10_000)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.answering.frontier.frontier import Release
+from confide.answering.frontier.reconstruction import Regression, reconstruct, regress
 from confide.errors import Mistake
-from confide.queries.frontier.frontier import Release
-from confide.queries.frontier.reconstruction import Regression, reconstruct, regress
 
 seeds = st.integers(0, 10_000)
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from confide.answering.frontier.setting import Setting, Target
 from confide.errors import Mistake
-from confide.queries.frontier.setting import Setting, Target
 
 RECORDS = np.random.default_rng(0).standard_normal((60, 4))
 S = RECORDS.T @ RECORDS

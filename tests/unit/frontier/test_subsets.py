@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.queries.frontier.subsets import all_subsets, memberships
+from confide.answering.frontier.subsets import all_subsets, memberships
 
 seeds = st.integers(0, 10_000)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from confide.answering.regressions.fit import Fitted, fit, fit_null
+from confide.answering.regressions.inference import Inference, infer
 from confide.model.design import Block, Design, Number
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
-from confide.queries.models.fit import Fitted, fit, fit_null
-from confide.queries.models.inference import Inference, infer
 
 Floats = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.queries.models.correlate import correlate, correlation_grid, decimals
-from confide.queries.models.fit import Unfit
+from confide.answering.correlations.correlate import correlate, correlation_grid, decimals
+from confide.answering.regressions.fit import Unfit
 
 
 def data(seed=1, n=500):

@@ -6,8 +6,8 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.answering.regressions.fit import Unfit, fit, fit_null
 from confide.model.request import Family
-from confide.queries.models.fit import Unfit, fit, fit_null
 
 CLOSE = 1e-8
 

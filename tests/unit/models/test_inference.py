@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
+from confide.answering.regressions.fit import Unfit
+from confide.answering.regressions.grids import digits, grids
+from confide.answering.regressions.inference import Inference, analysis
 from confide.model.design import Block, Design, Number
 from confide.model.request import Family
-from confide.queries.models.fit import Unfit
-from confide.queries.models.grids import digits, grids
-from confide.queries.models.inference import Inference, analysis
 
 CLOSE = 1e-8
 LABELS = ("intercept", "age", "b", "c", "age:b", "age:c", "tiny", "huge")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from confide.access import Role, add_token
+from confide.site.access import Role, add_token
 from confide.site.folder import Folder
 
 

@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from confide.access import Role, add_token
+from confide.site.access import Role, add_token
 from confide.web.problems import Problem
 
 

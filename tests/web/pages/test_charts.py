@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.answering.diagnostics import charts as diagnostic
+from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
+from confide.answering.service import Service
 from confide.errors import Fault
-from confide.formats.chart_colours import _TWINS, POINT, darkened
-from confide.formats.chart_theme import dressed, moving
-from confide.queries.diagnostics import charts as diagnostic
-from confide.queries.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
-from confide.service import Service
+from confide.formats.charts.colours import _TWINS, POINT, darkened
+from confide.formats.charts.theme import dressed, moving
 from confide.web import charts as module
 from confide.web.api import create_app
+from confide.web.cache import Shelf
 from confide.web.charts import Charts, Look
-from confide.web.shelf import Shelf
 
 BARS = {
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from confide.access import Role, add_token
+from confide.site.access import Role, add_token
 from confide.site.folder import Folder
 
 TABLE = "/people/table?rows=education&columns=sex&where=age_group=30-39,40-49;region=N&where=county=S1&measure=count,mean&of=income"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from confide import ledger
-from confide.access import Role, add_token, list_tokens
-from confide.ledger import Ledger
+from confide.answering.service import Service
 from confide.model.policy import PRESETS, read_policy
-from confide.service import Service
+from confide.site import ledger
+from confide.site.access import Role, add_token, list_tokens
 from confide.site.folder import Folder
+from confide.site.ledger import Ledger
 from confide.site.policies import read_draft
 from confide.web.api import create_app
 from confide.web.forms import LARGEST_FORM

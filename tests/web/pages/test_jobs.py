@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import pytest
 
-from confide.access import Role, add_token
+from confide.answering.service import Service
 from confide.errors import Mistake, Refused
-from confide.ledger import read
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.service import Service
+from confide.site.access import Role, add_token
+from confide.site.ledger import read
 from confide.spelling.url import read_url
 from confide.web.api import create_app
 from confide.web.jobs import MOST_KEPT, MOST_OPEN_EACH, PLOTTED, Job, Jobs, State

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.formats.model_words import coefficients
-from confide.model.catalog import Role
+from confide.answering.service import Service
+from confide.formats.models.words import coefficients
+from confide.model.catalog.dataset import Role
 from confide.model.formula import Factor, Formula, read_formula, read_term, write_formula, write_term
 from confide.model.policy import Policy
-from confide.service import Service
 from confide.site.ingest import add
 from confide.spelling.url import read_url
-from confide.web.pages.model_draft import ModelDraft
-from confide.web.pages.model_offers import predictors, responses, show_terms
+from confide.web.pages.analyst.regression.draft import ModelDraft
+from confide.web.pages.analyst.regression.offers import predictors, responses, show_terms
 
 BUILD = "/people/regression/build"
 MODEL = "/people/regression?formula=" + quote("log(income) ~ age + square(age) + sex + education + age:sex")

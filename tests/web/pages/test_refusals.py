@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from confide.service import Service
+from confide.answering.service import Service
 from confide.web.api import create_app
-from confide.web.guard import Guard
+from confide.web.middleware import Guard
 
 REFUSED = [
     "/people/table?rows=occupation&columns=municipality",

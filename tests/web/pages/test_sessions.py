@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from fastapi import Request, Response
 
-from confide.access import Role, add_token, remove_token, set_public
-from confide.service import Service
-from confide.web.door import Door, machine_of, private
+from confide.answering.service import Service
+from confide.site.access import Role, add_token, remove_token, set_public
+from confide.web.authentication import Door, machine_of, private
 from confide.web.forms import LARGEST_FORM
 from confide.web.pages.login import ATTEMPTS, local_address
-from confide.web.session import LONGEST, LONGEST_IDLE, Sessions
+from confide.web.sessions import LONGEST, LONGEST_IDLE, Sessions
 
 COOKIE = "confide-session"
 

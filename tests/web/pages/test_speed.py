@@ -7,7 +7,7 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from confide.service import Service
+from confide.answering.service import Service
 from confide.site.ingest import add
 from confide.web.api import create_app
 

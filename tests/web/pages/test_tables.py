@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from confide import ledger
+from confide.site import ledger
 from confide.site.folder import Folder
 from confide.spelling.curl import read_curl
 from confide.spelling.python import read_python

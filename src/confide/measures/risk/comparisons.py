@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.compiling import compiled
+from confide.data.compiling import compiled
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair
 from confide.measures.ranks import ranked

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.compiling import compiled
+from confide.data.compiling import compiled
 from confide.errors import Mistake
 from confide.measures.records import Bools, Floats, Ints, listed, weights_of
 from confide.measures.risk.classes import frequencies, keyed

@@ -2,11 +2,11 @@
 
 from confide.measures.utility.categories import changes, entropy_loss, pram_entropy, table_distance
 from confide.measures.utility.distances import hellinger
-from confide.measures.utility.matrices import discrepancies
-from confide.measures.utility.parts import subdomains
+from confide.measures.utility.information_loss import discrepancies
 from confide.measures.utility.probabilistic import probabilistic_loss
+from confide.measures.utility.propensity import propensity
 from confide.measures.utility.regression import regression_overlap
-from confide.measures.utility.telling_apart import propensity
+from confide.measures.utility.subdomains import subdomains
 
 __all__ = [
     "changes",

@@ -11,11 +11,11 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
+from confide.data.replacing import replacing
 from confide.errors import Mistake
-from confide.replacing import replacing
 from confide.tables.files.jj import write_jj
 from confide.tables.files.tab import write_tab
-from confide.tables.table import Table
+from confide.tables.table.table import Table
 
 __all__ = [
     "FRAMES",

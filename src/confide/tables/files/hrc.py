@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 from confide.errors import Mistake
-from confide.model.hierarchy import read_hrc
+from confide.model.catalog.hrc import read_hrc
 from confide.tables.files.text import read_text, write_text
 from confide.tables.hierarchy import TOTAL, Hierarchy
 

@@ -13,12 +13,12 @@ import numpy as np
 from scipy import sparse
 
 from confide.errors import Mistake
-from confide.tables.build import assemble
 from confide.tables.files.text import read_text, write_text
 from confide.tables.hierarchy import Hierarchy
-from confide.tables.relations import Relations
-from confide.tables.statuses import read_status
-from confide.tables.table import Status, Table
+from confide.tables.table.build import assemble
+from confide.tables.table.relations import Relations
+from confide.tables.table.statuses import read_status
+from confide.tables.table.table import Status, Table
 
 __all__ = ["read_jj", "write_jj"]
 

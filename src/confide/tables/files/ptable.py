@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from confide.errors import Mistake
 from confide.tables.files.text import read_text, write_text
-from confide.tables.transitions import Transitions
+from confide.tables.perturbation.transitions import Transitions
 
 __all__ = ["KeyTable", "PTable", "read_key_table", "read_ptable", "write_key_table", "write_ptable"]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from confide.errors import Mistake
-from confide.tables.cells import Layout, table_of_cells
 from confide.tables.files.text import read_text
-from confide.tables.frames import Frame
 from confide.tables.hierarchy import TOTAL
-from confide.tables.spanning import HierarchyLike
-from confide.tables.table import Table
+from confide.tables.table.frames import Frame
+from confide.tables.table.from_cells import Layout, table_of_cells
+from confide.tables.table.spanning import HierarchyLike
+from confide.tables.table.table import Table
 
 __all__ = ["read_safe_table", "saved_columns"]
 

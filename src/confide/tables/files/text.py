@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
+from confide.data.replacing import replacing
 from confide.errors import Mistake
-from confide.replacing import replacing
 
 __all__ = ["read_text", "write_text"]
 

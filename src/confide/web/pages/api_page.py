@@ -11,12 +11,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
 from confide.errors import Reason, Refused, Suggestion
-from confide.model.catalog import Dataset, Kind, Role, Variable
+from confide.model.catalog.dataset import Dataset, Kind, Role, Variable
 from confide.model.formula import Factor, Formula
 from confide.model.request import Correlation, Regression, Table
 from confide.model.request import Request as Question
 from confide.spelling.url import write_url
-from confide.web.pages.code import samples
+from confide.web.pages.analyst.code import samples
 from confide.web.pages.frame import Frame
 from confide.web.problems import as_document, problem
 

@@ -11,12 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from confide import __version__
-from confide.access import Denied, Person
+from confide.answering.service import Service
 from confide.errors import Mistake
 from confide.formats.about import plain
-from confide.model.catalog import Dataset
-from confide.service import Service
-from confide.web.door import Door, asker_of
+from confide.model.catalog.dataset import Dataset
+from confide.site.access import Denied, Person
+from confide.web.authentication import Door, asker_of
 from confide.web.pages import static
 
 __all__ = ["Error", "Frame", "exact"]

@@ -9,10 +9,10 @@ from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from confide.errors import Reason, Refused
-from confide.web.door import asker_of, private
+from confide.web.authentication import asker_of, private
 from confide.web.forms import must_be_of_session, must_match, read_form
-from confide.web.limits import RateLimit
 from confide.web.pages.frame import Error, Frame
+from confide.web.rate_limit import RateLimit
 
 __all__ = ["ATTEMPTS", "add_login", "local_address"]
 

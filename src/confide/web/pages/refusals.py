@@ -7,11 +7,11 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from starlette.types import Scope
 
-from confide.model.catalog import Dataset
-from confide.queries.rules.described import RULES
+from confide.answering.rules.described import RULES
+from confide.model.catalog.dataset import Dataset
 from confide.spelling.url import PARAMETERS, read_query
+from confide.web.pages.analyst.plainly import in_words
 from confide.web.pages.frame import Frame, here
-from confide.web.pages.plainly import in_words
 from confide.web.problems import Problem, Reply, as_document
 
 __all__ = ["replies", "wants_page"]

@@ -7,7 +7,7 @@ from importlib import resources
 from fastapi import FastAPI, Response
 from starlette.exceptions import HTTPException
 
-from confide.web.guard import STATIC
+from confide.web.middleware import STATIC
 
 __all__ = ["add_static", "address"]
 

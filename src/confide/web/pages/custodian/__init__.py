@@ -7,13 +7,13 @@ alone shows true shares, rounded.
 from fastapi import FastAPI
 
 from confide.web.closing import at_close
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.custodian.drafts import add_draft
 from confide.web.pages.custodian.frontier import add_frontier
 from confide.web.pages.custodian.overview import add_overview
 from confide.web.pages.custodian.policy import add_policy
 from confide.web.pages.custodian.questions import add_questions
 from confide.web.pages.custodian.replay import add_replay
-from confide.web.pages.custodian.room import Room
 from confide.web.pages.custodian.tokens import add_tokens
 from confide.web.pages.custodian.why import add_why
 from confide.web.pages.frame import Frame

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.access import Person
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, Policy, read_policy, write_policy
+from confide.site.access import Person
 from confide.site.policies import Draft, kept, preset_name, read_draft, save_draft
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.custodian.fields import TITLES, field_id, is_known, policy_fields, read_fields
 from confide.web.pages.custodian.policy import changes
-from confide.web.pages.custodian.room import Room
 from confide.web.pages.frame import Error
 
 __all__ = ["add_draft"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from confide.errors import Mistake, nearest
-from confide.model.catalog import Dataset
+from confide.model.catalog.dataset import Dataset
 from confide.model.policy import PRESETS, SECTIONS, Policy
 from confide.web.pages.frame import Error
 

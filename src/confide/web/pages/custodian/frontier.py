@@ -12,16 +12,16 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
-from confide.access import Person
-from confide.desk import Desk
+from confide.answering.desk import Desk
+from confide.answering.frontier.frontier import RiskUtilityMap
+from confide.answering.frontier.mapping import Mapped, candidates, map_desk
+from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.errors import Mistake
-from confide.formats.chart_colours import LINE, POINT, SERIES
-from confide.map_models import Mapped, candidates, map_desk
-from confide.model.catalog import Dataset
-from confide.queries.frontier.frontier import RiskUtilityMap
-from confide.queries.frontier.splits import RISKS, UTILITIES
+from confide.formats.charts.colours import LINE, POINT, SERIES
+from confide.model.catalog.dataset import Dataset
+from confide.site.access import Person
 from confide.web.charts import picture
-from confide.web.pages.custodian.room import Room
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.frame import Error
 
 __all__ = ["add_frontier"]

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
-from confide.access import Person
-from confide.check import check_desks
-from confide.formats.chart_colours import SERIES
-from confide.tally import Counted, Filter
+from confide.answering.check import check_desks
+from confide.formats.charts.colours import SERIES
+from confide.site.access import Person
+from confide.site.audit import Counted, Filter
 from confide.web.charts import picture
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.custodian.questions import shown_entry
-from confide.web.pages.custodian.room import Room
 
 __all__ = ["add_overview"]
 

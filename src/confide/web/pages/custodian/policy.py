@@ -4,12 +4,12 @@ from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
 
-from confide.access import Person
 from confide.errors import Mistake
 from confide.model.policy import Policy, describe
+from confide.site.access import Person
 from confide.site.policies import compare, kept, preset_name, read_draft
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.custodian.fields import TITLES, policy_fields, text_of
-from confide.web.pages.custodian.room import Room
 
 __all__ = ["add_policy", "changes"]
 

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
-from confide import ledger
-from confide.access import Person
 from confide.errors import Mistake
-from confide.ledger import Entry
+from confide.site import ledger
+from confide.site.access import Person
+from confide.site.audit import Filter, Tally
+from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 from confide.spelling.url import write_url
-from confide.tally import Filter, Tally
-from confide.web.pages.custodian.room import Room
+from confide.web.pages.custodian.context import Room
 
 __all__ = ["ShownEntry", "add_questions", "shown_entry", "shown_question"]
 

@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.access import Person
+from confide.answering.service import Replayed, Service, trial
 from confide.model.policy import Policy
-from confide.service import Replayed, Service, trial
+from confide.site.access import Person
 from confide.site.policies import read_draft
+from confide.web.pages.custodian.context import REFRESH, Room
 from confide.web.pages.custodian.questions import shown_question
-from confide.web.pages.custodian.room import REFRESH, Room
 from confide.web.tasks import Progress
 
 __all__ = ["add_replay"]

@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.access import Person, Role, Token, add_token, remove_token
 from confide.errors import Mistake
-from confide.web.pages.custodian.room import Room
+from confide.site.access import Person, Role, Token, add_token, remove_token
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.frame import Error
 
 __all__ = ["add_tokens"]

@@ -5,19 +5,20 @@ from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
 
-from confide.access import Person
+from confide.answering.notes import scope
+from confide.answering.service import trial
 from confide.errors import Mistake
-from confide.ledger import Entry
 from confide.model.policy import Policy
 from confide.model.request import Request as Question
-from confide.queries.notes import scope
-from confide.service import trial
+from confide.site.access import Person
+from confide.site.ledger import Entry
 from confide.site.policies import read_draft
 from confide.spelling.json import read_request
 from confide.spelling.pasted import read_pasted
 from confide.spelling.url import write_url
-from confide.web.pages import model_view, view
-from confide.web.pages.custodian.room import Room
+from confide.web.pages.analyst import model_view
+from confide.web.pages.analyst.table import view
+from confide.web.pages.custodian.context import Room
 from confide.web.pages.frame import Error
 
 __all__ = ["add_why"]

@@ -1,0 +1,168 @@
+"""What a custodian should know before opening a site: what is missing, what is risky, what cannot be answered."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from confide.answering.desk import Desk, open_desks
+from confide.answering.mechanisms.dropq.risk import apparent_probability, disclosure_bounds, disclosure_probability
+from confide.answering.tables import Answer
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.policy import Policy
+from confide.model.request import Table
+from confide.site.access import Access
+from confide.site.folder import Folder
+
+__all__ = ["Finding", "check_desks", "check_site"]
+
+RISKY = 0.1
+"""Differencing that discloses with more than this probability is worth a warning."""
+
+NAMED = 4
+"""At most so many variables are named in one finding."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence, and whether something is missing, risky, unanswerable, or just good to know (a note)."""
+
+    kind: str
+    text: str
+
+
+def check_site(site: str | Path, *, allow_open: bool = False) -> list[Finding]:
+    """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
+    folder = Folder(Path(site))
+    policy = folder.policy()
+    with open_desks(folder, policy, allow_open=allow_open) as desks:
+        return check_desks(desks, policy, Access.load(folder.access))
+
+
+def check_desks(desks: Mapping[str, Desk], policy: Policy, access: Access) -> list[Finding]:
+    """The same for a site that is open."""
+    findings = list(_policy(policy))
+    for desk in desks.values():
+        findings += [*_catalog(desk.dataset), *_answers(desk)]
+    findings += _access(access)
+    order = ("missing", "risky", "unanswerable", "note")
+    return sorted(findings, key=lambda finding: order.index(finding.kind))
+
+
+def _access(access: Access) -> Iterator[Finding]:
+    if access.local:
+        yield Finding("note", "There are no tokens: the site answers on this machine only.")
+    if access.public:
+        yield Finding("note", "The site is public: people without a token may ask (access.toml).")
+
+
+def _policy(policy: Policy) -> Iterator[Finding]:
+    if policy.universe.decide_on == "true":
+        yield Finding("risky", "Rules look at true counts: every refusal tells one exact bit (universe.decide_on).")
+    if policy.counts.mechanism == "none":
+        yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
+    if policy.totals.mechanism == "none":
+        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
+    if not policy.universe.complement:
+        yield Finding("risky", "Universes that leave out a few units are allowed: trackers work (universe.complement).")
+    if not policy.universe.remainder:
+        yield Finding("risky", "Universes that differ by a few units are allowed (universe.remainder).")
+    if policy.drop.k < 2:
+        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+        return
+    least, most = disclosure_bounds(4, k=policy.drop.k)
+    yield Finding(
+        "note",
+        f"Drop q alone: differencing two universes that differ by one unit discloses its class in a 4-cell table "
+        f"with probability {least:.3f} at best and {most:.2f} at worst.",
+    )
+
+
+def _catalog(dataset: Dataset) -> Iterator[Finding]:
+    name = dataset.name
+    for key in ("source", "period"):
+        if not getattr(dataset, key):
+            yield Finding("missing", f"{name}: no {key} is given.")
+    if dataset.title == name:
+        yield Finding("missing", f"{name}: the title is still the name.")
+    if dataset.unit is None:
+        yield Finding("missing", f"{name}: no unit is named, so every record counts as one unit.")
+    shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
+    if not any(v.role is Role.CONFIDENTIAL for v in shown):
+        yield Finding("missing", f"{name}: no variable is confidential, so no table is refused for what it tells.")
+    yield from _listed("missing", name, "no label", [v for v in shown if v.label == v.name and v.of is None])
+    yield from _listed(
+        "missing",
+        name,
+        "no declared minimum, so totals are protected as if they could be negative",
+        [v for v in shown if v.measurable and v.minimum is None],
+    )
+    yield from _listed(
+        "unanswerable",
+        name,
+        "no cutpoints, so no table or universe can use them",
+        [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
+    )
+    yield from _slivers(dataset)
+
+
+def _listed(kind: str, name: str, what: str, variables: Sequence[Variable]) -> Iterator[Finding]:
+    """One sentence about some variables, the first few by name."""
+    if variables:
+        some = ", ".join(repr(v.name) for v in variables[:NAMED])
+        rest = f" and {len(variables) - NAMED} more" if len(variables) > NAMED else ""
+        yield Finding(kind, f"{name}: {what}: {some}{rest}.")
+
+
+def _recoded(dataset: Dataset, name: str) -> bool:
+    return any(v.of == name for v in dataset.variables.values())
+
+
+def _slivers(dataset: Dataset) -> Iterator[Finding]:
+    """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins."""
+    binned = [v for v in dataset.variables.values() if v.binned and v.universe and v.role is not Role.IDENTIFIER]
+    for i, first in enumerate(binned):
+        for second in binned[i + 1 :]:
+            if first.column == second.column:
+                a, b = set(first.cutpoints), set(second.cutpoints)
+                if not (a <= b or b <= a):
+                    yield Finding(
+                        "risky",
+                        f"{dataset.name}: the cutpoints of {first.name!r} and {second.name!r} cut across each other; "
+                        f"differences of their bins are slivers. Make one a refinement of the other.",
+                    )
+
+
+def _answers(desk: Desk) -> Iterator[Finding]:
+    """Which one-variable tables are refused, and what differencing could tell from the ones that are not."""
+    name, k = desk.dataset.name, desk.policy.drop.k
+    risks: dict[str, float] = {}
+    for variable in desk.dataset.variables.values():
+        if not variable.classifies:
+            continue
+        answer = desk.consider(Table(name, (variable.name,)))
+        if answer.reasons or not isinstance(answer, Answer):
+            rules = ", ".join(reason.rule for reason in answer.reasons)
+            yield Finding("unanswerable", f"{name}: the table by {variable.name!r} is refused ({rules}).")
+            continue
+        counts = answer.columns["count"].values[:-1]
+        shares = counts[counts > 0] / max(counts.sum(), 1)
+        if k >= 2 and len(shares) > 1 and variable.role is Role.CONFIDENTIAL:
+            risks[variable.name] = disclosure_probability(shares, k=k)
+            if risks[variable.name] > RISKY:
+                yield _differencing(name, variable.name, shares, k)
+    if risks and max(risks.values()) <= RISKY:
+        worst = max(risks, key=lambda variable: risks[variable])
+        yield Finding(
+            "note",
+            f"{name}: differencing tables by a confidential variable discloses with probability {risks[worst]:.3f} "
+            f"at most (by {worst!r}).",
+        )
+
+
+def _differencing(name: str, variable: str, shares: Sequence[float], k: int) -> Finding:
+    apparent, correct = apparent_probability(shares, k=k)
+    return Finding(
+        "risky",
+        f"{name}: differencing tables by {variable!r} discloses with probability {correct * apparent:.3f}: most units "
+        f"are in one class. What looks like a disclosure ({apparent:.3f}) is right with probability {correct:.2f}.",
+    )

@@ -1,0 +1,146 @@
+"""Diagnostics of a fitted model from synthetic points (Reiter 2003; Lucero et al. 2011, sec. 3.2.1): charts and their data.
+
+Promise: see `confide.answering.diagnostics.noise`. A plot shows a unit's response only with noise that belongs to the unit and the
+response; the noise is a share of the spread of the response over the whole data set, never of a universe or a model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.answering.diagnostics.charts import categorical_chart, fitted_chart, grouped_chart, numeric_chart
+from confide.answering.diagnostics.logistic import logistic_plot
+from confide.answering.diagnostics.noise import Blurred, Flipped, blur, flip
+from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
+from confide.answering.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
+from confide.answering.regressions.regression import Model
+from confide.model.catalog.dataset import Dataset
+from confide.model.design import Number
+from confide.model.evidence import Rows, Step
+from confide.model.model_release import Grid
+from confide.model.request import Family
+from confide.site.secret import Secret
+
+__all__ = ["Diagnosed", "diagnose", "key_range"]
+
+Chart = dict[str, Any]
+Plot = NumericPlot | CategoricalPlot | GroupedPlot
+RowsFunction = Callable[[Step, NDArray[np.float64], int, int], Rows]
+
+MOST_UNITS = 200_000
+"""Plots are drawn from about so many units at most: those with keys in a range that the secret picks for the response."""
+
+TRANSFORMS = 4
+"""Ways a response can enter a model: each is another reading of it, so the noise is larger by the root of their number."""
+
+NOISE = 0.25
+"""Noise of a response, as a share of its spread over the whole data set, for one reading of it."""
+
+CHANCE = 0.25
+"""Chance that the outcome of a unit is turned round."""
+
+
+@dataclass(frozen=True)
+class Diagnosed:
+    """Charts and the synthetic data behind them, by name."""
+
+    charts: dict[str, Chart]
+    grids: dict[str, Grid]
+
+
+def key_range(units: int, secret: Secret, response: str) -> tuple[int, int]:
+    """A range of unit keys expected to hold at most so many units; the same for every model of the response."""
+    blocks = 1
+    while units / blocks > MOST_UNITS:
+        blocks *= 2
+    place = int.from_bytes(secret.digest("diagnostics range", response.encode())[:8], "little") % blocks
+    width = (1 << 64) // blocks
+    return place * width - (1 << 63), (place + 1) * width - (1 << 63) - 1
+
+
+def diagnose(model: Model, dataset: Dataset, rows: RowsFunction, *, spread: float, secret: Secret) -> Diagnosed:
+    """Synthetic residuals along every predictor and along the fitted values; `spread` is that of the response over everyone."""
+    fitted, step = model.fitted, replace(model.question, beta=tuple(model.fitted.beta.tolist()))
+    name = model.response
+    low, high = key_range(fitted.moments.units, secret, name)
+    taken = _one_a_unit(rows(step, fitted.inverse, low, high))
+    seed = secret.digest("diagnostics", name.encode())
+    if step.family is Family.BINOMIAL:
+        outcomes = flip(taken.response > 0.5, taken.unit, seed=seed, chance=CHANCE)
+        plots: dict[str, tuple[Plot, Chart]] = _logistic(model, taken, outcomes)
+    else:
+        residual = taken.response - taken.fitted
+        root = np.sqrt(np.mean(residual**2)) if len(residual) else 1.0
+        if step.family is Family.POISSON:
+            scale = np.sqrt(np.maximum(taken.fitted, 1e-9))
+        else:
+            scale = root * np.sqrt(np.maximum(1 - taken.leverage, 1e-3))
+        noise = NOISE * float(np.sqrt(TRANSFORMS)) * spread
+        blurred = blur(residual, taken.unit, seed=seed, noise=noise, scale=np.maximum(scale, 1e-12))
+        plots = _residuals(model, dataset, taken, blurred, secret)
+    charts = {key: chart for key, (_, chart) in plots.items()}
+    return Diagnosed(charts, {key: _grid(key, plot) for key, (plot, _) in plots.items()})
+
+
+def _one_a_unit(rows: Rows) -> Rows:
+    """The first record of each unit: thresholds of plots count units."""
+    _, first = np.unique(rows.unit, return_index=True)
+    return Rows(
+        *(getattr(rows, name)[first] for name in ("unit", "fitted", "response", "leverage", "numbers", "classes"))
+    )
+
+
+def _residuals(
+    model: Model, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret
+) -> dict[str, tuple[Plot, Chart]]:
+    along = fitted_plot(rows.fitted, blurred, seed=secret.digest("diagnostics x", b"fitted"))
+    plots: dict[str, tuple[Plot, Chart]] = {"fitted": (along, fitted_chart(along))}
+    for column, number in enumerate(model.question.design.numbers):
+        name = _named(number)
+        plot = numeric_plot(rows.numbers[:, column], blurred, seed=secret.digest("diagnostics x", name.encode()))
+        plots[name] = (plot, numeric_chart(plot, name=name))
+    for column, name in enumerate(model.question.design.classes):
+        codes = dataset.variables[name].codes
+        assert codes is not None
+        seed = secret.digest("diagnostics x", name.encode())
+        boxes = categorical_plot(rows.classes[:, column], blurred, list(codes.names), seed=seed)
+        plots[name] = (boxes, categorical_chart(boxes, name=name))
+    return plots
+
+
+def _logistic(model: Model, rows: Rows, outcomes: Flipped) -> dict[str, tuple[Plot, Chart]]:
+    plots: dict[str, tuple[Plot, Chart]] = {}
+    columns = {"fitted": rows.fitted}
+    columns |= {_named(number): rows.numbers[:, i] for i, number in enumerate(model.question.design.numbers)}
+    for name, values in columns.items():
+        plot = logistic_plot(values, outcomes, rows.fitted)
+        plots[name] = (plot, grouped_chart(plot, name=name))
+    return plots
+
+
+def _named(number: Number) -> str:
+    return f"{number.transform}({number.variable})" if number.transform else number.variable
+
+
+def _grid(name: str, plot: Plot) -> Grid:
+    """The data of a plot: one row a point or a class."""
+    columns: tuple[str, ...]
+    arrays: tuple[NDArray[np.float64], ...]
+    if isinstance(plot, NumericPlot):
+        columns, arrays = ("x", "residual"), (plot.x, plot.t)
+    elif isinstance(plot, GroupedPlot):
+        columns, arrays = ("x", "residual", "bound"), (plot.x, plot.residual, plot.bound)
+    else:
+        boxes = (plot.low, plot.quarter, plot.median, plot.three_quarters, plot.high)
+        rows = tuple(
+            (code, *(None if np.isnan(v) else float(v) for v in values))
+            for code, values in zip(plot.classes, np.column_stack(boxes).tolist(), strict=True)
+        )
+        return Grid(
+            f"plot: {name}", f"Synthetic residuals by {name}", ("class", "p5", "p25", "median", "p75", "p95"), rows
+        )
+    points = tuple(tuple(float(v) for v in row) for row in np.column_stack(arrays).tolist())
+    return Grid(f"plot: {name}", f"Synthetic residuals along {name}", columns, points)

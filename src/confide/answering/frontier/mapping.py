@@ -1,0 +1,345 @@
+"""Which variables models may relate to a sensitive one: the risk-utility map of a data set, and the choice as policy.
+
+For the custodian alone: the map is computed from everyone's true values, nobody dropped, and shows true figures.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.answering.desk import Desk, open_desks
+from confide.answering.frontier.frontier import EXHAUSTIVE, Release, RiskUtilityMap, evaluate
+from confide.answering.frontier.setting import Setting
+from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
+from confide.errors import Mistake, nearest
+from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.design import Block, Design, Number
+from confide.model.policy import Policy, read_policy
+from confide.site.folder import Folder, write_whole
+from confide.site.policies import keep
+
+__all__ = ["Mapped", "candidates", "frontier", "map_desk", "write_choice"]
+
+Floats = NDArray[np.float64]
+
+MOST_CLASSES = 12
+"""A categorical variable with more classes is not taken unless it is asked for."""
+
+CLOUD = 2000
+"""At most so many releases are drawn besides the frontier."""
+
+CONSTANT = 1e-12
+"""A column with a smaller share of its squares about its mean does not vary."""
+
+
+MOST_ROWS = 24
+"""Of a longer frontier every so many-th release is printed."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The map by its measures of risk and utility, and the chosen release (None if nothing was asked for).
+
+    `left_out` are all other variables: not asked for, of too many classes, or constant in the complete records. No
+    choice suppresses them.
+    """
+
+    map: RiskUtilityMap
+    risk: str
+    utility: str
+    left_out: tuple[str, ...]
+    release: Release | None = None
+
+    def choose(self, *, threshold: float | None = None, slope: float | None = None) -> "Mapped":
+        """The same with a release chosen by a risk threshold or a benefit slope; without either, as it is."""
+        if threshold is None and slope is None:
+            return self
+        return replace(self, release=self.map.choose(threshold=threshold, slope=slope))
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        """The map in Vega-Lite."""
+        return _chart(self.map, self.release, self.risk, self.utility)
+
+    @cached_property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The frontier as rows of text."""
+        return _rows(self.map)
+
+    @property
+    def text(self) -> str:
+        """The frontier as a table, then the choice and what it promises."""
+        head = ("risk", "utility", "released", "free", "suppressed")
+        shown = self.rows[:: max(1, -(-len(self.rows) // MOST_ROWS))]
+        wide = max(len(row[3]) for row in (head, *shown))
+        lines = [f"{a:>8} {b:>8} {c:>9}  {d:<{wide}}  {e}" for a, b, c, d, e in (head, *shown)]
+        if len(shown) < len(self.rows):
+            lines.append(f"{len(shown)} of them are shown, evenly spaced; the map has them all.")
+        lines.append(f"{len(self.rows)} best of {len(self.map.risk)} releases tried. True figures: for the custodian.")
+        if self.left_out:
+            lines.append(f"Not mapped, so regressions may use them all the same: {', '.join(self.left_out)}.")
+        if self.release is not None:
+            free, suppressed = (", ".join(side) or "nothing" for side in (self.release.free, self.release.suppressed))
+            lines.append(f"Choice: free {free}; suppress {suppressed}.")
+        if self.release is not None and self.map.ceiling is not None:
+            lines.append(f"Not every release was tried: a better one gains at most {self.release.gap:.4f}.")
+        return "\n".join(lines)
+
+
+def frontier(
+    site: str | Path,
+    dataset: str,
+    *,
+    sensitive: str,
+    variables: Sequence[str] | None = None,
+    risk: str = "released",
+    utility: str = "rsqwt",
+    threshold: float | None = None,
+    slope: float | None = None,
+    allow_open: bool = False,
+) -> Mapped:
+    """Map every way to free some variables for models of a sensitive one and to suppress the others.
+
+    The records are those with a value for every number. A variable is named by the column and the hierarchy it comes
+    from, because the policy suppresses all its recodes and levels together; its risk is that of the level mapped, and
+    a freed hierarchy answers its finer levels too. Reference: Gomatam et al. (2004), section 5.
+    """
+    folder = Folder(Path(site))
+    with open_desks(folder, folder.policy(), allow_open=allow_open) as desks:
+        if dataset not in desks:
+            raise Mistake(f"No data set called {dataset!r}.", suggestions=nearest(dataset, desks))
+        found = map_desk(desks[dataset], sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+    return found.choose(threshold=threshold, slope=slope)
+
+
+def map_desk(desk: Desk, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str) -> Mapped:
+    """The same of a data set that is open, with nothing chosen yet."""
+    measures = cast(Risk, _among(risk, RISKS, "risk")), cast(Utility, _among(utility, UTILITIES, "utility"))
+    chosen = _variables(desk.dataset, sensitive, variables)
+    design = _design(sensitive, list(chosen.values()))
+    setting = _setting(desk.products(design), design, sensitive, list(chosen))
+    found = evaluate(setting, risk=measures[0], utility=measures[1])
+    return Mapped(found, risk, utility, _left_out(desk.dataset, setting))
+
+
+def _among(word: str, known: Sequence[str], what: str) -> str:
+    if word not in known:
+        hint = nearest(word, known) or [f"Choose from {', '.join(known)}."]
+        raise Mistake(f"No {what} measure called {word!r}.", suggestions=hint)
+    return word
+
+
+def _variables(dataset: Dataset, sensitive: str, names: Sequence[str] | None) -> dict[str, Variable]:
+    """The other variables, by what they are suppressed as."""
+    if not dataset.variable(sensitive).measurable:
+        numbers = [v.name for v in dataset.variables.values() if v.measurable]
+        hint = nearest(_source(sensitive, dataset), numbers) or [f"Numbers are: {', '.join(numbers)}."]
+        raise Mistake(f"{sensitive!r} is not a number, and a frontier protects a number.", suggestions=hint)
+    if names is not None:
+        return _asked(dataset, sensitive, names)
+    others = {source: variable for source, variable in candidates(dataset).items() if source != sensitive}
+    return dict(list(others.items())[:EXHAUSTIVE])
+
+
+def candidates(dataset: Dataset) -> dict[str, Variable]:
+    """What is mapped unless variables are named: one of each source, a number or else its finest few classes."""
+    found: dict[str, Variable] = {}
+    for variable in dataset.variables.values():
+        source = _source(variable.name, dataset)
+        if _finer(variable, found.get(source)):
+            found[source] = variable
+    return found
+
+
+def _left_out(dataset: Dataset, setting: Setting) -> tuple[str, ...]:
+    usable = [v.name for v in dataset.variables.values() if v.measurable or v.classifies]
+    sources = dict.fromkeys(_source(name, dataset) for name in usable)
+    return tuple(source for source in sources if source not in setting.variables)
+
+
+def _asked(dataset: Dataset, sensitive: str, names: Sequence[str]) -> dict[str, Variable]:
+    found: dict[str, Variable] = {}
+    for name in names:
+        variable, source = dataset.variable(name), _source(name, dataset)
+        if not variable.measurable and not variable.classifies:
+            raise Mistake(f"{name!r} cannot stand in a model.")
+        if source == sensitive:
+            raise Mistake(f"{name!r} is the sensitive variable itself. Leave it out.")
+        if source in found:
+            raise Mistake(f"{found[source].name!r} and {name!r} are suppressed together. Give one of them.")
+        found[source] = variable
+    return found
+
+
+def _source(name: str, dataset: Dataset) -> str:
+    """What the rule models.suppressed knows the variable as."""
+    return dataset.variables[dataset.root(name)].column
+
+
+def _finer(variable: Variable, than: Variable | None) -> bool:
+    """Whether to map this variable rather than the one known of the same source: a number, else the finest few classes."""
+    if variable.measurable or (than is not None and than.measurable):
+        return variable.measurable and (than is None or not than.measurable)
+    if not variable.classifies or len(variable.codes or ()) > MOST_CLASSES:
+        return False
+    return than is None or len(variable.codes or ()) > len(than.codes or ())
+
+
+def _design(sensitive: str, variables: Sequence[Variable]) -> Design:
+    """An intercept, the sensitive variable, then a block for each other one; a class variable has all its classes."""
+    blocks, numbers = [Block((), (), 0, 1), Block((0,), (), 1, 1)], [Number(sensitive)]
+    classes: list[str] = []
+    for variable in variables:
+        offset = blocks[-1].offset + blocks[-1].width
+        if variable.measurable:
+            blocks.append(Block((len(numbers),), (), offset, 1))
+            numbers.append(Number(variable.name))
+        else:
+            width = len(variable.codes or ())
+            blocks.append(Block((), ((len(classes), tuple(range(width))),), offset, width))
+            classes.append(variable.name)
+    return Design(numbers[0], tuple(numbers), tuple(classes), tuple(blocks))
+
+
+def _setting(gram: Floats, design: Design, sensitive: str, names: Sequence[str]) -> Setting:
+    """The cross-products about the means, of what varies."""
+    if gram[0, 0] <= 0:
+        raise Mistake("No record has a value for every one of these numbers.", suggestions=["Name fewer variables."])
+    cross = gram - np.outer(gram[0], gram[0]) / gram[0, 0]
+    varies = np.diag(cross) > CONSTANT * np.diag(gram)
+    if not varies[1]:
+        raise Mistake(f"{sensitive!r} does not vary, so there is nothing to predict.")
+    found = {name: _columns(gram, block, varies) for name, block in zip(names, design.blocks[2:], strict=True)}
+    # wide blocks first: the work of an exhaustive map is in the columns that are decided last
+    order = sorted((name for name in found if found[name]), key=lambda name: -len(found[name]))
+    keep = [1, *(column for name in order for column in found[name])]
+    place = {column: i for i, column in enumerate(keep)}
+    columns = {name: tuple(place[column] for column in found[name]) for name in order}
+    return Setting(cross[np.ix_(keep, keep)], {sensitive: (0,), **columns}, sensitive)
+
+
+def _columns(gram: Floats, block: Block, varies: NDArray[np.bool_]) -> list[int]:
+    """The columns of a block that vary; of classes that are not empty, all but the largest, which is the reference."""
+    columns = [column for column in range(block.offset, block.offset + block.width) if varies[column]]
+    if block.classes and columns:
+        columns.remove(max(columns, key=lambda column: gram[column, column]))
+    return columns
+
+
+def _rows(found: RiskUtilityMap) -> tuple[tuple[str, ...], ...]:
+    """Risk, utility, released R², free and suppressed variables of every release on the frontier."""
+    rows = []
+    for row in found.frontier():
+        numbers = (found.risk[row], found.utility[row], found.released[row])
+        sides = (_listed(found, found.free[row]), _listed(found, ~found.free[row]))
+        rows.append((*(f"{number:.4f}" for number in numbers), *(", ".join(side) or "-" for side in sides)))
+    return tuple(rows)
+
+
+def _listed(found: RiskUtilityMap, mask: NDArray[np.bool_]) -> list[str]:
+    return [name for name, taken in zip(found.others, mask, strict=True) if taken]
+
+
+def _chart(found: RiskUtilityMap, release: Release | None, risk: str, utility: str) -> dict[str, Any]:
+    """The map in Vega-Lite: a thinned cloud, the frontier as a line, the choice as a point."""
+    total = len(found.risk)
+    # a stride would walk in step with the bits that say what is free; a fixed draw does not
+    cloud = np.arange(total) if total <= CLOUD else np.random.default_rng(0).choice(total, CLOUD, replace=False)
+    axes = {
+        "x": {"field": "utility", "type": "quantitative", "title": f"Utility ({utility})"},
+        "y": {"field": "risk", "type": "quantitative", "title": f"Risk ({risk})"},
+    }
+    colour = {"field": "free", "type": "quantitative", "title": "Free variables", "scale": {"scheme": "viridis"}}
+    layers: list[dict[str, Any]] = [
+        _layer(
+            {"type": "point", "filled": True, "size": 12}, _points(found, np.sort(cloud)), {**axes, "color": colour}
+        ),
+        _layer({"type": "line", "color": "black"}, _points(found, found.frontier()), {**axes, "order": axes["y"]}),
+    ]
+    if release is not None:
+        point = {
+            "utility": release.utility,
+            "risk": release.risk,
+            "free": len(release.free),
+            "suppressed": ", ".join(release.suppressed),
+        }
+        layers.append(_layer({"type": "point", "shape": "diamond", "size": 150, "color": "red"}, [point], axes))
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "title": f"Releases of models of {found.sensitive}",
+        "description": "Utility and risk of each way to free variables; the line is the frontier. Not protected.",
+        "width": 480,
+        "height": 320,
+        "layer": layers,
+    }
+
+
+def _layer(mark: dict[str, Any], values: list[dict[str, Any]], encoding: Mapping[str, Any]) -> dict[str, Any]:
+    return {"mark": mark, "data": {"values": values}, "encoding": dict(encoding)}
+
+
+def _points(found: RiskUtilityMap, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
+    columns = (found.utility[rows].tolist(), found.risk[rows].tolist(), found.volume[rows].tolist())
+    return [{"utility": u, "risk": r, "free": f} for u, r, f in zip(*columns, strict=True)]
+
+
+def write_choice(site: str | Path, release: Release) -> Policy:
+    """Write a release into policy.toml as models.sensitive and models.suppressed, and give the new policy.
+
+    Promise: only these two fields and the version change; every other byte stays. A file that cannot be edited so
+    is left alone.
+    """
+    folder = Folder(Path(site))
+    file, before = folder.path / "policy.toml", folder.policy()
+    text = file.read_bytes().decode("utf-8")
+    models = replace(before.models, sensitive=release.sensitive, suppressed=release.suppressed)
+    after = replace(before, version=before.version + 1, models=models)
+    edited = _edited(text, after)
+    try:
+        sound = read_policy(edited) == after
+    except Mistake:
+        sound = False
+    if not sound:
+        raise Mistake(
+            "policy.toml is laid out in a way that this command does not edit.",
+            suggestions=[f"Under [models], write: {'; '.join(_lines(after).values())}. Raise the version by one."],
+        )
+    keep(folder, before)
+    write_whole(file, edited)
+    return after
+
+
+def _lines(policy: Policy) -> dict[str, str]:
+    """The two fields as TOML, which for text and lists of text is JSON."""
+    values = {"sensitive": policy.models.sensitive, "suppressed": list(policy.models.suppressed)}
+    return {key: f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()}
+
+
+def _edited(text: str, policy: Policy) -> str:
+    end = "\r" if "\r\n" in text else ""
+    lines = text.split("\n")
+    if not any(re.match(r"\s*\[models\]", line) for line in lines):
+        lines[-1:] = [*([lines[-1] + end] if lines[-1] else []), end, "[models]" + end, ""]
+    start = next(i for i, line in enumerate(lines) if re.match(r"\s*\[models\]", line)) + 1
+    for key, line in reversed(_lines(policy).items()):
+        _put(lines, start, key, line + end)
+    _put(lines, 0, "version", f"version = {policy.version}{end}")
+    return "\n".join(lines)
+
+
+def _put(lines: list[str], start: int, key: str, line: str) -> None:
+    """Replace the line of a key in the section that begins at `start`, or begin the section with it."""
+    for i in range(start, len(lines)):
+        if re.match(r"\s*\[", lines[i]):
+            break
+        if re.match(rf"\s*{key}\s*=", lines[i]):
+            lines[i] = line
+            return
+    lines.insert(start, line)

@@ -1,0 +1,99 @@
+"""Totals of a cube: perturbed by the policy's mechanism, withheld where they stay sensitive.
+
+Promise: a withheld total is never delivered, and whether it is withheld is judged on the protected number of units and
+against the protected total.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.answering.cube import Cube
+from confide.model.policy import TotalRules
+from confide.tables.perturbation.draws import Draws
+from confide.tables.perturbation.total_noise import Ma, Thompson
+from confide.tables.sensitivity import Contributions, Dominance, PPercent, Threshold
+
+__all__ = ["Magnitudes", "Protected"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Protected:
+    """Protected totals, the spread of their noise, and which are withheld."""
+
+    values: Floats
+    noise: Floats
+    withheld: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """What a policy's section on totals describes."""
+
+    rules: TotalRules
+
+    @property
+    def contributors(self) -> int:
+        """How many of the largest contributions are needed."""
+        thompson = len(self.rules.magnitudes) + 1 if self.rules.mechanism == "thompson" else 0
+        return max(2, self.rules.dominance_n, thompson)
+
+    @property
+    def share(self) -> float:
+        """A largest contribution of at most this share of a cell settles every rule, however large the next ones are.
+
+        They are no larger than it, and the protected total is at least 1 - 2 beta of the true one. Thompson's noise needs
+        them all.
+        """
+        rules = self.rules
+        if rules.mechanism == "thompson":
+            return 0.0
+        limits = [rules.dominance_k / 100 / rules.dominance_n] if 0 < rules.dominance_k < 100 else []
+        limits += [1 / (2 + rules.p_percent / 100)] if rules.p_percent else []
+        least = 1 - 2 * rules.beta if rules.mechanism == "ma" else 1.0
+        return 0.999 * least * min(limits, default=1.0)
+
+    @property
+    def mechanism(self) -> Ma | Thompson | None:
+        if self.rules.mechanism == "ma" and self.rules.beta:
+            return Ma(self.rules.beta)
+        return Thompson(self.rules.magnitudes) if self.rules.mechanism == "thompson" else None
+
+    def protect(self, cube: Cube, of: str, draws: Draws, *, units: NDArray[np.int64], scale: int) -> Protected:
+        """The totals of a cube; `units` are the counts that rules look at, `scale` the decimals of the integers."""
+        assert cube.total is not None and cube.size is not None and cube.top is not None
+        total, size = (np.ravel(a) / 10.0**scale for a in (cube.total, cube.size))
+        top = cube.top.reshape(-1, cube.top.shape[-1]) / 10.0**scale
+        noise, spread, mechanism = np.zeros_like(total), np.zeros_like(total), self.mechanism
+        if mechanism is not None:
+            uniforms = draws.totals(of, cube.records, cube.units, cube.key, draws=mechanism.draws)
+            noise = mechanism.noise(total, np.ravel(cube.units), top, uniforms)
+            spread = mechanism.spread(total + noise)
+        shown = total + noise
+        moved = np.abs(shown) / np.where(total == 0, 1.0, np.abs(total))
+        judged = Contributions(np.ravel(units), np.where(total == 0, size, size * moved), top)
+        withheld = self._sensitive(judged, np.ravel(cube.units), shown)
+        shape = cube.units.shape
+        return Protected(shown.reshape(shape), spread.reshape(shape), withheld.reshape(shape))
+
+    @property
+    def tests(self) -> list[Threshold | Dominance | PPercent]:
+        """The sensitivity rules that are switched on."""
+        rules = self.rules
+        tests: list[Threshold | Dominance | PPercent] = []
+        tests += [Threshold(rules.units)] if rules.units else []
+        tests += [Dominance(rules.dominance_n, rules.dominance_k)] if 0 < rules.dominance_k < 100 else []
+        tests += [PPercent(rules.p_percent)] if rules.p_percent else []
+        return tests
+
+    def _sensitive(self, cells: Contributions, units: NDArray[np.int64], shown: Floats) -> NDArray[np.bool_]:
+        marked = np.zeros(len(units), dtype=bool)
+        for test in self.tests:
+            marked |= test.marks(cells)
+        rules, mechanism = self.rules, self.mechanism
+        if mechanism is not None and rules.risk_limit < 1 and rules.risk_alpha:
+            marked |= mechanism.risk(shown, units, cells.top, alpha=rules.risk_alpha) > rules.risk_limit
+        return marked

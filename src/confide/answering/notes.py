@@ -1,0 +1,77 @@
+"""What is said beside the numbers: whom they are about, and how they were protected."""
+
+from confide.answering.mechanisms.additive import restores, table_shape
+from confide.model.catalog.dataset import Dataset
+from confide.model.policy import Policy
+from confide.model.request import Measure, Table
+from confide.model.universe import Condition, Universe
+
+__all__ = ["BASE_NOTES", "adds", "model_notes", "notes", "protections", "scope"]
+
+BASE_NOTES = (
+    "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three.",
+)
+"""How counts from a SAFE base were protected."""
+
+
+def scope(universe: Universe, dataset: Dataset) -> str:
+    """The universe in words, with labels."""
+    pieces = [" and ".join(_condition(c, dataset) for c in piece.conditions) for piece in universe.pieces]
+    return "; or ".join(pieces) or "Everyone"
+
+
+def _condition(condition: Condition, dataset: Dataset) -> str:
+    variable = dataset.variables[condition.variable]
+    labels = {code.code: code.label for code in variable.codes or ()}
+    order = {code.code: place for place, code in enumerate(variable.codes or ())}
+    codes = sorted(condition.codes, key=lambda code: order.get(code, -1))
+    return f"{variable.label}: {' or '.join(labels.get(code, code) for code in codes)}"
+
+
+def adds(request: Table, dataset: Dataset, policy: Policy) -> bool:
+    """Whether every total is the sum of its parts: not where weighted counts or totals are changed one by one."""
+    if policy.counts.mechanism == "none":
+        return request.of is None or policy.totals.mechanism == "none"
+    return request.measure == (Measure.COUNT,) and restores(policy, table_shape(request, dataset))
+
+
+def notes(request: Table, dataset: Dataset, policy: Policy) -> tuple[str, ...]:
+    """How the numbers of a table were protected."""
+    said = protections(policy, totals=request.of is not None)
+    if Measure.COUNT in request.measure and restores(policy, table_shape(request, dataset)):
+        said += ("Counts are then changed a little more, in each table on its own, so that they add up.",)
+    return said
+
+
+def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
+    """How counts, and totals if asked, are protected: the policy's parameters, which are public, and never a draw."""
+    said = []
+    counts, amounts = policy.counts, policy.totals
+    if policy.drop.k >= 2:
+        said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
+    if counts.mechanism != "none":
+        small = f"; counts of 1 to {counts.small} never appear" if counts.small else ""
+        said.append(
+            f"Counts are changed at random by at most {counts.distance} "
+            f"(standard deviation {counts.variance**0.5:.2g}), the same change for the same units{small}."
+        )
+    if totals and amounts.mechanism == "ma":
+        said.append(
+            f"Totals are changed at random by {amounts.beta:.1%} on average and at most {2 * amounts.beta:.1%}."
+        )
+    if totals and amounts.mechanism == "thompson":
+        said.append("Totals are changed at random by shares of their largest contributions.")
+    return tuple(said) or ("These numbers are not protected.",)
+
+
+def model_notes(policy: Policy) -> tuple[str, ...]:
+    """How a model was protected."""
+    said = []
+    if policy.drop.k >= 2:
+        said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
+    said.append(f"Classes with fewer than {policy.models.dummy} units stand with the reference, the most common class.")
+    said.append(
+        "Numbers are rounded to what the number of units supports; n is changed at random as counts are. "
+        "Smaller p-values than 0.0001 are given as 0.0001."
+    )
+    return tuple(said)

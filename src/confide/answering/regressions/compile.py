@@ -1,0 +1,141 @@
+"""From a formula to the columns of a design: references, absorbed classes, labels. Decided on protected counts alone."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.answering.regressions.terms import label
+from confide.model.catalog.dataset import Dataset
+from confide.model.design import Block, Design, Indicator, Number
+from confide.model.formula import Factor, Formula, Transform
+
+__all__ = ["Compiled", "Levels", "compile_design", "levels_of", "spread_out"]
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The classes of a categorical predictor in a model: the reference, and the places that have a dummy of their own."""
+
+    variable: str
+    reference: int
+    kept: tuple[int, ...]
+
+    def map(self, size: int) -> tuple[int, ...]:
+        """For each place its level, -1 for the reference and what is absorbed into it."""
+        order = {place: level for level, place in enumerate(self.kept)}
+        return tuple(order.get(place, -1) for place in range(size))
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A design with the names of its columns and of its blocks after the intercept."""
+
+    design: Design
+    labels: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+def levels_of(variable: str, counts: Ints, *, least: int, varied: NDArray[np.bool_] | None = None) -> Levels:
+    """Most common class as reference; classes with fewer units than `least`, or not `varied`, are absorbed into it."""
+    reference = int(np.argmax(counts))
+    enough = (counts >= max(least, 1)) & (True if varied is None else varied)
+    kept = tuple(int(p) for p in np.flatnonzero(enough) if p != reference)
+    return Levels(variable, reference, kept)
+
+
+def spread_out(levels: Mapping[str, Levels], cells: Ints, names: Sequence[str], *, least: int) -> dict[str, Levels]:
+    """Absorb further classes until no cell of an interaction holds fewer units than `least`, but not none.
+
+    `cells` are the counts by the classes of `names`. Each time, the class that stands in most sparse cells goes.
+    """
+    levels = dict(levels)
+    while True:
+        counts = _joined(cells, [levels[name] for name in names])
+        sparse = (counts > 0) & (counts < least)
+        if not sparse.any():
+            return levels
+        worst = None
+        for axis, name in enumerate(names):
+            hits = sparse.sum(axis=tuple(a for a in range(sparse.ndim) if a != axis))
+            for place, hit in zip(levels[name].kept, hits.tolist()[1:], strict=True):
+                if hit and (worst is None or hit > worst[0]):
+                    worst = (hit, name, place)
+        if worst is None:
+            return levels | {n: Levels(n, levels[n].reference, ()) for n in names}
+        _, name, gone = worst
+        levels[name] = Levels(name, levels[name].reference, tuple(p for p in levels[name].kept if p != gone))
+
+
+def _joined(cells: Ints, levels: Sequence[Levels]) -> Ints:
+    """The counts by levels: on each axis first the reference with all that is absorbed into it, then the kept classes."""
+    for axis, one in enumerate(levels):
+        rest = [place for place in range(cells.shape[axis]) if place not in one.kept]
+        first = cells.take(rest, axis).sum(axis, keepdims=True)
+        cells = np.concatenate([first, cells.take(list(one.kept), axis)], axis)
+    return cells
+
+
+def compile_design(formula: Formula, dataset: Dataset, levels: Mapping[str, Levels]) -> Compiled:
+    """The design of a formula, given the levels of its categorical predictors. Terms without a column are left out."""
+    numbers = list(dict.fromkeys(f for term in formula.terms for f in term if dataset.variables[f.variable].measurable))
+    crossed = {factor for term in formula.terms if len(term) > 1 for factor in term}
+    classes = [name for name in formula.variables if name in levels and levels[name].kept]
+    blocks, labels, terms = [Block((), (), 0, 1)], ["(Intercept)"], []
+    for term in formula.terms:
+        dummies = [levels[f.variable] for f in term if f.variable in levels]
+        width = prod(len(one.kept) for one in dummies)
+        if not width:
+            continue
+        maps = tuple(
+            (classes.index(one.variable), one.map(len(dataset.variables[one.variable].codes or ()))) for one in dummies
+        )
+        offset = blocks[-1].offset + blocks[-1].width
+        blocks.append(Block(tuple(numbers.index(f) for f in term if f in numbers), maps, offset, width))
+        terms.append(label(term))
+        labels += _labels(term, dummies, dataset)
+    design = Design(
+        response=_response(formula.response, dataset),
+        numbers=tuple(_number(f, dataset, moved=f not in crossed) for f in numbers),
+        classes=tuple(classes),
+        blocks=tuple(blocks),
+    )
+    return Compiled(design, tuple(labels), tuple(terms))
+
+
+def _labels(term: Sequence[Factor], dummies: Sequence[Levels], dataset: Dataset) -> list[str]:
+    rest = label([f for f in term if f.variable not in {one.variable for one in dummies}])
+    found = [rest] if rest else [""]
+    for one in dummies:
+        codes = dataset.variables[one.variable].codes
+        assert codes is not None
+        each = [f"{one.variable}={codes.names[place]}" for place in one.kept]
+        found = [f"{first}:{second}" if first else second for first in found for second in each]
+    return found
+
+
+def _response(factor: Factor, dataset: Dataset) -> Number | Indicator:
+    if factor.code is not None:
+        return Indicator(factor.variable, (dataset.variables[factor.variable].place(factor.code),))
+    return Number(factor.variable, factor.transform)
+
+
+_APPLY: dict[Transform, Callable[[float], float]] = {
+    Transform.NONE: lambda x: x,
+    Transform.LOG: lambda x: float(np.log(max(x, 1.0))),
+    Transform.SQRT: lambda x: float(np.sqrt(x)),
+    Transform.SQUARE: lambda x: x * x,
+}
+
+
+def _number(factor: Factor, dataset: Dataset, *, moved: bool) -> Number:
+    """A number, moved by the middle of its declared domain where that only moves the intercept."""
+    variable = dataset.variables[factor.variable]
+    if not moved or variable.minimum is None or variable.maximum is None:
+        return Number(factor.variable, factor.transform)
+    middle = (variable.minimum + variable.maximum) / 2
+    return Number(factor.variable, factor.transform, shift=_APPLY[factor.transform](middle))

@@ -1,0 +1,117 @@
+"""The tables of a model that may leave: rounded, and derived from rounded numbers where that is possible."""
+
+from collections.abc import Sequence
+from math import floor, log10
+
+import numpy as np
+
+from confide.answering.regressions.inference import Analysis, Inference, analysis
+from confide.answering.rounding import significant
+from confide.model.model_release import Grid, Value
+
+__all__ = ["digits", "grids"]
+
+SMALLEST_P = 1e-4
+Rows = list[tuple[Value, ...]]
+
+
+def digits(n: int) -> int:
+    """How many significant digits sums over n units may have: 2 below 1,000, then one more for each factor of 100, at most 6.
+
+    The rounding unit is then about 0.03 to 3 times 1/sqrt(n) of the number, its sampling error, and for n of 100 or more
+    never below 1/n, what one unit contributes to a sum.
+
+    >>> [digits(n) for n in (50, 999, 1_000, 20_000, 100_000, 10**7, 10**15)]
+    [2, 2, 3, 3, 4, 5, 6]
+    """
+    return max(2, min(6, floor(log10(max(n, 1)) / 2 + 1.5)))
+
+
+def grids(inference: Inference, *, labels: Sequence[str], terms: Sequence[str], n: int) -> dict[str, Grid]:
+    """Give the tables of coefficients, of tests of whole terms and of statistics.
+
+    `labels` name the columns, `terms` the blocks after the intercept; `n` is the protected number of units.
+    Promise: estimates and standard errors are rounded to the second significant digit of the standard error, so by at most
+    a twentieth of it; t and z to 3 significant digits, sums to `digits(n)`, p-values to 3 digits, and 0.0001 where they are smaller.
+    The tests, R² and sigma of a gaussian model are computed from the rounded sums of squares and the protected n: they
+    say nothing that these do not say, above all not the true number of records.
+    """
+    if inference.analysis is None:
+        tests, statistics = _wald(inference, terms, n), _glm_statistics(inference, n)
+    else:
+        table = _published(inference.analysis, inference.widths, n)
+        tests, statistics = _anova(table, terms, n), _gaussian_statistics(table, n)
+    named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
+    return {"coefficients": _coefficients(inference, labels), "anova": tests, "statistics": named}
+
+
+def _coefficients(inference: Inference, labels: Sequence[str]) -> Grid:
+    rows: Rows = []
+    numbers = (inference.estimates, inference.errors, inference.statistics, inference.p_values)
+    for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in numbers), strict=True):
+        place = 1 - floor(log10(error) + 1e-12)
+        rows.append((label, round(estimate, place) + 0.0, round(error, place), _round(statistic, 3), _p(p)))
+    kind = "robust" if inference.robust else "model-based"
+    columns = ("term", "estimate", "standard_error", "statistic", "p_value")
+    return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
+
+
+def _published(exact: Analysis, widths: tuple[int, ...], n: int) -> Analysis:
+    """The analysis that follows from the rounded sums of squares."""
+    squares = significant(exact.squares, digits(n))
+    return analysis(squares, widths[1:], _round(exact.residual_squares, digits(n)), records=n)
+
+
+def _anova(table: Analysis, terms: Sequence[str], n: int) -> Grid:
+    parts = (table.dof, table.squares, table.statistics, table.p_values)
+    rows: Rows = [
+        (term, int(dof), squares, _round(squares / dof, digits(n)), _round(f, 3), _p(p))
+        for term, dof, squares, f, p in zip(terms, *(part.tolist() for part in parts), strict=True)
+    ]
+    mean = _round(table.residual_squares / table.residual_dof, digits(n))
+    rows.append(("Residuals", table.residual_dof, table.residual_squares, mean, None, None))
+    columns = ("term", "dof", "sum_of_squares", "mean_square", "statistic", "p_value")
+    return Grid("anova", "Analysis of variance (each term added to those before it)", columns, tuple(rows))
+
+
+def _wald(inference: Inference, terms: Sequence[str], n: int) -> Grid:
+    parts = (inference.tests.tolist(), inference.test_p_values.tolist())
+    rows = [
+        (term, dof, _round(test, digits(n)), _p(p))
+        for term, dof, test, p in zip(terms, inference.widths[1:], *parts, strict=True)
+    ]
+    columns = ("term", "dof", "wald_chi_square", "p_value")
+    return Grid("anova", "Wald tests of each term given the others", columns, tuple(rows))
+
+
+def _gaussian_statistics(table: Analysis, n: int) -> Rows:
+    shown = digits(n)
+    return [
+        ("n", n),
+        ("r_squared", _round(table.r_squared, shown)),
+        ("adjusted_r_squared", _round(table.adjusted, shown)),
+        ("sigma", _round(table.sigma, shown)),
+        ("residual_dof", table.residual_dof),
+        ("f_statistic", _round(table.f, 3)),
+        ("f_p_value", _p(table.f_p_value)),
+    ]
+
+
+def _glm_statistics(inference: Inference, n: int) -> Rows:
+    shown = digits(n)
+    return [
+        ("n", n),
+        ("r_squared", _round(inference.r_squared, shown)),
+        ("null_deviance", _round(inference.null_deviance, shown)),
+        ("residual_deviance", _round(inference.deviance, shown)),
+        ("residual_dof", max(1, n - sum(inference.widths))),
+        ("dispersion", 1),
+    ]
+
+
+def _round(value: float, shown: int) -> float:
+    return float(significant(np.array([value]), shown)[0]) + 0.0
+
+
+def _p(value: float) -> Value:
+    return _round(max(value, SMALLEST_P), 3)

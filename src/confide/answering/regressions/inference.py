@@ -1,0 +1,167 @@
+"""What a fitted model says: estimates with standard errors and tests. Exact, so it stays inside; `grids` rounds it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, fdtrc, ndtr, stdtr
+
+from confide.answering.regressions.fit import Fitted, Unfit
+from confide.model.design import Design, Indicator
+from confide.model.evidence import Moments, Spread, Step
+from confide.model.request import Family
+
+__all__ = ["Analysis", "Inference", "analysis", "infer"]
+
+Floats = NDArray[np.float64]
+
+PERFECT = 1e-20
+"""Residual squares against the squares of the response: less is a perfect fit, which would tell every response."""
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """An analysis of variance: a row for each term after the intercept, and what follows from the rows."""
+
+    squares: Floats
+    dof: Floats
+    residual_squares: float
+    residual_dof: int
+    statistics: Floats
+    p_values: Floats
+    sigma: float
+    r_squared: float
+    adjusted: float
+    f: float
+    f_p_value: float
+
+
+@dataclass(frozen=True)
+class Inference:
+    """Estimates in the units of the data. `tests` and `test_p_values`: Wald's chi-square of each term after the intercept.
+
+    `analysis` is there for gaussian models only, `null_deviance` and `deviance` for the others.
+    """
+
+    estimates: Floats
+    errors: Floats
+    statistics: Floats
+    p_values: Floats
+    robust: bool
+    widths: tuple[int, ...]
+    tests: Floats
+    test_p_values: Floats
+    analysis: Analysis | None = None
+    null_deviance: float = 0.0
+    deviance: float = 0.0
+
+    @property
+    def r_squared(self) -> float:
+        """The share of the variance, or of the null deviance, that the model explains."""
+        return self.analysis.r_squared if self.analysis else 1 - self.deviance / self.null_deviance
+
+
+def infer(fitted: Fitted, spread: Spread, question: Step, *, robust: bool, null: Fitted | None = None) -> Inference:
+    """Give estimates with standard errors and tests.
+
+    Standard errors are model-based, or with `robust` sandwiches over units: inverse meat inverse, times
+    G/(G-1) (N-1)/(N-p) for G units, N records and p columns, which is HC1 where each unit has one record.
+    Gaussian tests are t with N-p degrees of freedom, at most G-1 with `robust`; the others are z, with dispersion 1.
+    A Poisson model needs `null`, the fit of the intercept alone. Raises `Unfit` for perfect fits.
+    Reference: MacKinnon and White (1985); Cameron and Miller (2015), section II.
+    """
+    moments, widths = fitted.moments, tuple(block.width for block in question.design.blocks)
+    gaussian = question.family is Family.GAUSSIAN
+    dof = moments.records - len(fitted.beta)
+    if dof < 1 or (gaussian and spread.squares <= PERFECT * moments.response_square):
+        raise Unfit
+    covariance = fitted.inverse * (spread.squares / dof if gaussian else 1.0)
+    if robust:
+        covariance, dof = _sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
+    shift, scale, back = _back(question.design)
+    assert gaussian or (shift, scale) == (0, 1), "only a gaussian response may be shifted or scaled"
+    estimates = scale * (back @ fitted.beta)
+    estimates[0] += shift
+    errors = scale * np.sqrt(np.diag(back @ covariance @ back.T))
+    statistics = estimates / errors
+    p_values = 2 * (stdtr(dof, -abs(statistics)) if gaussian else ndtr(-abs(statistics)))
+    tests = _wald(fitted.beta, covariance, widths)
+    given = (estimates, errors, statistics, p_values, robust, widths, tests, chdtrc(np.array(widths[1:]), tests))
+    if gaussian:
+        squares = _sequential(moments, widths) * scale**2
+        return Inference(*given, analysis(squares, widths[1:], spread.squares * scale**2, records=moments.records))
+    return Inference(*given, None, _null_deviance(moments, question.family, null), moments.deviance)
+
+
+def _sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
+    """The robust covariance; `Unfit` where it vanishes against the plain one, as for a class of one record."""
+    records, units = fitted.moments.records, fitted.moments.units
+    correction = units / max(1, units - 1) * (records - 1) / (records - len(fitted.beta))
+    robust = fitted.inverse @ spread.meat @ fitted.inverse * correction
+    if not np.all(np.diag(robust) > PERFECT * np.diag(plain)):
+        raise Unfit
+    return robust
+
+
+def _back(design: Design) -> tuple[float, float, Floats]:
+    """Shift and scale of the response, and the matrix that takes coefficients to those of numbers not shifted nor scaled."""
+    back = np.eye(design.columns)
+    for block in design.blocks:
+        numbers = [design.numbers[i] for i in block.numbers]
+        own = slice(block.offset, block.offset + block.width)
+        back[own, own] /= np.prod([number.scale for number in numbers])
+        if any(number.shift for number in numbers):
+            assert len(numbers) == 1 and not block.classes, "a number in an interaction may not be shifted"
+            back[0, block.offset] = -numbers[0].shift / numbers[0].scale
+    if isinstance(design.response, Indicator):
+        return 0.0, 1.0, back
+    return design.response.shift, design.response.scale, back
+
+
+def _wald(beta: Floats, covariance: Floats, widths: tuple[int, ...]) -> Floats:
+    """The chi-square of each block after the intercept: beta' covariance^-1 beta."""
+    ends = np.cumsum(widths)
+    places = [slice(end - width, end) for end, width in zip(ends[1:], widths[1:], strict=True)]
+    unit = 1 / np.sqrt(np.diag(covariance))
+    scaled, correlation = beta * unit, covariance * unit[:, None] * unit
+    return np.array(
+        [scaled[own] @ np.linalg.pinv(correlation[own, own], hermitian=True) @ scaled[own] for own in places]
+    )
+
+
+def _sequential(moments: Moments, widths: tuple[int, ...]) -> Floats:
+    """The sum of squares that each block adds to those before it: squares of the solution of L u = score, gram = L L'."""
+    unit = 1 / np.sqrt(np.diag(moments.gram))
+    root = np.linalg.cholesky(moments.gram * unit[:, None] * unit)
+    parts = np.linalg.solve(root, moments.score * unit) ** 2
+    return np.add.reduceat(parts, np.cumsum((0, *widths[:-1])))[1:]
+
+
+def _null_deviance(moments: Moments, family: Family, null: Fitted | None) -> float:
+    if family is Family.BINOMIAL:
+        mean = moments.response / moments.weight
+        deviance = -2 * moments.weight * (mean * np.log(mean) + (1 - mean) * np.log1p(-mean))
+    else:
+        assert null is not None, "a Poisson model needs the fit of its intercept"
+        deviance = null.moments.deviance
+    if min(deviance, moments.deviance) <= PERFECT**0.5 * moments.weight:
+        raise Unfit
+    return float(deviance)
+
+
+def analysis(squares: Floats, dof: tuple[int, ...], residual_squares: float, *, records: int) -> Analysis:
+    """Give the analysis of variance that follows from sums of squares.
+
+    >>> table = analysis(np.array([30.0, 10.0]), (1, 2), 60.0, records=64)
+    >>> table.statistics.tolist(), table.r_squared
+    ([30.0, 5.0], 0.4)
+    """
+    each, all_dof, left = np.array(dof, dtype=np.float64), sum(dof), max(1, records - 1 - sum(dof))
+    explained, mean = float(squares.sum()), residual_squares / left
+    unexplained = residual_squares / (explained + residual_squares)
+    statistics = squares / each / mean
+    f = explained / max(1, all_dof) / mean
+    return Analysis(
+        squares, each, residual_squares, left, statistics, fdtrc(each, left, statistics), mean**0.5,
+        1 - unexplained, 1 - unexplained * (left + all_dof) / left, f, float(fdtrc(all_dof, left, f)) if all_dof else 1.0,
+    )  # fmt: skip

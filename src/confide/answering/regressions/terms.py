@@ -1,0 +1,144 @@
+"""A formula in the words of a catalog: what each factor is, whether it may be used, and which rules its shape breaks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from confide.answering.rules.admission import admit_universe, check_shape
+from confide.errors import Mistake, Reason
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.formula import Factor, Formula, Transform
+from confide.model.policy import Policy
+from confide.model.request import Family, Regression, Table
+from confide.model.universe import Universe
+
+__all__ = ["admit_factor", "admit_model", "admit_response", "check_model", "check_related", "label", "saturated"]
+
+
+def admit_model(request: Regression, dataset: Dataset) -> Regression:
+    """The request with its response named by variable; a Mistake where a name, transformation or family does not fit."""
+    admit_universe(request.where, dataset)
+    formula = replace(request.formula, response=_response(request.formula.response, dataset))
+    for term in formula.terms:
+        for factor in term:
+            admit_factor(factor, dataset)
+            if dataset.variables[factor.variable].column == dataset.variables[formula.response.variable].column:
+                raise Mistake(f"{factor.variable!r} is made of the response {formula.response.variable!r}.")
+        names = [factor.variable for factor in term]
+        if len(set(names)) < len(names):
+            raise Mistake(f"{names[0]!r} cannot interact with itself.")
+    _admit_family(formula.response, request.family, dataset)
+    return replace(request, formula=formula)
+
+
+def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:
+    """The response named by variable; a Mistake if no model of this family may explain it."""
+    response = _response(factor, dataset)
+    _admit_family(response, family, dataset)
+    return response
+
+
+def _admit_family(response: Factor, family: Family, dataset: Dataset) -> None:
+    if family is Family.BINOMIAL and response.code is None:
+        raise Mistake(
+            f"A binomial model needs a yes or no, and {response.variable!r} is neither.",
+            suggestions=["Write the class as variable=code, as in employment=employed."],
+        )
+    if family is not Family.BINOMIAL and response.code is not None:
+        raise Mistake("The indicator of a class is modelled with family='binomial'.")
+    if family is Family.POISSON and (dataset.variables[response.variable].signed or response.transform):
+        raise Mistake(f"A poisson model needs counts, and {response.variable!r} may be negative or is transformed.")
+
+
+def _response(factor: Factor, dataset: Dataset) -> Factor:
+    """The response; the code of exactly one categorical variable stands for the indicator of that class."""
+    if factor.variable not in dataset.variables and factor.code is None and not factor.transform:
+        homes = [v.name for v in dataset.variables.values() if v.classifies and factor.variable in (v.codes or ())]
+        if len(homes) == 1:
+            factor = Factor(homes[0], code=factor.variable)
+    variable = dataset.variable(factor.variable)
+    if variable.role is Role.KEY:
+        raise Mistake(f"{variable.name!r} is a key, and keys cannot be the response of a model.")
+    if factor.code is not None:
+        if variable.codes is None or factor.code not in variable.codes:
+            raise Mistake(f"{variable.name!r} has no code {factor.code[:60]!r}.")
+        return factor
+    if not variable.measurable:
+        raise Mistake(f"{variable.name!r} is not numeric.", suggestions=[f"Model a class: {variable.name}=code."])
+    _admit_transform(factor, variable)
+    return factor
+
+
+def admit_factor(factor: Factor, dataset: Dataset) -> None:
+    """A Mistake if the factor may not stand among the predictors of any model."""
+    variable = dataset.variable(factor.variable)
+    if factor.transform and not variable.measurable:
+        raise Mistake(f"Only numeric variables can be transformed, and {variable.name!r} is not one.")
+    if not variable.measurable and not variable.classifies:
+        raise Mistake(f"{variable.name!r} cannot stand in a model.")
+    _admit_transform(factor, variable)
+
+
+def _admit_transform(factor: Factor, variable: Variable) -> None:
+    """Logarithms and roots need a declared domain: which values are left out must not depend on the data alone."""
+    if factor.transform in (Transform.LOG, Transform.SQRT) and variable.signed:
+        raise Mistake(f"{variable.name!r} may be negative by its declaration, so it has no {factor.transform}.")
+
+
+def check_model(request: Regression, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """The reasons to refuse a model whatever the data are (Lucero et al. 2011, sec. 3.2; Gomatam et al. 2004, sec. 5)."""
+    formula, rules = request.formula, policy.models
+    reasons = []
+    if len(formula.variables) > rules.predictors:
+        reasons.append(Reason("models.predictors", f"A model may have at most {rules.predictors} predictors."))
+    lacking = _lacking(formula)
+    if lacking:
+        reasons.append(Reason("models.hierarchy", f"An interaction needs its parts in the model too: {lacking}."))
+    reasons += saturated(formula, formula.variables, dataset)
+    return [*reasons, *check_related((formula.response.variable, *formula.variables), request.where, dataset, policy)]
+
+
+def check_related(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """The answer space of the policy: nothing may relate the sensitive variable to a suppressed one, in any form of either,
+    nor classes that may not stand in one table.
+    """
+    rules = policy.models
+    used = {_source(name, dataset) for name in (*names, *where.variables)}
+    sensitive, *suppressed = [
+        _source(name, dataset) if name in dataset.variables else name for name in (rules.sensitive, *rules.suppressed)
+    ]
+    if sensitive in used and used & set(suppressed):
+        return [Reason("models.suppressed", f"{rules.sensitive!r} may not be related to these variables.")]
+    columns = [dataset.variables[name].column for name in dict.fromkeys(names)]
+    if len(set(columns)) < len(columns):
+        return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
+    classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))
+    told = check_shape(Table(dataset.name, classes, where=where), dataset, policy) if classes else []
+    return [reason for reason in told if reason.rule == "tables.exclusion"]
+
+
+def _source(name: str, dataset: Dataset) -> str:
+    """The variable behind a recode or a level: what a suppressed variable is suppressed with."""
+    return dataset.variables[dataset.root(name)].column
+
+
+def _lacking(formula: Formula) -> str:
+    terms = set(formula.terms)
+    for term in formula.terms:
+        for factor in term if len(term) > 1 else ():
+            part = tuple(f for f in term if f != factor)
+            if part not in terms or (factor,) not in terms:
+                return ":".join(label([f]) for f in term)
+    return ""
+
+
+def saturated(formula: Formula, names: Sequence[str], dataset: Dataset) -> list[Reason]:
+    """The reason to refuse if of the predictors these have columns, all categorical, and all of them interact."""
+    classes = len(names) > 1 and not any(dataset.variables[n].measurable for n in names)
+    if classes and any({factor.variable for factor in term} == set(names) for term in formula.terms):
+        return [Reason("models.saturated", "A model of classes alone with all their interactions is a table.")]
+    return []
+
+
+def label(term: Sequence[Factor]) -> str:
+    """A term as a person reads it."""
+    return ":".join(f"{f.transform}({f.variable})" if f.transform else f.variable for f in term)

@@ -1,0 +1,252 @@
+"""Masking files on the command line: by a plan, or by one method whose options are its declared parameters."""
+
+import csv
+import inspect
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import Field, fields
+from io import StringIO
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from typer.core import TyperGroup
+
+from confide.data.replacing import replacing
+from confide.errors import Mistake
+from confide.microdata import METHODS, Method, Plan
+from confide.microdata.parameters import limits
+from confide.microdata.plan import read_text
+from confide.microdata.step import Step
+from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.source import read_source
+
+__all__ = ["app"]
+
+PLAIN = (bool, int, float, str)
+
+
+class _PlanUnlessNamed(TyperGroup):
+    """`confide mask FILE ...` is `confide mask plan FILE ...`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = not args or args[0] in self.commands or args[0] == "--help"
+        return super().parse_args(ctx, args if named else ["plan", *args])
+
+
+app = typer.Typer(
+    cls=_PlanUnlessNamed,
+    no_args_is_help=True,
+    help="Mask a file for publication: by a plan, or by one method. 'confide mask PLAN IN OUT' is short for 'mask plan'.",
+)
+methods_app = typer.Typer(no_args_is_help=True, help="Mask a file by one method; each has its own --help.")
+app.add_typer(methods_app, name="apply")
+
+In = Annotated[Path, typer.Argument(help="The data: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.", metavar="IN")]
+Out = Annotated[Path, typer.Argument(help="The masked file, by its ending: csv, parquet or arrow.", metavar="OUT")]
+Seed = Annotated[int | None, typer.Option(help="Makes what is drawn at random repeatable. Keep it secret.")]
+Missing = Annotated[
+    list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
+]
+KeepPlan = Annotated[
+    Path | None, typer.Option("--keep-plan", help="Write the plan as it was run, with a seed for every step.")
+]
+
+
+@app.command("plan")
+def by_plan(
+    plan: Annotated[Path, typer.Argument(help="The steps, in TOML.", metavar="PLAN")],
+    file: In,
+    output: Out,
+    seed: Seed = None,
+    missing: Missing = None,
+    keep_plan: KeepPlan = None,
+) -> None:
+    """Mask a file by the steps of a plan, and report on each. The report is for the custodian, not for publication.
+
+    Example: confide mask plan.toml survey.csv public.parquet --seed 1
+    """
+    steps = Plan.read(plan) if seed is None else Plan.read(plan).seeded(seed)
+    _mask(steps, file, output, missing or ())
+    if keep_plan is not None:
+        keep_plan.write_text(steps.text(), encoding="utf-8")
+
+
+def _mask(plan: Plan, file: Path, output: Path, missing: Sequence[str]) -> None:
+    if file.resolve() == output.resolve():
+        raise Mistake("The masked file would replace the confidential one.", suggestions=["Name another file."])
+    write = _writer(output)
+    table = _typed(_read(file, missing), plan, every=not output.name.endswith(".csv"))
+    with _bar(f"Masking {file.name}") as progress:
+        released = plan.protect(table, progress=progress)
+    versions = range(1, len(released.replicates) + 1)
+    outputs = [output] if len(versions) == 1 else [output.with_stem(f"{output.stem}-{number}") for number in versions]
+    for one, path in zip(released.replicates, outputs, strict=True):
+        with replacing(path) as partial:
+            write(one, partial)
+    for step in released.report["steps"]:
+        facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
+        typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
+    typer.echo(f"{released.frame.num_rows:,} records are in {', '.join(map(str, outputs))}.")
+
+
+def _read(file: Path, missing: Sequence[str]) -> pa.Table:
+    table = read_source(file).table
+    columns = [blanked(column, missing) for column in table.columns]
+    return pa.table(columns, names=table.column_names)
+
+
+def _typed(table: pa.Table, plan: Plan, *, every: bool) -> pa.Table:
+    """Text that is numbers as numbers: in columns that the plan uses, or in all. Codes such as 007 stay text."""
+    masked = {name: step.method for step in plan.steps for name in plan.columns(step)}
+    used = {name for step in plan.steps for name in (step.weight, *step.method.reads) if name is not None}
+    for place, name in enumerate(table.column_names):
+        if every or name in masked or name in used:
+            amounts = name in masked and masked[name].takes == {"numbers"}
+            table = table.set_column(place, name, _numbers(name, table[name], amounts=amounts))
+    return table
+
+
+def _numbers(name: str, column: pa.ChunkedArray, *, amounts: bool) -> pa.ChunkedArray:
+    """A column of text as numbers, if that is what it holds; what must be amounts and is not is a Mistake."""
+    if not pa.types.is_string(column.type) or column.null_count == len(column):
+        return column
+    others = not_numbers(column)
+    if len(others):
+        if amounts:
+            word = others[0].as_py().strip()
+            hint = f"If it means missing, add --missing {word}."
+            raise Mistake(f"Column {name!r} has {word!r}, which is not a number.", suggestions=[hint])
+        return column
+    return read_numbers(column, codes=not amounts)
+
+
+def _writer(output: Path) -> Callable[[pa.Table, Path], None]:
+    writers: dict[str, Callable[[pa.Table, Path], None]] = {
+        "csv": _write_csv,
+        "parquet": pa.parquet.write_table,
+        "arrow": lambda table, path: pa.feather.write_feather(table, str(path), compression="uncompressed"),
+    }
+    ending = output.suffix.removeprefix(".").lower()
+    if ending not in writers:
+        raise Mistake(f"Cannot write {output.name!r}.", suggestions=[f"Let its name end in {', '.join(writers)}."])
+    if not output.parent.is_dir():
+        raise Mistake(f"There is no folder {str(output.parent)!r} to write to.")
+    return writers[ending]
+
+
+def _write_csv(table: pa.Table, path: Path) -> None:
+    """Categories as text; quotes where something must be quoted."""
+    schema = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
+    plain, needed = table.cast(pa.schema(schema)), ("none", "needed")
+    for style in needed:
+        options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
+        try:
+            with path.open("wb") as file:
+                head = StringIO(newline="")
+                csv.writer(head, lineterminator="\n").writerow(table.column_names)
+                file.write(head.getvalue().encode())
+                pa.csv.write_csv(plain, file, options)
+            return
+        except pa.ArrowInvalid:  # a value holds a comma, a quote or a line break
+            if style == needed[-1]:
+                raise
+
+
+@contextmanager
+def _bar(text: str) -> Iterator[Callable[[float], None]]:
+    """How much is done, on stderr, and only to a person."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def _add(kind: type[Method]) -> None:
+    """A command for a method: an option for each parameter, and for what every step of a plan says."""
+    hints = get_type_hints(kind)
+
+    def command(file: Path, output: Path, missing: list[str] | None = None, **given: Any) -> None:
+        raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
+        step = Step.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
+        _mask(Plan((step,)), file, output, missing or ())
+
+    shown = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, annotation, default in _options(kind, hints)
+    ]
+    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads
+    command.__annotations__ = {one.name: one.annotation for one in shown}
+    columns = " --columns income,age" if kind.takes else ""
+    example = f"confide mask apply {kind.word()}{columns}{' --seed 1' if kind.draws else ''} survey.csv public.csv"
+    command.__doc__ = f"{(inspect.getdoc(kind) or '').partition(chr(10) * 2)[0]}\n\nExample: {example}"
+    methods_app.command(kind.word())(command)
+
+
+def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Name, annotation and default of every argument and option."""
+    yield "file", In, inspect.Parameter.empty
+    yield "output", Out, inspect.Parameter.empty
+    if kind.takes:
+        yield "columns", Annotated[str, typer.Option(help="The columns to mask, with commas.")], inspect.Parameter.empty
+    for f in fields(kind):
+        yield f.name, _option(f, hints[f.name]), f.default if _bare(hints[f.name]) in PLAIN else None
+    yield "by", _text("Columns whose values are strata, each masked alone; with commas."), None
+    if kind.weighs:
+        yield "weight", _text("The column of weights."), None
+    yield "household", _text("The column that says which household; its members keep equal values."), None
+    if kind.draws:
+        yield "seed", Seed, None
+    yield "missing", Missing, None
+
+
+def _text(help: str) -> Any:
+    return Annotated[str | None, typer.Option(help=help)]
+
+
+def _option(f: Field[Any], hint: Any) -> Any:
+    """An option of a parameter: numbers and words as they are, lists with commas, the rest in TOML."""
+    kind = _bare(hint)
+    words = limits(f).help + ("" if kind in PLAIN else " With commas." if _listed(kind) else " In TOML.")
+    return Annotated[kind | None if kind in PLAIN else str | None, typer.Option(help=words)]
+
+
+def _bare(hint: Any) -> Any:
+    """A kind without the "or nothing"."""
+    others = [one for one in get_args(hint) if one is not NoneType]
+    return others[0] if NoneType in get_args(hint) and len(others) == 1 else hint
+
+
+def _listed(kind: Any) -> bool:
+    return get_origin(kind) is tuple and get_args(kind)[0] in (str, float, int)
+
+
+def _value(name: str, text: Any, hint: Any) -> Any:
+    """What was typed, as a plan would have it."""
+    kind = tuple[str, ...] if name in ("columns", "by") else _bare(hint)
+    if kind is None or kind in PLAIN:
+        return text
+    if _listed(kind):
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        return words if get_args(kind)[0] is str else [_parsed(name, word) for word in words]
+    return _parsed(name, text)
+
+
+def _parsed(name: str, text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        raise Mistake(f"--{name.replace('_', '-')} must be written as in a plan, not {text!r}.") from None
+
+
+for _kind in METHODS.values():
+    _add(_kind)

@@ -1,0 +1,211 @@
+"""Measuring risk and utility of files on the command line: `confide measure` and `confide map`."""
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from confide import measures
+from confide.cli.terminal import working
+from confide.errors import Mistake, nearest
+from confide.measures.maps import LOSSES, RISKS
+from confide.microdata import METHODS, Plan
+from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.source import read_source
+
+__all__ = ["map_command", "measure_command", "read_file", "read_ways"]
+
+FORMATS = ("text", "csv", "json", "html")
+
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")]
+Format = Annotated[str, typer.Option(help="text, csv, json or html.")]
+Missing = Annotated[
+    list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
+]
+
+
+def measure_command(
+    original: Annotated[
+        Path, typer.Argument(help="The file before masking: CSV, Parquet, SPSS, ...", metavar="ORIGINAL")
+    ],
+    released: Annotated[Path, typer.Argument(help="The file to be released; the same columns.", metavar="RELEASED")],
+    keys: Annotated[str | None, typer.Option(help="What an intruder may know, with commas: age,sex,region.")] = None,
+    confidential: Annotated[str | None, typer.Option(help="What must not be learnt, with commas: income.")] = None,
+    other: Annotated[str | None, typer.Option(help="Further columns whose utility matters, with commas.")] = None,
+    categorical: Annotated[str | None, typer.Option(help="Columns whose numbers are codes, with commas.")] = None,
+    weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
+    household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None,
+    identifier: Annotated[str | None, typer.Option(help="The column that says which records belong together.")] = None,
+    holdout: Annotated[Path | None, typer.Option(help="Records not used for a synthetic file.")] = None,
+    unpaired: Annotated[bool, typer.Option("--unpaired", help="Records do not belong together (synthetic).")] = False,
+    missing: Missing = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page with pictures here as well.")] = None,
+    format: Format = "text",
+    output: Output = None,
+) -> None:
+    """Measure the risk and the utility of a file before it is released. True figures: for the custodian.
+
+    Records belong together row by row, or by an identifier. Risk: k-anonymity, uniques, linkage, intervals, attribute
+    disclosure. Utility: information loss, tables, propensity, regressions. Then the score of both.
+
+    Example: confide measure original.csv released.csv --keys age,sex --confidential income --report out.html
+    """
+    roles = {"keys": keys, "confidential": confidential, "other": other, "categorical": categorical}
+    named: dict[str, Any] = {name: _split(value) for name, value in roles.items() if value is not None}
+    singles = {"weight": weight, "household": household, "identifier": identifier}
+    named |= {name: value for name, value in singles.items() if value is not None}
+    _known(format)
+    marks = missing or ()
+    with working("Measuring"):
+        files = [read_file(path, missing=marks) for path in (original, released)]
+        spare = None if holdout is None else read_file(holdout, missing=marks)
+        found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
+        if report is not None:
+            _write(found.to_html(), report)
+        _write(_written(found, format), output)
+    if report is not None:
+        typer.echo(f"The page is {report}.", err=True)
+
+
+def map_command(
+    file: Annotated[Path, typer.Argument(help="The file to be masked.", metavar="FILE")],
+    ways: Annotated[
+        list[str], typer.Argument(help="Methods, as microaggregation:k=3,5, and plans, as plan.toml.", metavar="WAYS")
+    ],
+    columns: Annotated[str, typer.Option(help="The columns to mask and to measure, with commas.")],
+    risk: Annotated[str, typer.Option(help=f"{', '.join(RISKS)}.")] = "linkage",
+    utility: Annotated[str, typer.Option(help=f"{', '.join(LOSSES)}.")] = "variation",
+    most: Annotated[
+        float | None, typer.Option("--risk-at-most", help="Name the most useful with at most this risk.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of all random draws.")] = 1,
+    missing: Missing = None,
+    format: Format = "text",
+    output: Output = None,
+) -> None:
+    """Mask a file in several ways and map risk against loss of utility; the best trades are marked.
+
+    A method is a word with parameters, several values of one after commas, several parameters after semicolons. A plan
+    is a file as `confide mask` takes it.
+
+    Example: confide map survey.csv microaggregation:k=3,5,10 "rounding:base=100,1000" --columns income,age
+    """
+    _known(format)
+    with working("Masking and measuring"):
+        found = measures.risk_utility_map(
+            read_file(file, missing=missing or ()), read_ways(ways),
+            columns=_split(columns), risk=risk, utility=utility, seed=seed,
+        )  # fmt: skip
+        _write(_written(found, format), output)
+    if most is not None:
+        typer.echo(
+            f"With a risk of at most {most:g}: {found.choose(risk=most).name}.", err=output is None and format != "text"
+        )
+
+
+def _known(format: str) -> None:
+    if format not in FORMATS:
+        hint = nearest(format, FORMATS) or [f"Formats: {', '.join(FORMATS)}."]
+        raise Mistake(f"There is no format {format!r}.", suggestions=hint)
+
+
+def _written(found: Any, format: str) -> str:
+    writers: Mapping[str, Callable[[], str]] = {
+        "text": found.to_text,
+        "csv": found.to_csv,
+        "json": lambda: json.dumps(found.to_json(), ensure_ascii=False, separators=(",", ":")),
+        "html": found.to_html,
+    }
+    return writers[format]()
+
+
+def _split(names: str | None) -> tuple[str, ...]:
+    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+
+
+def _write(content: str, output: Path | None) -> None:
+    if output is None:
+        typer.echo(content, nl=not content.endswith("\n"))
+        return
+    try:
+        output.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise Mistake(f"{output} cannot be written ({error.strerror}).") from None
+
+
+def read_file(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:
+    """A data file with the columns of a CSV as what they hold: numbers if every value is one, else categories.
+
+    Only what is empty, or a word named in `missing`, is missing. A column that is mostly numbers is remarked on.
+    """
+    source = read_source(path)
+    table = source.table
+    for place, name in enumerate(table.column_names):
+        column = table[name].cast(pa.string()) if name in source.value_labels else _typed(name, table[name], missing)
+        table = table.set_column(place, name, column)
+    return table
+
+
+def _typed(name: str, column: Any, missing: Sequence[str]) -> Any:
+    if not pa.types.is_string(column.type):
+        return column
+    column = blanked(column, missing)
+    known, others = len(column) - column.null_count, not_numbers(column)
+    if len(others) or not known:
+        if 0 < len(others) < known / 2:
+            word = others[0].as_py()[:20]
+            typer.echo(
+                f"{name!r} has {word!r}, so it holds categories. If that means missing: --missing {word}", err=True
+            )
+        return column
+    return read_numbers(column, codes=True)
+
+
+def read_ways(words: Sequence[str]) -> dict[str, Any]:
+    """Methods and plans by name, from what was written: every combination of the values given.
+
+    >>> read_ways(["rounding:base=5,10"])
+    {'rounding:base=5': Rounding(base=5.0), 'rounding:base=10': Rounding(base=10.0)}
+    """
+    ways: dict[str, Any] = {}
+    for word in words:
+        ways |= {word: Plan.read(word)} if word.endswith(".toml") else _methods(word)
+    return ways
+
+
+def _methods(word: str) -> dict[str, Any]:
+    name, _, settings = word.partition(":")
+    if name not in METHODS:
+        hint = nearest(name, METHODS) or [f"Methods: {', '.join(METHODS)}.", "A plan is a file that ends in .toml."]
+        raise Mistake(f"There is no method {name!r}.", suggestions=hint)
+    pairs = [part.partition("=") for part in settings.split(";") if part.strip()]
+    broken = [a for a, sign, b in pairs if not sign or not b.strip()]
+    if broken:
+        raise Mistake(
+            f"Say what {broken[0].strip()!r} of {name} is.", suggestions=[f"As in {name}:{broken[0].strip()}=1,2"]
+        )
+    choices = [[(a.strip(), one.strip()) for one in b.split(",")] for a, _, b in pairs]
+    known = [field.name for field in fields(METHODS[name])]
+    unknown = [a.strip() for a, _, _ in pairs if a.strip() not in known]
+    if unknown:
+        hint = nearest(unknown[0], known) or [f"It has {', '.join(known) or 'none'}."]
+        raise Mistake(f"{name} has no parameter {unknown[0]!r}.", suggestions=hint)
+    return {_label(name, chosen): METHODS[name](**{a: _value(b) for a, b in chosen}) for chosen in product(*choices)}
+
+
+def _label(name: str, chosen: Sequence[tuple[str, str]]) -> str:
+    return name + (":" if chosen else "") + ";".join(f"{a}={b}" for a, b in chosen)
+
+
+def _value(text: str) -> Any:
+    """A number, true or false as in a plan; other words are text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -1,0 +1,126 @@
+"""Writing the store that `DuckDBEngine` reads: whole or not at all."""
+
+import itertools
+import json
+import os
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from confide.engines import Coded, Facts
+from confide.errors import Fault
+
+__all__ = ["STORED_TOP", "pair_name", "write_store"]
+
+PAIR_ROWS = 1_000_000
+"""Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
+
+PAIR_CELLS = 100_000
+"""Pairs of variables with more possible cells than this are not stored."""
+
+STORED_TOP = 3
+"""So many of the largest contributions are stored for each cell of a pair."""
+
+
+def pair_name(names: Sequence[str]) -> str:
+    return json.dumps(sorted(names))
+
+
+def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> None:
+    """Write the coded records as a store; a crash or a full disk leaves the former one in place.
+
+    Files of at least `pairs_from` records in which every record is a unit also get all one- and two-way tables, and the
+    sums of products of their numbers.
+    """
+    partial = path.with_name(path.name + ".partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with duckdb.connect(str(partial)) as db:
+            _fill(db, coded, pairs=coded.records.num_rows >= pairs_from and not coded.facts.several)
+        os.replace(partial, path)
+    except (duckdb.Error, OSError) as error:
+        raise Fault(
+            f"The store could not be written ({type(error).__name__}); the former one, if any, is untouched.",
+            suggestions=["Check that the disk has room and that no server has the store open, then ingest again."],
+        ) from None
+    finally:
+        partial.unlink(missing_ok=True)
+        partial.with_name(partial.name + ".wal").unlink(missing_ok=True)
+
+
+def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
+    facts = coded.facts
+    db.register("coded", coded.records)
+    db.execute("CREATE TABLE records AS SELECT * FROM coded ORDER BY unit, key")
+    sizes = {name: int(pc.max(coded.records[c]).as_py() or 0) + 1 for name, c in facts.classes.items()}
+    signed = [name for name, column in facts.numbers.items() if _least(coded.records[column]) < 0]
+    whole = [name for name, column in facts.numbers.items() if coded.records[column].null_count == 0]
+    described = {
+        "facts": facts.as_dict(),
+        "sizes": sizes,
+        "signed": signed,
+        "whole": whole,
+        "rows": coded.records.num_rows,
+        "pairs": _fill_pairs(db, facts, sizes, [facts.numbers[name] for name in whole]) if pairs else {},
+        "basis": _fill_products(db, coded, sizes) if pairs else [],
+    }
+    db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
+
+
+def _least(column: pa.ChunkedArray) -> int:
+    return int(pc.min(column).as_py() or 0)
+
+
+def _fill_pairs(
+    db: duckdb.DuckDBPyConnection, facts: Facts, sizes: dict[str, int], numbers: Sequence[str]
+) -> dict[str, int]:
+    """All one- and two-way tables of the whole file, one after the other in one table."""
+    weight = "CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)"
+    amounts = [
+        f"CAST(sum({n}) AS BIGINT) AS {n}_total, CAST(sum(abs({n})) AS BIGINT) AS {n}_size, "
+        f"max(abs({n}), {STORED_TOP}) AS {n}_top"
+        for n in numbers
+    ]
+    aggregates = ", ".join(["count(*) AS records", "bit_xor(key) AS key", f"{weight} AS weight", *amounts])
+    names = sorted(facts.classes)
+    stored: dict[str, int] = {}
+    for by in ((), *((name,) for name in names), *itertools.combinations(names, 2)):
+        if prod(sizes[name] for name in by) > PAIR_CELLS:
+            continue
+        columns = [facts.classes[name] for name in by]
+        group = f" GROUP BY {', '.join(columns)}" if columns else ""
+        a, b = [*columns, "0", "0"][:2]
+        place = f"{len(stored)} AS pair, CAST({a} AS INTEGER) AS a, CAST({b} AS INTEGER) AS b"
+        command = "INSERT INTO pairs" if stored else "CREATE TABLE pairs AS"
+        db.execute(f"{command} SELECT {place}, {aggregates} FROM records{group} HAVING count(*) > 0")
+        stored[pair_name(by)] = len(stored)
+    return stored
+
+
+def _fill_products(
+    db: duckdb.DuckDBPyConnection, coded: Coded, sizes: dict[str, int]
+) -> Sequence[tuple[str, str, float]]:
+    """Sums of products of the numbers that are never missing: a row of the basis, or a class of a variable, each."""
+    from confide.engines.duckdb.product_sums import sum_products  # numba is slow to import, and small files do without
+
+    facts = coded.facts
+    variables = [name for name, column in facts.values.items() if coded.records[column].null_count == 0]
+    names = ["unit", *(["weight"] if facts.weighted else []), *facts.classes.values(), *facts.values.values()]
+    stream = pa.RecordBatchReader.from_stream(db.sql(f"SELECT {', '.join(dict.fromkeys(names))} FROM records"))
+    batches = ({name: part[name].to_numpy(zero_copy_only=False) for name in part.schema.names} for part in stream)
+    found = sum_products(batches, facts, sizes=sizes, variables=variables)
+    tables = {"": found.pairs, **{facts.classes[name]: rows for name, rows in found.classes.items()}}
+    sums = pa.table(
+        {
+            "class": [name for name, rows in tables.items() for _ in rows],
+            "place": [place for rows in tables.values() for place in range(len(rows))],
+            "sums": [row.tolist() for rows in tables.values() for row in rows],
+        }
+    )
+    db.register("sums", sums)
+    db.execute("CREATE TABLE products AS SELECT * FROM sums")
+    return found.basis.numbers

@@ -1,0 +1,126 @@
+"""Moments, spread and rows of a model from a stream of batches: two threads, each with its half of the units."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.engines.sums import kernels
+from confide.engines.sums.grouped import Groups, add_grouped, group, group_sums, ungrouped
+from confide.engines.sums.kernels import Batch, Layout, MomentSums
+from confide.model.evidence import Moments, Rows, Spread, Step
+from confide.model.request import Family
+
+__all__ = ["moments", "rows", "spread"]
+
+Floats = NDArray[np.float64]
+
+HALVES = (0, 1)
+
+_FAMILY = {Family.GAUSSIAN: kernels.GAUSSIAN, Family.BINOMIAL: kernels.BINOMIAL, Family.POISSON: kernels.POISSON}
+
+
+def moments(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> Moments:
+    """One step of fitting a model; the two halves of the units are added at the end."""
+    groups = None if several else group(step.design)
+    one, other = _sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches)
+    lower = one.gram + other.gram
+    square, deviance, weight, response, response_square = (one.sums + other.sums).tolist()
+    return Moments(
+        gram=lower + np.tril(lower, -1).T,
+        score=one.score + other.score,
+        square=square,
+        deviance=deviance,
+        weight=weight,
+        response=response,
+        response_square=response_square,
+        records=int(one.counts[0] + other.counts[0]),
+        units=int(one.counts[1] + other.counts[1]),
+        key=int(one.counts[2] ^ other.counts[2]),
+        support=one.support + other.support,
+    )
+
+
+def _sums(step: Step, layout: Layout, batches: Iterable[Batch]) -> list[MomentSums]:
+    halves = [kernels.moment_sums(layout.columns) for _ in HALVES]
+    beta = np.array(step.beta, np.float64)
+
+    def add(half: int, batch: Batch) -> None:
+        kernels.add_moments(half, _FAMILY[step.family], layout, batch, beta, halves[half])
+
+    _each(batches, add)
+    return halves
+
+
+def _grouped_sums(step: Step, groups: Groups, batches: Iterable[Batch]) -> list[MomentSums]:
+    halves = [group_sums(groups) for _ in HALVES]
+    beta = np.array(step.beta, np.float64)
+
+    def add(half: int, batch: Batch) -> None:
+        add_grouped(half, _FAMILY[step.family], groups, batch, beta, halves[half])
+
+    _each(batches, add)
+    return [ungrouped(groups, half, step.design.columns) for half in halves]
+
+
+def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> Spread:
+    """How the records lie about a fitted model."""
+    halves = [kernels.spread_sums(layout) for _ in HALVES]
+    beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
+
+    def add(half: int, batch: Batch) -> None:
+        kernels.add_spread(half, _FAMILY[step.family], layout, batch, beta, inverse, halves[half])
+
+    _each(batches, add)
+    for half in halves:
+        kernels.end_unit(half)
+    one, other = halves
+    squares = float(one.sums[0] + other.sums[0])
+    fits = one.fits + other.fits
+    return Spread(
+        meat=one.meat + other.meat,
+        leverage=float(max(one.sums[3], other.sums[3])),
+        influence=float(max(one.sums[4], other.sums[4])) / squares if squares > 0 else 0.0,
+        squares=squares,
+        fits=tuple(fits[at, :size] for at, size in enumerate(layout.sizes.tolist())),
+    )
+
+
+def rows(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> Rows:
+    """The complete records themselves."""
+    beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
+    parts = []
+    for batch in batches:
+        found = np.empty((2, len(batch.unit)))
+        kernels.fit_rows(_FAMILY[step.family], layout, batch, beta, inverse, found)
+        parts.append(_rows(step, batch, found))
+    names = ("unit", "fitted", "response", "leverage", "numbers", "classes")
+    return Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def _rows(step: Step, batch: Batch, found: Floats) -> Rows:
+    shift = np.array([number.shift for number in step.design.numbers])[:, None]
+    scale = np.array([number.scale for number in step.design.numbers])[:, None]
+    here = batch.wanted
+    return Rows(
+        unit=batch.unit[here],
+        fitted=found[0, here],
+        response=batch.response[here],
+        leverage=found[1, here],
+        numbers=(batch.numbers[:, here] * scale + shift).T,
+        classes=batch.classes[:, here].T.astype(np.int64),
+    )
+
+
+def _each(batches: Iterable[Batch], add: Callable[[int, Batch], None]) -> None:
+    """Add both halves of every batch, the next one being read meanwhile. A half sees its batches one after the other."""
+    with ThreadPoolExecutor(len(HALVES)) as pool:
+        running: list[Future[None]] = []
+        for batch in batches:
+            for future in running:
+                future.result()
+            running = [pool.submit(partial(add, half, batch)) for half in HALVES]
+        for future in running:
+            future.result()

@@ -1,0 +1,224 @@
+"""A model in words: labels instead of names and codes, references named, intervals beside the estimates.
+
+Everything is derived from the release and the public codebook; no number is in here that the release does not determine.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp, floor, log10
+
+from confide.formats.about import shown_value
+from confide.model.catalog.dataset import Dataset
+from confide.model.formula import Factor, Term, Transform
+from confide.model.model_release import Grid, ModelRelease, Value
+from confide.model.request import Family, Regression
+
+__all__ = [
+    "Coefficient",
+    "Group",
+    "class_words",
+    "coefficients",
+    "column_words",
+    "factor_words",
+    "grid_name",
+    "p_words",
+    "relabelled",
+    "split_label",
+    "statistics",
+    "term_words",
+]
+
+NORMAL = 1.96
+"""Standard errors on either side of an estimate that make a 95 percent interval."""
+
+INTERCEPT = "(Intercept)"
+
+_TRANSFORMED = {
+    Transform.NONE: "{}",
+    Transform.LOG: "{} (logarithm)",
+    Transform.SQRT: "{} (square root)",
+    Transform.SQUARE: "{} (squared)",
+}
+_STATISTICS = {
+    "n": "Units (protected)",
+    "r_squared": "R², the share explained",
+    "adjusted_r_squared": "R², adjusted",
+    "sigma": "Standard deviation of residuals",
+    "residual_dof": "Degrees of freedom of residuals",
+    "f_statistic": "F statistic",
+    "f_p_value": "p-value of F",
+    "null_deviance": "Deviance without predictors",
+    "residual_deviance": "Deviance of the model",
+    "dispersion": "Dispersion",
+}
+_COLUMNS = {
+    "term": "Term",
+    "dof": "Degrees of freedom",
+    "sum_of_squares": "Sum of squares",
+    "mean_square": "Mean square",
+    "statistic": "F",
+    "p_value": "p-value",
+    "wald_chi_square": "Wald χ²",
+    "name": "Statistic",
+    "value": "Value",
+    "variable": "Variable",
+}
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One row: the class or classes it is about (empty for a number), the numbers, and the texts to show."""
+
+    words: str
+    estimate: float
+    error: float
+    low: float
+    high: float
+    ratio: float | None
+    shown: tuple[str, ...]
+    """Estimate, interval, standard error, ratio if there is one, statistic, p-value."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one term; `reference` is the class they are compared with, `beside` those that stand with it."""
+
+    words: str
+    rows: tuple[Coefficient, ...]
+    reference: str = ""
+    beside: tuple[str, ...] = ()
+
+
+def factor_words(factor: Factor, dataset: Dataset) -> str:
+    """Give a factor in words: `Income (logarithm)`, `Activity: employed`."""
+    variable = dataset.variables[factor.variable]
+    words = _TRANSFORMED[factor.transform].format(variable.label)
+    return words if factor.code is None else f"{words}: {_label(dataset, factor.variable, factor.code)}"
+
+
+def term_words(term: Term, dataset: Dataset) -> str:
+    """Give a term in words: `Age × Sex`."""
+    return " × ".join(factor_words(factor, dataset) for factor in term)
+
+
+def coefficients(release: ModelRelease, dataset: Dataset) -> tuple[Group, ...]:
+    """Give the coefficients of a regression by term, the intercept first."""
+    request = release.request
+    assert isinstance(request, Regression)
+    ratio = request.family is not Family.GAUSSIAN
+    rows = list(release.grids["coefficients"].rows)
+    groups = [Group("Intercept", tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT))]
+    for term in request.formula.terms:
+        own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
+        if own:
+            reference, beside = _reference(release, term, dataset)
+            made = tuple(_coefficient(words, row, ratio=ratio) for words, row in own)
+            groups.append(Group(term_words(term, dataset), made, reference, beside))
+    return tuple(groups)
+
+
+def relabelled(grid: Grid, dataset: Dataset, terms: Sequence[Term]) -> Iterator[tuple[Value, ...]]:
+    """Give the rows of a grid with the first column in words: of an analysis of variance, or of correlations."""
+    known = {grid_name(term): term_words(term, dataset) for term in terms}
+    for first, *rest in grid.rows:
+        yield (known.get(str(first)) or class_words(str(first), dataset), *rest)
+
+
+def split_label(label: str, dataset: Dataset) -> tuple[str, str | None]:
+    """Give the variable of a label such as `age` or `sex=F`, and its class if it names one."""
+    if label in dataset.variables:
+        return label, None
+    for name, variable in dataset.variables.items():
+        if label.startswith(f"{name}=") and label[len(name) + 1 :] in (variable.codes or ()):
+            return name, label[len(name) + 1 :]
+    return label, None
+
+
+def class_words(label: str, dataset: Dataset, *, first: str = "variable") -> str:
+    """Give a label such as `age` or `sex=F` in words, the variable or the class first; any other is left as it is."""
+    name, code = split_label(label, dataset)
+    words = dataset.variables[name].label if name in dataset.variables else name
+    if code is None:
+        return words
+    own = _label(dataset, name, code)
+    return f"{own} – {words}" if first == "class" else f"{words}: {own}"
+
+
+def column_words(column: str) -> str:
+    """Give the heading of a column."""
+    return _COLUMNS.get(column, column)
+
+
+def statistics(release: ModelRelease) -> Iterator[tuple[str, str]]:
+    """Give how well a regression fits, in words."""
+    for name, value in release.grids["statistics"].rows:
+        yield _STATISTICS.get(str(name), str(name)), p_words(value) if name == "f_p_value" else shown_value(value)
+
+
+def p_words(value: Value) -> str:
+    """Give a p-value; those at the bound are said to be at most that."""
+    return "≤ 0.0001" if value == 1e-4 else shown_value(value)
+
+
+def _coefficient(words: str, row: tuple[Value, ...], *, ratio: bool) -> Coefficient:
+    estimate, error, statistic, p = (float(value or 0.0) for value in row[1:])
+    places = max(0, 1 - floor(log10(error) + 1e-12)) if error > 0 else 0
+    low, high = estimate - NORMAL * error, estimate + NORMAL * error
+    times = exp(estimate) if ratio and abs(estimate) < 50 else None
+    shown = [_fixed(estimate, places), f"{_fixed(low, places)} to {_fixed(high, places)}", _fixed(error, places)]
+    shown += [] if times is None else [f"{times:.3g}"]
+    return Coefficient(
+        words,
+        estimate,
+        error,
+        low,
+        high,
+        times,
+        (*shown, shown_value(statistic).replace("-", "−", 1), p_words(row[4] and p)),
+    )
+
+
+def _fixed(value: float, places: int) -> str:
+    return f"{value:z,.{places}f}".replace("-", "−")
+
+
+def grid_name(term: Term) -> str:
+    """Give the name of a term in the tables of a release."""
+    return ":".join(f"{f.transform}({f.variable})" if f.transform else f.variable for f in term)
+
+
+def _classes(label: str, term: Term, dataset: Dataset) -> str | None:
+    """The classes that the label of a coefficient of this term names, in words; None if it is of another term.
+
+    Labels join numbers, then `variable=code` of each categorical variable, by colons; codes may hold any of these characters.
+    """
+    numbers = tuple(factor for factor in term if dataset.variables[factor.variable].measurable)
+    names = [factor.variable for factor in term if factor not in numbers]
+    parts = [re.escape(grid_name(numbers))] if numbers else []
+    found = re.fullmatch(":".join([*parts, *(re.escape(name) + "=(.+)" for name in names)]), label, re.DOTALL)
+    if found is None:
+        return None
+    pairs = list(zip(names, found.groups(), strict=True))
+    known = all(code in (dataset.variables[name].codes or ()) for name, code in pairs)
+    return " × ".join(_label(dataset, name, code) for name, code in pairs) if known else None
+
+
+def _reference(release: ModelRelease, term: Term, dataset: Dataset) -> tuple[str, tuple[str, ...]]:
+    """The class that a single categorical variable is compared with, and those without a coefficient of their own."""
+    name = term[0].variable
+    codes = dataset.variables[name].codes
+    if len(term) > 1 or codes is None or dataset.variables[name].measurable:
+        return "", ()
+    own = {str(row[0]) for row in release.grids["coefficients"].rows}
+    without = [code for code in codes if f"{name}={code.code}" not in own]
+    starts = {
+        f"The reference of {name} is {code.code}{end}": code for code in without for end in (".", ", and with it ")
+    }
+    said = [code for start, code in starts.items() if any(note.startswith(start) for note in release.notes)]
+    return said[0].label if said else "", tuple(code.label for code in without if code not in said)
+
+
+def _label(dataset: Dataset, name: str, code: str) -> str:
+    variable = dataset.variables[name]
+    return variable.codes.codes[variable.place(code)].label if variable.codes and code in variable.codes else code

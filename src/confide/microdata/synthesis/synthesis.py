@@ -1,0 +1,134 @@
+"""Synthesis: values drawn from models of the file instead of the values themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from confide.errors import Mistake
+from confide.microdata.method import Method
+from confide.microdata.parameters import parameter
+from confide.microdata.records import Columns, Floats, Ints, Masked, Records, kind_of
+from confide.microdata.synthesis.models import MODELS, Predictors, Task, Variable
+
+__all__ = ["Synthesis"]
+
+MOST = 2000
+"""Categories of a column, at most: beyond that it is a name and not a category."""
+
+
+@dataclass(frozen=True)
+class Synthesis(Method):
+    """Values drawn, column after column, from models fitted to the file; in one version or several.
+
+    Promise: no value of the named columns stays; each is drawn from the distribution that it has, in a model, given the
+    columns before it (as drawn) and those `given` (as they are). If all columns are named, the file is fully synthetic,
+    else partially. Trees: the value of one of `least` or more records that are alike in those columns, and a number
+    that fewer than `least` records have is blurred. Whether a value is missing is drawn as well. With `proper` each model
+    is fitted to records drawn with replacement, so that `combine` gives valid variances.
+    References: Domingo-Ferrer (2007), synthetic microdata; Reiter (2005), trees; Raghunathan et al. (2003).
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"sex": list("fm") * 50, "pay": [1000, 2000] * 50})
+    >>> drawn = Synthesis(versions=3).protect(people, columns=["sex", "pay"], seed=1)
+    >>> len(drawn.replicates), set(zip(*drawn.frame.to_pydict().values())) == {("f", 1000), ("m", 2000)}
+    (3, True)
+    """
+
+    takes: ClassVar = frozenset({"numbers", "categories"})
+    keeps: ClassVar = frozenset({"rows", "types"})
+    draws: ClassVar = True
+
+    model: str = parameter(
+        "trees", "trees: classification and regression trees. regressions: linear and logistic.", among=tuple(MODELS)
+    )
+    given: tuple[str, ...] = parameter((), "Columns that stay and that the others are drawn by.")
+    versions: int = parameter(1, "How many versions of the file to draw.", low=1, high=1000)
+    least: int = parameter(5, "Least records in a leaf of a tree.", low=2)
+    proper: bool = parameter(True, "Models are uncertain too: each is fitted to records drawn with replacement.")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.given
+
+    def _mask(self, records: Records) -> Masked:
+        for name in self.given:
+            if name in records.columns:
+                raise Mistake(f"Synthesis: {name!r} is to be drawn, so it cannot be given.")
+        if len(records) < self.least:
+            raise Mistake(
+                f"Synthesis: least is {self.least}, and there are {len(records)} records{records.where}.",
+                suggestions=["Take larger strata, or a smaller least."],
+            )
+        file = {name: self._variable(name, records) for name in (*self.given, *records.columns)}
+        versions: list[Columns] = []
+        for version in range(self.versions):
+            drawn = self._version(records, file, version)
+            versions.append({name: _column(name, records, drawn[name]) for name in records.columns})
+            records.progress((version + 1) / self.versions)
+        return Masked(versions[0], replicates=tuple(versions[1:]))
+
+    def _variable(self, name: str, records: Records) -> Variable:
+        if kind_of(name, records.array(name).type) == "numbers":
+            found = Variable(records.numbers([name])[:, 0])
+        else:
+            coded = records.categories(name)
+            if len(coded) > MOST:
+                raise Mistake(
+                    f"Synthesis: column {name!r} has {len(coded):,} categories, too many to model{records.where}.",
+                    suggestions=["If it identifies, take it out; else make it coarser."],
+                )
+            found = Variable(np.where(coded.codes < 0, np.nan, coded.codes), len(coded))
+        known = int((~np.isnan(found.values)).sum())
+        if 0 < known < self.least and name in records.columns:
+            raise Mistake(
+                f"Synthesis: column {name!r} has fewer than {self.least} known values{records.where}.",
+                suggestions=["Leave it out, or take larger strata."],
+            )
+        return found
+
+    def _version(self, records: Records, file: Mapping[str, Variable], version: int) -> dict[str, Variable]:
+        """All columns, drawn one after the other."""
+        drawn = {name: file[name] for name in self.given}
+        for name in records.columns:
+            rng = records.rng(name, str(version))
+            by = Predictors([file[one] for one in drawn], list(drawn.values()), len(records))
+            values = self._drawn(file[name], by, rng)
+            drawn[name] = Variable(values, file[name].categories)
+        return drawn
+
+    def _drawn(self, target: Variable, by: Predictors, rng: np.random.Generator) -> Floats:
+        """One column: first whether a value is missing, or a number that many have; and then the others."""
+        n, draw = len(target.values), MODELS[self.model]
+        special, kind, rare = self._special(target)
+        rows = np.sort(rng.integers(0, n, n)) if self.proper else np.arange(n)
+        drawn = np.zeros(n, np.int64)
+        if len(special):
+            kinds = Variable(kind[rows].astype(np.float64), len(special) + 1)
+            drawn = draw(Task(kinds, rare[rows], by.at(rows), self.least), rng).astype(np.int64)
+        values = np.append(np.nan, special)[drawn]
+        rows = rows[kind[rows] == 0] if (kind[rows] == 0).any() else np.flatnonzero(kind == 0)
+        if len(rows):
+            others = draw(Task(target.at(rows), rare[rows], by.at(rows), self.least), rng)
+            values = np.where(drawn == 0, others, values)
+        return np.where(np.isinf(values), np.nan, values)
+
+    def _special(self, target: Variable) -> tuple[Floats, Ints, NDArray[np.bool_]]:
+        """The numbers that one in twenty have or more, and infinity if some are missing; which of them, from 1, each
+        record has, or 0; and whether fewer than `least` have its value."""
+        filled = np.nan_to_num(target.values, nan=np.inf)
+        values, place, count = np.unique(filled, return_inverse=True, return_counts=True)
+        often = np.isinf(values)
+        if not target.categories:
+            often |= count >= max(self.least, len(filled) / 20)
+        number = np.where(often, np.cumsum(often), 0)
+        return values[often], number[place], count[place] < self.least
+
+
+def _column(name: str, records: Records, drawn: Variable) -> Floats | pa.Array:
+    if not drawn.categories:
+        return drawn.values if kind_of(name, records.array(name).type) == "numbers" else records.array(name)
+    return records.categories(name).column(np.nan_to_num(drawn.values, nan=-1).astype(np.int64))

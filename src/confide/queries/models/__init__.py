@@ -1,1 +1,0 @@
-"""Models and correlations: fitted from sums, never from records, and rounded before they leave."""

@@ -1,0 +1,180 @@
+"""The delta engine: simulated annealing over whole numbers, with the sums they count in kept up to date.
+
+Restoring additivity, SAFE and large controlled rounding are one problem: choose whole values for the parts of a table so
+that their sums are near given targets and none is beyond its limits (Giessing and Höhne 2011, sections 2 and 5). Whatever
+the search does, the table adds up, because only parts are chosen, and a part has only values it may have.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import Mistake
+from confide.tables.annealing.kernel import THRESHOLDS, Board, State, search
+from confide.tables.programs.deadline import Watch
+from confide.tables.table.inner_cells import Grouping, Parts, laid_out
+
+__all__ = ["Aim", "Allowed", "Cooling", "Search", "Task", "generator", "search_parts"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.uint32]
+
+CHUNK = 200_000
+"""Moves between two looks at the clock: some hundredths of a second."""
+
+SINGLE, CIRCLES = 4, 4
+"""Of 16 moves so many are of single parts, and so many of circles of four; the others are of pairs."""
+
+FARTHEST = 10_000_000
+"""Sums farther than this from their targets, times kinds of sums, are no noise: the costs would not fit in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """What each part may be: between `least` and `greatest`, and none of 1 to low - 1."""
+
+    least: Ints
+    greatest: Ints
+    low: int = 1
+
+    def of(self, parts: Bools) -> "Allowed":
+        return Allowed(self.least[parts], self.greatest[parts], self.low)
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """What is wanted of each sum: `kinds` says of which kind it is.
+
+    `weigh` gives, for distances from the target, two rows for each kind: what the distance costs, and how far it is
+    beyond the limit.
+    """
+
+    kinds: Ints
+    weigh: Callable[[Ints], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Parts that may move, and the sums they count in; `sums` and `siblings` are as in a `Board`."""
+
+    sums: Places
+    siblings: Grouping
+    allowed: Allowed
+    aim: Aim
+
+
+@dataclass(frozen=True)
+class Cooling:
+    """How to search: `sweeps` moves a part, from `hot` to `cold`, with `penalty` for each unit beyond a limit.
+
+    Moving `circles` of four parts is slower, and pays where limits are tight.
+    """
+
+    hot: float
+    cold: float
+    sweeps: float
+    penalty: float
+    circles: bool = False
+
+
+class Search:
+    """A search under way: `value` has the best values found and `distance` the sums' distances from their targets.
+
+    Promise: the same problem, start and seed give the same result unless time runs out; an interrupt ends the search and
+    leaves the best so far.
+    """
+
+    def __init__(self, task: Task, value: Ints, distance: Ints, *, seed: int) -> None:
+        self.task, self.value, self.distance = task, value.copy(), distance.copy()
+        self._random = generator(seed).integers(0, 2**64, 1, dtype=np.uint64)
+        self._board = Board(
+            task.sums, task.siblings.of, task.siblings.starts, task.siblings.members,
+            np.column_stack([task.allowed.least, task.allowed.greatest]), task.allowed.low,
+            SINGLE, circle=0,
+        )  # fmt: skip
+
+    def with_aim(self, aim: Aim) -> "Search":
+        """The same search from where it is, for something else."""
+        return Search(replace(self.task, aim=aim), self.value, self.distance, seed=int(self._random[0]))
+
+    @property
+    def beyond(self) -> Bools:
+        """The sums that are beyond their limits."""
+        reach = int(np.abs(self.distance).max(initial=0))
+        _, beyond = self.task.aim.weigh(np.arange(-reach, reach + 1))
+        return np.asarray(beyond[self.task.aim.kinds, self.distance + reach] > 0)
+
+    def cool(self, cooling: Cooling, watch: Watch, *, pool: Places | None = None, until: float = 1.0) -> None:
+        """Anneal the parts of the pool, or all; this phase may take the time up to the share `until` of the limit."""
+        pool = np.arange(len(self.value), dtype=np.uint32) if pool is None else pool
+        if not len(pool):
+            return
+        state, costs, home = self._laid_out(cooling.penalty)
+        moves, done, cost, best = max(1, round(cooling.sweeps * len(pool))), 0, 0.0, 0.0
+        chunk, pace = min(CHUNK, moves // 128 + 1), watch.pace(until)
+        board = self._board._replace(circle=CIRCLES * cooling.circles)
+        try:
+            while done < moves and not watch.interrupted and watch.share < until:
+                share = pace.share(done / moves)
+                temperature = cooling.hot * (cooling.cold / cooling.hot) ** share
+                cost += search(board, state, costs, pool, THRESHOLDS, temperature, min(chunk, moves - done))
+                done += chunk
+                if cost < best:
+                    best = cost
+                    self.value[:] = state.value
+                    self.distance[:] = state.at[:-1] - home
+                if watch.progress:
+                    watch.progress(share, f"largest deviation {np.abs(self.distance).max(initial=0)}")
+        except KeyboardInterrupt:
+            watch.interrupted = True
+
+    def settle(self, cooling: Cooling, watch: Watch, *, rounds: int) -> None:
+        """Search on among the parts of the sums that are beyond their limits, until there are none.
+
+        The penalty is doubled each time: a low one lets others be beyond their limits on the way, a high one none.
+        """
+        for number in range(rounds):
+            beyond = np.append(self.beyond, False)
+            if watch.over or not beyond.any():
+                return
+            pool = np.flatnonzero(beyond[self.task.sums].any(axis=1)).astype(np.uint32)
+            self.cool(replace(cooling, circles=True, penalty=cooling.penalty * 2**number), watch, pool=pool)
+
+    def _laid_out(self, penalty: float) -> tuple[State, Floats, Ints]:
+        """The state for the hot loop, the costs of every kind of sum one after the other, and where distance 0 is."""
+        kinds = self.task.aim.kinds
+        step = 2 * max(1, self.task.allowed.low)
+        reach = 2 * int(np.abs(self.distance).max(initial=0)) + 16 + 2 * step
+        if reach * (int(kinds.max(initial=0)) + 1) > FARTHEST:
+            raise Mistake(
+                "The totals are too far from the sums of their parts to be made to add up by small changes.",
+                suggestions=["Check that values and totals belong to the same table."],
+            )
+        plain, beyond = self.task.aim.weigh(np.arange(-reach, reach + 1))
+        costs = plain + penalty * beyond
+        # A wall at both ends that no move passes, and a dummy sum that costs nothing wherever it is.
+        costs[:, :step] = costs[:, -step:] = np.inf
+        costs = np.vstack([costs, np.zeros(costs.shape[1])])
+        kinds = np.append(kinds, len(costs) - 1)
+        home = kinds * costs.shape[1] + reach
+        at = (home + np.append(self.distance, 0)).astype(np.int32)
+        return State(self.value.copy(), at, self._random), costs.ravel(), home[:-1]
+
+
+def search_parts(parts: Parts, start: Ints, target: Ints, allowed: Allowed, aim: Aim, *, seed: int) -> Search:
+    """A search for the values of a table's parts that bring its cells near their targets: cells are target + distance."""
+    movable = allowed.least < allowed.greatest
+    sums, siblings = laid_out(parts, movable)
+    task = Task(sums, siblings, allowed.of(movable), aim)
+    return Search(task, start[movable], parts.sums(start) - target, seed=seed)
+
+
+def generator(seed: int) -> np.random.Generator:
+    """The random numbers of a seed."""
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise Mistake("A seed is a whole number from 0.", suggestions=["Give one, as in seed=1."])
+    return np.random.default_rng(seed)

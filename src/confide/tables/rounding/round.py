@@ -1,0 +1,108 @@
+"""Rounding tables: to multiples of a base so that they add up, small counts only, or each cell at random."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.errors import Mistake, nearest
+from confide.tables.annealing.anneal import Aim, Allowed, Cooling, generator, search_parts
+from confide.tables.changed import Changed
+from confide.tables.programs.deadline import Progress, Watch
+from confide.tables.rounding.controlled import Units, controlled
+from confide.tables.table.given import given_table
+from confide.tables.table.inner_cells import inner_cells
+from confide.tables.table.table import Table
+
+__all__ = ["round"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LARGEST = 1000
+"""No count below this is small."""
+
+SMALL = Cooling(hot=20.0, cold=1.0, sweeps=3000, penalty=10.0)
+
+
+def round(
+    table: Table,
+    *,
+    base: float = 3,
+    method: str = "controlled",
+    seed: int = 1,
+    time_limit: float | None = 60.0,
+    progress: Progress | None = None,
+) -> Changed:
+    """Give the table with rounded values.
+
+    "controlled": every cell goes to one of its two neighbouring multiples of the base, multiples stay, the table adds up,
+    and the sum of all changes is least, or near it in large tables (Cox 1987; Salazar 2006). Tables by three and more
+    variables may have no such rounding; then some cells go farther, and `notes` say how many.
+    "small": inner counts below the base go to 0 or to the base, other inner cells stay, and totals are sums of them that
+    differ as little as can be found (small count rounding: Langsrud and Heldal 2018).
+    "random": each cell goes up or down by itself, with probabilities that leave its expected value as it is. Such a table
+    does not add up.
+
+    Promise: after "controlled" and "small" the table adds up and zeros are zeros. The same seed gives the same table
+    unless the time runs out.
+
+    >>> t = Table.from_microdata({"sex": ["f"] * 4 + ["m"] * 9}, by=["sex"])
+    >>> round(t, base=5).table.value.tolist()
+    [15.0, 5.0, 10.0]
+    """
+    methods: dict[str, Callable[[Units, int, Watch], Changed]] = {
+        "controlled": _controlled,
+        "small": _small,
+        "random": _random,
+    }
+    if method not in methods:
+        known = [f"{', '.join(methods)}."]
+        raise Mistake(f"There is no rounding {method!r}.", suggestions=nearest(method, methods) or known)
+    watch = Watch(time_limit, progress)
+    with watch.listening():
+        return methods[method](Units(given_table(table), base), seed, watch)
+
+
+def _controlled(units: Units, seed: int, watch: Watch) -> Changed:
+    found, finished = controlled(units, seed=seed, watch=watch)
+    astray = int(units.astray(found).sum())
+    notes = [
+        "The search was ended before it was done: a nearer table may exist." * (not finished),
+        f"No rounding was found with all cells at neighbouring multiples; cells that are not: {astray}." * (astray > 0),
+    ]
+    return Changed.to(units.values(found), of=units.table, finished=finished, notes=filter(None, notes))
+
+
+def _random(units: Units, seed: int, watch: Watch) -> Changed:
+    up = generator(seed).random(len(units.table)) < units.exact - units.below
+    note = "Cells are rounded one by one: totals may differ from the sums of their parts."
+    return Changed.to(units.values(units.below + (up & (units.over > 0))), of=units.table, notes=(note,))
+
+
+def _small(units: Units, seed: int, watch: Watch) -> Changed:
+    """By annealing over the small inner counts."""
+    table, base = units.table, int(units.base)
+    counts = np.rint(table.value).astype(np.int64)
+    if base != units.base or base > LARGEST or (counts != table.value).any() or (counts < 0).any():
+        raise Mistake(
+            f"Small counts are rounded to a whole base of at most {LARGEST}.",
+            suggestions=["Give a table of counts, and base=3."],
+        )
+    parts = inner_cells(table.relations)
+    if parts is None:
+        raise Mistake("Linked tables without common detail have no inner counts.", suggestions=["Use 'controlled'."])
+    inner = counts[parts.cells]
+    small = (inner > 0) & (inner < base)
+    allowed = Allowed(np.where(small, 0, inner), np.where(small, base, inner), base)
+
+    def weigh(distance: Ints) -> tuple[Floats, Floats]:
+        away = np.abs(distance).astype(np.float64)[None, :]
+        return away**2, np.maximum(away - base, 0.0) ** 2
+
+    draws = generator(seed).random(len(inner))
+    start = np.where(small, np.where(draws * base < inner, base, 0), inner)
+    aim = Aim(np.zeros(len(counts), dtype=np.int64), weigh)
+    search = search_parts(parts, start, counts, allowed, aim, seed=seed)
+    search.cool(SMALL, watch)
+    return Changed.to((counts + search.distance).astype(np.float64), of=table, finished=watch.undisturbed)

@@ -1,0 +1,124 @@
+"""Protection against everyone: for each demand the witnesses that outsiders and insiders cannot all rule out."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.tables.suppression.problem import Demand
+from confide.tables.suppression.witness import TINY, Finder, Room, Witness
+
+__all__ = ["OUTSIDER", "Guard"]
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+OUTSIDER = -1
+"""The attacker who knows no more than what is published; insiders go by their number."""
+
+
+class Guard:
+    """Finds, for a demand, a witness for everyone it must hold against.
+
+    An outsider knows what is published. An insider knows his own cells besides; a witness that contradicts them does not
+    count with him. He must be kept from the demand as far as what he knows of the cell itself allows, unless he knows
+    the cell exactly. Each attacker is alone: those who pool their knowledge are one holding and must be given as one.
+    """
+
+    def __init__(self, finder: Finder) -> None:
+        self.finder = finder
+        self._values = finder.problem.values
+        self._known: dict[int, list[tuple[int, float, float]]] = {}
+        for number, insider in enumerate(finder.problem.insiders):
+            for cell, least, most in zip(insider.cells.tolist(), insider.least, insider.most, strict=True):
+                self._known.setdefault(cell, []).append((number, float(least), float(most)))
+
+    def prying(self, witness: Witness, demand: Demand) -> list[int]:
+        """The insiders who can rule the witness out and must be kept from the demand."""
+        if not self._known:
+            return []
+        tiny = TINY * demand.amount
+        found = set()
+        for cell, value in zip(witness.cells.tolist(), self._values[witness.cells] + witness.moves, strict=True):
+            for number, least, most in self._known.get(cell, ()):
+                if value < least - tiny or value > most + tiny:
+                    found.add(number)
+        return sorted(number for number in found if self.asked(demand, number).amount > tiny)
+
+    def asked(self, demand: Demand, attacker: int) -> Demand:
+        """The demand as far as the attacker's knowledge of its cell allows."""
+        for number, least, most in self._known.get(demand.cell, ()):
+            if number == attacker:
+                value = float(self._values[demand.cell])
+                room = {1: most - value, -1: value - least, 0: most - least}[demand.side]
+                return replace(demand, amount=min(demand.amount, room))
+        return demand
+
+    def room(self, *attackers: int) -> Room:
+        """How far each cell may lie above and below its value for those who know what all of these know."""
+        up, down = self.finder.room
+        for number in attackers:
+            if number != OUTSIDER:
+                insider = self.finder.problem.insiders[number]
+                cells, values = insider.cells, self._values[insider.cells]
+                up, down = up.copy(), down.copy()
+                up[cells] = np.minimum(up[cells], insider.most - values)
+                down[cells] = np.minimum(down[cells], values - insider.least)
+        return up, down
+
+    def serve(self, demand: Demand, price: Floats, barred: Bools, *, dear: float = np.inf) -> list[Witness] | None:
+        """Witnesses for all attackers, as cheap as they come, or None if there is an attacker for whom there is none.
+
+        None too if they are `dear`.
+        """
+        found = self._keep(demand, self.room(), price, barred, dear)
+        if found is None:
+            return None
+        prying = sorted({number for witness in found for number in self.prying(witness, demand)})
+        if not prying:
+            return found
+        price = price.copy()
+        price[np.concatenate([witness.cells for witness in found])] = TINY
+        # A table that none of them can rule out is enough for all; the others had no objection to the first.
+        ignorant = [number for number in prying if self.asked(demand, number) == demand]
+        common = self._keep(demand, self.room(*ignorant), price, barred, dear)
+        found += common or []
+        for number in prying if common is None else sorted(set(prying) - set(ignorant)):
+            more = self._keep(self.asked(demand, number), self.room(number), price, barred, dear)
+            if more is None:
+                return None
+            found += more
+        return found
+
+    def undoing(self, demand: Demand, price: Floats, barred: Bools) -> list[int]:
+        """The attackers from whom a demand is not kept; the outsider alone if he is one of them."""
+        if self.serve(demand, price, barred) is not None:
+            return []
+        undoing = []
+        for attacker in (OUTSIDER, *range(len(self.finder.problem.insiders))):
+            asked = self.asked(demand, attacker)
+            if asked.amount > TINY * demand.amount:
+                if self._keep(asked, self.room(attacker), price, barred, np.inf) is None:
+                    undoing.append(attacker)
+                if undoing == [OUTSIDER]:
+                    break
+        return undoing
+
+    def _keep(self, demand: Demand, room: Room, price: Floats, barred: Bools, dear: float) -> list[Witness] | None:
+        """The witness, or on two sides the two, that keep a demand from attackers who know this room."""
+        sides = [demand.side] if demand.side else [1, -1]
+        tried = [self.finder.find(replace(demand, side=side), price, barred, room=room, dear=dear) for side in sides]
+        found = [witness for witness in tried if witness is not None]
+        if found:
+            return [min(found, key=lambda witness: float(price[witness.cells].sum()))]
+        return None if demand.side or dear < np.inf else self._on_both_sides(demand, room, price, barred)
+
+    def _on_both_sides(self, demand: Demand, room: Room, price: Floats, barred: Bools) -> list[Witness] | None:
+        """As far up as possible, and down by the rest."""
+        up = self.finder.farthest(replace(demand, side=1), price, barred, room=room)
+        reached = 0.0 if up is None else float(up.moves[up.cells == demand.cell].sum())
+        rest = replace(demand, side=-1, amount=demand.amount - reached)
+        if up is None or reached <= 0 or rest.amount <= TINY * demand.amount:
+            return None if up is None or reached <= 0 else [up]
+        down = self.finder.find(rest, price, barred, room=room)
+        return None if down is None else [up, down]

@@ -1,0 +1,139 @@
+"""Who comes in: by the token in a header, by the session in a cookie, or without either, where the site lets them."""
+
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+from fastapi import Request, Response
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.types import Scope
+
+from confide.answering.service import Service
+from confide.site.access import ANYONE, Denied, Person, is_loopback
+from confide.web.sessions import Session, Sessions
+
+__all__ = ["Asker", "Door", "asker_of", "encrypted", "private"]
+
+_LOGIN_LASTS = 3600
+"""Seconds for which the form of a login may stay open."""
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who sent a request: a person, or why not; the session if a login says so; the machine it came from."""
+
+    person: Person | Denied
+    session: Session | None
+    machine: str
+    visiting: bool = False
+    """Whether the person showed nothing, and may ask because the site lets everybody."""
+
+
+def asker_of(request: Request) -> Asker:
+    """Who sent a request, as the guard found at the door; a stranger if it came to nothing there."""
+    stranger = Asker(Denied("This site answers only people with a token."), None, "")
+    found: Asker = getattr(request.state, "asker", stranger)
+    return found
+
+
+class Door:
+    """Knows people by what they show, and begins and ends their sessions.
+
+    Promise: a token in a header wins over a cookie; a session is over as soon as its token is removed; the cookie is out of
+    reach of scripts and of other sites, and never leaves an encrypted line.
+    """
+
+    def __init__(self, service: Service, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._service, self._clock = service, clock
+        self._sessions, self._key = Sessions(), secrets.token_bytes(32)
+
+    def recognise(self, scope: Scope) -> Asker:
+        """Who sends this request."""
+        access, headers, machine = self._service.access, Headers(scope=scope), machine_of(scope)
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        shown = token.strip() if scheme.lower() == "bearer" else ""
+        session = None if shown else self._sessions.find(_read(scope, headers, "session"), now=self._clock())
+        known = session and access.of_digest(session.token)
+        if known:
+            return Asker(Person(known.name, known.role), session, machine)
+        try:
+            person = access.person(shown or None)
+        except Denied as denied:
+            return Asker(denied, None, machine)
+        if person != ANYONE:
+            return Asker(person, None, machine)
+        return Asker(self._service.visitor(machine) if access.public else person, None, machine, visiting=True)
+
+    def log_in(self, request: Request, response: Response, token: str) -> bool:
+        """Begin a session for the person with this token, and end the one before it; False if nobody has it."""
+        known = self._service.access.token(token)
+        if known is not None:
+            self._sessions.end(_read(request.scope, request.headers, "session"))
+            _write(request, response, "session", self._sessions.begin(known.digest, now=self._clock()))
+            _write(request, response, "login", "")
+        return known is not None
+
+    def log_out(self, request: Request, response: Response) -> None:
+        """End the session, here and in the browser."""
+        self._sessions.end(_read(request.scope, request.headers, "session"))
+        _write(request, response, "session", "")
+
+    def login_nonce(self, request: Request) -> str:
+        """What binds the form of a login to the browser that shows it: its cookie, or a new one."""
+        return _read(request.scope, request.headers, "login") or secrets.token_urlsafe(32)
+
+    def keep_nonce(self, request: Request, response: Response, nonce: str) -> None:
+        _write(request, response, "login", nonce, max_age=_LOGIN_LASTS)
+
+    def login_csrf(self, nonce: str) -> str:
+        """What the form of a login holds beside the cookie. There is no session yet, so nothing is stored."""
+        return hmac.digest(self._key, nonce.encode(), "sha256").hex()
+
+
+def encrypted(scope: Scope) -> bool:
+    """Whether the request came over TLS, as far as the server or a declared proxy can tell."""
+    return bool(scope["scheme"] == "https")
+
+
+def private(scope: Scope) -> bool:
+    """Whether a token may be typed here: the line is encrypted, or does not leave this machine."""
+    host = Headers(scope=scope).get("host", "")
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    client = (scope.get("client") or ("", 0))[0]
+    return encrypted(scope) or (is_loopback(name) and is_loopback(client))
+
+
+def machine_of(scope: Scope) -> str:
+    """The machine a request comes from; in IPv6 its network, of which a machine may have all the addresses.
+
+    >>> machine_of({"client": ("2001:db8::1:2", 0)}) == machine_of({"client": ("2001:db8::3", 0)})
+    True
+    """
+    client = str((scope.get("client") or ("", 0))[0])
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client
+    if address.version == 6 and address.ipv4_mapped is None:
+        return f"{ip_address(int(address) >> 64 << 64)}/64"
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def _name(scope: Scope, use: str) -> str:
+    """The prefix __Host- binds a cookie to this host and to TLS; browsers refuse it without."""
+    return f"__Host-confide-{use}" if encrypted(scope) else f"confide-{use}"
+
+
+def _read(scope: Scope, headers: Mapping[str, str], use: str) -> str:
+    return cookie_parser(headers.get("cookie", "")).get(_name(scope, use), "")
+
+
+def _write(request: Request, response: Response, use: str, value: str, *, max_age: int | None = None) -> None:
+    """Set a cookie that ends with the browser unless `max_age` says when; an empty value takes it away."""
+    flags: dict[str, Any] = {"path": "/", "httponly": True, "samesite": "strict", "secure": encrypted(request.scope)}
+    response.set_cookie(_name(request.scope, use), value, max_age=max_age if value else 0, **flags)

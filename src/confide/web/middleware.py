@@ -1,0 +1,109 @@
+"""Round the whole app: sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
+
+import time
+from math import ceil
+
+from fastapi import Response
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from confide.model.policy import Policy
+from confide.site.access import Denied
+from confide.web.authentication import Asker, Door
+from confide.web.forms import LARGEST_FORM
+from confide.web.problems import Problem, Reply, as_document, fault, too_many
+from confide.web.rate_limit import RateLimit
+
+__all__ = ["HEADERS", "LARGEST_BODY", "LONGEST_ADDRESS", "Guard"]
+
+LONGEST_ADDRESS = 8_000
+STATIC = "/static/"
+UNCOUNTED = (STATIC, "/charts/")
+"""Files that are the same for everyone, and pictures of answers that were given and counted."""
+LARGEST_BODY = 1_000
+"""In bytes. Questions stand in the address, and their bodies are never read; the few forms have limits of their own."""
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""On all that leaves. Nothing of it is kept by a browser either, unless a route says so (`Cache-Control`)."""
+
+
+class Guard:
+    """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data."""
+
+    def __init__(self, app: ASGIApp, *, policy: Policy, door: Door, reply: Reply) -> None:
+        self._app, self._policy, self._door, self._reply = app, policy, door, reply
+        self._limit = RateLimit(policy.quota.per_minute)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        leaving = _Leaving(send)
+        try:
+            asker = scope.setdefault("state", {})["asker"] = self._door.recognise(scope)
+            turned_away = self._size(scope) or self._pace(scope, asker)
+            await (turned_away or self._app)(_as_get(scope), receive, leaving)
+        except Exception as error:
+            response = self._fault(scope, error)
+            if not leaving.started:
+                await response(scope, receive, leaving)
+
+    def _fault(self, scope: Scope, error: Exception) -> Response:
+        try:
+            return self._reply(scope, fault(error), {})
+        except Exception as broken:  # what is broken may be the page that would say so
+            return as_document(fault(broken), {})
+
+    def _size(self, scope: Scope) -> Response | None:
+        if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
+            what = f"The address is longer than {LONGEST_ADDRESS} characters. Ask for less at once."
+            return self._reply(scope, Problem(title="Mistake", status=414, detail=what), {})
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        largest = LARGEST_FORM.get(scope["path"], LARGEST_BODY) if scope["method"] == "POST" else LARGEST_BODY
+        small = length.isdecimal() and len(length) < 10 and int(length) <= largest
+        if not small or "transfer-encoding" in headers:
+            what = "Questions stand in the address; send no body."
+            if largest != LARGEST_BODY:
+                what = f"A form of this page has at most {largest} bytes."
+            return self._reply(scope, Problem(title="Mistake", status=413, detail=what), {})
+        return None
+
+    def _pace(self, scope: Scope, asker: Asker) -> Response | None:
+        """Asking for what is `UNCOUNTED` does not count."""
+        wait = 0.0 if scope["path"].startswith(UNCOUNTED) else self._limit.allow(_client(asker), time.monotonic())
+        if not wait:
+            return None
+        return self._reply(scope, too_many(ceil(wait), self._policy.title), {"Retry-After": str(ceil(wait))})
+
+
+class _Leaving:
+    """Passes a response on, with the headers."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.started = send, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+def _as_get(scope: Scope) -> Scope:
+    """HEAD is GET whose body the server keeps back (RFC 9110, 9.3.2); the question is asked and recorded all the same."""
+    return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+
+
+def _client(asker: Asker) -> str:
+    """Whose pace it is: the person's, or the machine's. An unknown token is not a new client, or guessing is free."""
+    return f"machine {asker.machine}" if isinstance(asker.person, Denied) else f"person {asker.person.name}"

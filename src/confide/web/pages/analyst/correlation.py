@@ -1,0 +1,159 @@
+"""The builder of correlations and the page of their answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from confide.answering.correlations.correlation import admit_correlation
+from confide.answering.regressions.terms import check_related
+from confide.answering.rules.admission import check_universe
+from confide.errors import Mistake, Reason
+from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.policy import Policy
+from confide.model.request import Correlation
+from confide.model.universe import Universe
+from confide.site.access import Person
+from confide.spelling.url import read_query
+from confide.spelling.where import read_names, write_names
+from confide.web.jobs import answer
+from confide.web.pages.analyst import universe
+from confide.web.pages.analyst.levels import Option, by_subject, options
+from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_correlation
+from confide.web.pages.analyst.table.draft import SHOW
+from confide.web.pages.analyst.universe import Query, naming, show_pieces
+from confide.web.pages.frame import Error, Frame
+
+__all__ = ["CorrelationDraft", "add_correlation_pages"]
+
+
+@dataclass(frozen=True)
+class CorrelationDraft:
+    """Correlations being asked for; nothing need be right yet."""
+
+    variables: tuple[str, ...]
+    who: universe.Draft
+
+    @classmethod
+    def read(cls, query: Query, dataset: Dataset) -> "CorrelationDraft":
+        """What an address or a form describes. What is chosen to be added is added, whatever button is pressed."""
+        named = (name for key, text in query if key in ("variables", "variable") for name in read_names(text))
+        return cls(tuple(dict.fromkeys(named)), universe.Draft.read(query, dataset))
+
+    def write(self) -> list[tuple[str, str]]:
+        """The parameters of the address."""
+        return [*([("variables", write_names(self.variables))] if self.variables else []), *self.who.write()]
+
+    def press(self, button: str) -> tuple["CorrelationDraft", str]:
+        """What a button of the form does, and the part of the page that it belongs to."""
+        action, _, name = button.partition(".")
+        if action == "without":
+            return replace(self, variables=tuple(v for v in self.variables if v != name)), "variables"
+        who, part = self.who.press(button)
+        return replace(self, who=who), part
+
+    def errors(self, dataset: Dataset) -> list[Error]:
+        """What is wrong or missing, each at its field."""
+        unknown = [name for name in self.variables if name not in self.known(dataset)]
+        found = [Error("variables", _unknown(name, dataset)) for name in unknown]
+        if len(self.variables) < 2:
+            found.append(Error("variables", "Choose at least two variables."))
+        return [*found, *self.who.errors(dataset)]
+
+    def known(self, dataset: Dataset) -> list[str]:
+        """The variables that there are and that can be correlated."""
+        return [name for name in self.variables if name in {v.name for v in _related(dataset)}]
+
+    def reasons(self, dataset: Dataset, policy: Policy, *, more: Sequence[str] = ()) -> list[Reason]:
+        """Why the policy would refuse these, with some more, whatever the data are."""
+        return _reasons([*self.known(dataset), *more], naming(self.who.names(dataset), dataset), dataset, policy)
+
+    def allows(self, where: Universe, dataset: Dataset, policy: Policy) -> bool:
+        """Whether the universe may be that one, whatever the data are."""
+        return set(_reasons(self.known(dataset), where, dataset, policy)) <= set(self.reasons(dataset, policy))
+
+
+def _related(dataset: Dataset) -> list[Variable]:
+    return [v for v in dataset.variables.values() if v.measurable or v.classifies]
+
+
+def _unknown(name: str, dataset: Dataset) -> str:
+    try:
+        dataset.variable(name)
+    except Mistake as mistake:
+        return str(mistake)
+    return f"{name!r} cannot be correlated."
+
+
+def _reasons(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    told = [*check_universe(where, policy), *check_related(names, where, dataset, policy)]
+    if len(names) > policy.models.predictors:
+        most = f"At most {policy.models.predictors} variables may be correlated at once."
+        told.append(Reason("models.predictors", most))
+    return told
+
+
+def _offers(draft: CorrelationDraft, dataset: Dataset, policy: Policy) -> list[tuple[str, list[Option]]]:
+    """The variables that may still be added, under the headings of the codebook."""
+    before = set(draft.reasons(dataset, policy))
+    free = [v for v in _related(dataset) if v.name not in draft.variables]
+    fitting = [v for v in free if set(draft.reasons(dataset, policy, more=[v.name])) <= before]
+    return [(subject, [_option(dataset, v) for v in group]) for subject, group in by_subject(fitting)]
+
+
+def _option(dataset: Dataset, variable: Variable) -> Option:
+    return (variable.name, variable.label, 0) if variable.measurable else options(dataset, [variable])[0]
+
+
+def add_correlation_pages(app: FastAPI, frame: Frame) -> None:
+    """The builder and the answer."""
+
+    @app.get("/{dataset}/correlation/build", include_in_schema=False)
+    def build(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
+        described, query = frame.dataset(dataset), request.query_params.multi_items()
+        draft, pressed = CorrelationDraft.read(query, described), dict(query).get("do")
+        if pressed == SHOW:
+            return RedirectResponse(address(described, "correlation", draft.write(), build=False), 303)
+        if pressed is not None:
+            draft, part = draft.press(pressed)
+            return RedirectResponse(address(described, "correlation", draft.write(), part=part), 303)
+        return _builder(frame, request, described, draft)
+
+    @app.get("/{dataset}/correlation", include_in_schema=False)
+    def correlation(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
+        described, query = frame.dataset(dataset), request.query_params.multi_items()
+        try:
+            question = read_query(described.name, [p for p in query if p[0] not in VIEWS], ask="correlation")
+            assert isinstance(question, Correlation)
+            admit_correlation(question, described)
+        except Mistake as mistake:
+            draft = CorrelationDraft.read(query, described)
+            errors = draft.errors(described) or [Error("build", str(mistake))]
+            return _builder(frame, request, described, draft, errors)
+        release = answer(request, question, asker)
+        if isinstance(release, RedirectResponse):
+            return release
+        shown = show_correlation(frame, request, asker, release)
+        return frame.render(request, "correlation.html", interactive=INTERACTIVE in query, **shown)
+
+
+def _builder(
+    frame: Frame, request: Request, dataset: Dataset, draft: CorrelationDraft, errors: Sequence[Error] = ()
+) -> Response:
+    policy = frame.service.policy
+    labels = {v.name: v.label for v in dataset.variables.values()}
+    return frame.render(
+        request,
+        "correlation_build.html",
+        status=422 if errors else 200,
+        dataset=dataset,
+        policy=policy,
+        errors=errors,
+        chosen=[(name, write_names([name]), labels.get(name, name)) for name in draft.variables],
+        offers=_offers(draft, dataset, policy),
+        quoted=write_names,
+        pieces=show_pieces(draft.who, dataset, lambda where: draft.allows(where, dataset, policy)),
+        reasons=draft.reasons(dataset, policy),
+    )

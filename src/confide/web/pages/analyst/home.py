@@ -1,0 +1,160 @@
+"""The pages of an analyst before a question: the data sets, one data set, one variable, how answers are protected."""
+
+from collections.abc import Iterable
+from math import ceil
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import HTMLResponse
+
+from confide.answering.notes import model_notes, protections
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.formula import Factor, write_term
+from confide.model.request import Family
+from confide.site.access import Person
+from confide.spelling.where import write_names
+from confide.web.pages.analyst.levels import by_subject, suggested
+from confide.web.pages.analyst.plainly import ROLES, kind_of, protected_how, rules_of, unit_of, uses_of
+from confide.web.pages.frame import Frame
+
+__all__ = ["add_analyst_pages"]
+
+LISTED = 200
+"""So many codes stand on one page."""
+
+Words = Annotated[str, Query(max_length=200)]
+Number = Annotated[int, Query(ge=1, le=10_000)]
+
+
+def add_analyst_pages(app: FastAPI, frame: Frame) -> None:
+    """Home, how answers are protected, the data sets and their variables."""
+
+    @app.get("/", include_in_schema=False)
+    def home(request: Request) -> HTMLResponse:
+        known = frame.visitor(request) is not None
+        cards = [_card(dataset) for dataset in frame.service.datasets.values()] if known else []
+        how = protected_how(frame.service.policy)
+        return frame.render(request, "home.html", cards=cards, known=known, how=how)
+
+    @app.get("/about", include_in_schema=False)
+    def about(request: Request) -> HTMLResponse:
+        policy = frame.service.policy
+        changes = protections(policy, totals=True)
+        models, rules = model_notes(policy), rules_of(policy)
+        return frame.render(request, "about.html", changes=changes, models=models, rules=rules, policy=policy)
+
+    @app.get("/{dataset}", include_in_schema=False)
+    def dataset(request: Request, dataset: str, asker: Annotated[Person, frame.asker], q: Words = "") -> HTMLResponse:
+        described = frame.dataset(dataset)
+        found = [v for v in _public(described) if _matches(q, (v.name, v.label, v.subject))]
+        subjects = [(s, [_entry(described, v) for v in group]) for s, group in by_subject(found)]
+        card = _card(described)
+        return frame.render(
+            request, "dataset.html", dataset=described, card=card, subjects=subjects, found=len(found), q=q
+        )
+
+    @app.get("/{dataset}/variables/{name:path}", include_in_schema=False)
+    def variable(
+        request: Request,
+        dataset: str,
+        name: str,
+        asker: Annotated[Person, frame.asker],
+        q: Words = "",
+        page: Number = 1,
+    ) -> HTMLResponse:
+        described = frame.dataset(dataset)
+        context = _variable(described, _known(described, name), q, page)
+        return frame.render(request, "variable.html", dataset=described, **context)
+
+
+def _known(dataset: Dataset, name: str) -> Variable:
+    try:
+        return dataset.variable(name)
+    except Mistake as mistake:
+        mistake.http_status = 404
+        raise
+
+
+def _public(dataset: Dataset) -> list[Variable]:
+    return [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
+
+
+def _matches(q: str, texts: Iterable[str]) -> bool:
+    text = " ".join(texts).casefold()
+    return all(word in text for word in q.casefold().split())
+
+
+def _card(dataset: Dataset) -> dict[str, Any]:
+    """A data set as it is listed."""
+    return {
+        "title": dataset.title,
+        "address": f"/{quote(dataset.name, safe='')}",
+        "facts": [
+            ("Unit", unit_of(dataset)),
+            ("Period", dataset.period),
+            ("Variables", str(len(_public(dataset)))),
+            ("Weights", "Counts, totals and means can be weighted" if dataset.weight else ""),
+            ("Source", dataset.source),
+        ],
+        "models": any(v.measurable for v in dataset.variables.values()),
+    }
+
+
+def variable_address(dataset: Dataset, variable: Variable) -> str:
+    return f"/{quote(dataset.name, safe='')}/variables/{quote(variable.name, safe='')}"
+
+
+def _entry(dataset: Dataset, variable: Variable) -> dict[str, Any]:
+    """A variable as it is listed."""
+    family = dataset.levels(variable.name) if variable.classifies else []
+    return {
+        "variable": variable,
+        "address": variable_address(dataset, variable),
+        "kind": kind_of(variable),
+        "role": ROLES[variable.role],
+        "levels": " › ".join(level.label for level in family) if len(family) > 1 else "",
+    }
+
+
+def _variable(dataset: Dataset, variable: Variable, q: str, page: int) -> dict[str, Any]:
+    """What the page of a variable shows."""
+    codes = [code for code in variable.codes or () if _matches(q, (code.code, code.label))]
+    above = {c.code: c.label for c in dataset.variables[variable.parent].codes or ()} if variable.parent else {}
+    family = dataset.levels(variable.name) if variable.classifies else []
+    pages = max(1, ceil(len(codes) / LISTED))
+    at = min(page, pages)
+    address = variable_address(dataset, variable)
+    return {
+        "variable": variable,
+        "kind": kind_of(variable),
+        "role": ROLES[variable.role],
+        "uses": uses_of(variable),
+        "actions": list(_actions(dataset, variable)),
+        "levels": [(v, variable_address(dataset, v), v.name == suggested(dataset, v.name)) for v in family],
+        "cutpoints": ", ".join(f"{cut:,.15g}" for cut in variable.cutpoints),
+        "codes": [(c.code, c.label, above.get(c.parent or "", "")) for c in codes[(at - 1) * LISTED : at * LISTED]],
+        "found": len(codes),
+        "first": (at - 1) * LISTED + 1,
+        "q": q,
+        "earlier": f"{address}?{urlencode({'q': q, 'page': at - 1})}#codes" if at > 1 else "",
+        "later": f"{address}?{urlencode({'q': q, 'page': at + 1})}#codes" if at < pages else "",
+        "address": address,
+        "above": dataset.variables[variable.parent].label if variable.parent else "",
+    }
+
+
+def _actions(dataset: Dataset, variable: Variable) -> Iterable[tuple[str, str]]:
+    """Where one can begin with this variable."""
+    start = f"/{quote(dataset.name, safe='')}"
+    name = write_names([variable.name])
+    if variable.classifies:
+        yield "Make a table with it", f"{start}/table/build?{urlencode({'rows': name})}"
+        if variable.universe:
+            yield "Ask about some of its classes", f"{start}/table/build?{urlencode({'where': f'{name}='})}#universe"
+    if variable.measurable:
+        yield "Average it", f"{start}/table/build?{urlencode({'measure': 'mean', 'of': variable.name})}"
+    if variable.measurable and variable.role is not Role.KEY:
+        response = f"{Family.GAUSSIAN} {write_term((Factor(variable.name),))}"
+        yield "Explain it by a model", f"{start}/regression/build?{urlencode({'response': response})}"

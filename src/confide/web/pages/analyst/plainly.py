@@ -1,0 +1,94 @@
+"""Policies, roles and kinds of variables in the words of a reader who knows none of them."""
+
+from collections.abc import Sequence
+
+from confide.answering.notes import scope
+from confide.answering.rules.described import RULES, Stage
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.formula import write_formula
+from confide.model.policy import Policy
+from confide.model.request import Regression, Request, Table
+
+__all__ = ["ROLES", "in_words", "kind_of", "protected_how", "rules_of", "title_of", "unit_of", "uses_of"]
+
+ROLES = {
+    Role.KEY: "Could help to recognise someone, so fine detail is guarded.",
+    Role.CONFIDENTIAL: "Confidential: nobody may learn it about anyone.",
+    Role.OTHER: "Neither identifying nor confidential by itself.",
+}
+
+
+def protected_how(policy: Policy) -> str:
+    """A policy in one sentence."""
+    said = []
+    if policy.drop.k >= 2:
+        said.append("a few units are left out")
+    if policy.counts.mechanism != "none":
+        said.append(f"counts are changed at random by at most {policy.counts.distance}")
+    if policy.totals.mechanism == "ma":
+        said.append(f"totals by at most {2 * policy.totals.beta:.0%}")
+    if policy.totals.mechanism == "thompson":
+        said.append("totals are changed at random")
+    if policy.universe.gamma:
+        said.append(f"groups under {policy.universe.gamma} are refused")
+    text = "; ".join(said) if policy.protects else "nothing: this site is for teaching"
+    return text[0].upper() + text[1:] + "."
+
+
+def rules_of(policy: Policy) -> list[tuple[str, list[tuple[str, str]]]]:
+    """The rules that a policy has switched on, with their names, by what they look at."""
+    headings = {
+        Stage.SHAPE: "What may be asked for",
+        Stage.UNIVERSE: "Whom it may be about",
+        Stage.ANSWER: "What may be released",
+    }
+    active = [rule for rule in RULES if not rule.off(policy)]
+    return [
+        (words, [(rule.words.format(**vars(policy)), rule.name) for rule in active if rule.stage is stage])
+        for stage, words in headings.items()
+    ]
+
+
+def unit_of(dataset: Dataset) -> str:
+    """Whom a record is about."""
+    unit = dataset.variables.get(dataset.unit or "")
+    return unit.label if unit is not None else dataset.unit or "each record"
+
+
+def kind_of(variable: Variable) -> str:
+    """What values a variable has."""
+    classes = f"{len(variable.codes)} classes" if variable.codes else ""
+    if not variable.numeric:
+        return classes
+    if variable.of is not None:
+        return f"{classes} of a number"
+    return f"number, {classes}" if classes else "number"
+
+
+def title_of(rows: Sequence[str], columns: Sequence[str], dataset: Dataset) -> str:
+    """A table in words: its rows by its columns."""
+    sides = [[dataset.variables[name].label for name in side] for side in (rows, columns) if side]
+    return " by ".join(" and ".join(side) for side in sides)
+
+
+def in_words(request: Request, dataset: Dataset) -> str:
+    """What a question asks for, and of whom."""
+    if isinstance(request, Table):
+        asked = title_of(request.rows, request.columns, dataset)
+    elif isinstance(request, Regression):
+        asked = write_formula(request.formula)
+    else:
+        asked = "Correlations of " + ", ".join(dataset.variables[name].label for name in request.variables)
+    return f"{asked}. {scope(request.where, dataset)}."
+
+
+def uses_of(variable: Variable) -> list[tuple[str, bool, str]]:
+    """What a variable can be used for: words, whether it can, and why not."""
+    cut = "it has no classes: no cutpoints are declared"
+    return [
+        ("Rows and columns of a table", variable.classifies, cut),
+        ("Conditions of a universe", variable.classifies and variable.universe,
+         "the custodian keeps it out of universes" if variable.classifies else cut),
+        ("Totals and means", variable.measurable, "it is not a number" if not variable.numeric else "it is a recode"),
+        ("Models, as response or predictor", True, ""),
+    ]  # fmt: skip

@@ -1,0 +1,190 @@
+"""A model while one builds it: what is explained, by what, over whom; as fields of a form and as an address.
+
+In the address a whole model is a `formula` and a `family`, as in a question; before that `response` is a family with a factor,
+as in `gaussian log(income)`, and `term` repeats. In the form `predictor` is a factor to be added, `tick` marks those that shall
+interact, and `do` is the button that was pressed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from confide.answering.regressions.terms import admit_factor, admit_model, admit_response, check_model
+from confide.answering.rules.admission import check_universe, check_variables
+from confide.errors import Mistake, Reason
+from confide.model.catalog.dataset import Dataset
+from confide.model.formula import Factor, Formula, Term, read_term, write_formula, write_term
+from confide.model.policy import Policy
+from confide.model.request import Family, Regression
+from confide.model.universe import EVERYONE, Universe
+from confide.spelling.json import make_regression
+from confide.web.pages.analyst import universe
+from confide.web.pages.analyst.universe import Query, naming
+from confide.web.pages.frame import Error
+
+__all__ = ["ModelDraft"]
+
+_NOTHING = Factor("")
+
+
+@dataclass(frozen=True)
+class ModelDraft:
+    """A model being made. Interactions always have their parts in it, and leave with them."""
+
+    dataset: Dataset
+    who: universe.Draft
+    family: Family = Family.GAUSSIAN
+    response: Factor | None = None
+    terms: tuple[Term, ...] = ()
+    typed: str = ""
+    """A formula as it was typed, if it cannot be used."""
+    errors: tuple[Error, ...] = ()
+
+    @classmethod
+    def read(cls, query: Query, dataset: Dataset) -> "ModelDraft":
+        """The model that an address or a form describes; what cannot be read is an error, and nothing else is lost."""
+        draft = cls(dataset, universe.Draft.read(query, dataset))._explaining(_first(query, "response"))
+        draft = draft._with_terms([text for key, text in query if key in ("term", "predictor") and text])
+        formula = _first(query, "formula")
+        return draft._retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
+
+    def write(self) -> list[tuple[str, str]]:
+        """The parameters of the address; of a whole model those of the question."""
+        if self.formula is None:
+            return self.fields()
+        family = [] if self.family is Family.GAUSSIAN else [("family", str(self.family))]
+        return [("formula", write_formula(self.formula)), *family, *self.who.write()]
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The same in parts, complete or not, as the form holds them."""
+        response = [("response", self.chosen)] if self.response else []
+        return [*response, *(("term", write_term(term)) for term in self.terms), *self.who.write()]
+
+    def press(self, button: str, ticked: Sequence[str]) -> tuple["ModelDraft", str]:
+        """What a button of the form does, and the part of the page that it belongs to."""
+        action, _, text = button.partition(".")
+        if action in ("with", "without"):
+            return self._with_terms([text]) if action == "with" else self._without(text), "predictors"
+        if action == "cross":
+            return self._crossed(ticked), "interaction"
+        who, part = self.who.press(button)
+        return replace(self, who=who), button if button in ("response", "formula") else part
+
+    @property
+    def formula(self) -> Formula | None:
+        """The model, as soon as it has a response and a predictor."""
+        return Formula(self.response, self.terms) if self.response and self.terms else None
+
+    @property
+    def chosen(self) -> str:
+        """The response as the form names it."""
+        return f"{self.family} {write_term((self.response,))}" if self.response else ""
+
+    def reasons(self, policy: Policy) -> list[Reason]:
+        """Why the policy would refuse the model whatever the data are."""
+        return self._reasons(naming(self.who.names(self.dataset), self.dataset), policy)
+
+    def allows(self, where: Universe, policy: Policy) -> bool:
+        """Whether the universe may be that one, whatever the data are."""
+        return set(self._reasons(where, policy)) <= set(self.reasons(policy))
+
+    def _reasons(self, where: Universe, policy: Policy) -> list[Reason]:
+        if self.formula is None:
+            return check_variables((), where, self.dataset, policy)
+        question = Regression(self.dataset.name, self.formula, where, self.family)
+        return [*check_universe(where, policy), *check_model(question, self.dataset, policy)]
+
+    def wider(self, factor: Factor) -> "ModelDraft":
+        """The same with a predictor more; with an error if that cannot be."""
+        return self._having((*self.terms, (factor,)))
+
+    def wrong(self, place: str, message: object) -> "ModelDraft":
+        """The same with an error at a field."""
+        return replace(self, errors=(*self.errors, Error(place, str(message))))
+
+    def finished(self) -> "ModelDraft":
+        """The same with errors for all that is missing before it can be asked."""
+        draft = self
+        if self.response is None and not self.errors:
+            draft = draft.wrong("response", "Choose what the model shall explain.")
+        if not self.terms and not draft.errors:
+            draft = draft.wrong("predictor", "Add at least one predictor.")
+        return replace(draft, errors=(*draft.errors, *self.who.errors(self.dataset)))
+
+    def _explaining(self, text: str) -> "ModelDraft":
+        if not text:
+            return self
+        family, _, factor = text.partition(" ")
+        try:
+            term = read_term(factor)
+            response = admit_response(term[0], Family(family), self.dataset)
+        except Mistake as mistake:
+            return self.wrong("response", mistake)
+        except ValueError:
+            return self.wrong("response", f"There is no family {family[:40]!r} of models.")
+        return replace(self, family=Family(family), response=response)
+
+    def _with_terms(self, texts: Sequence[str]) -> "ModelDraft":
+        """Terms more, with their parts. If one of several does not fit, the others are added all the same."""
+        try:
+            terms = [part for text in texts for part in _parts(read_term(text))]
+        except Mistake as mistake:
+            tried = self.wrong("predictors", mistake)
+        else:
+            tried = self._having((*self.terms, *terms))
+        if tried.errors == self.errors or len(texts) == 1:
+            return tried
+        draft = self
+        for text in texts:
+            draft = draft._with_terms([text])
+        return draft
+
+    def _having(self, terms: tuple[Term, ...]) -> "ModelDraft":
+        """The same with these terms; with an error instead if they cannot stand in one model."""
+        if not terms:
+            return replace(self, terms=())
+        try:
+            formula = Formula(self.response or _NOTHING, terms)
+            if self.response:
+                admit_model(Regression(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
+            else:
+                for factor in {factor for term in terms for factor in term}:
+                    admit_factor(factor, self.dataset)
+        except Mistake as mistake:
+            return self.wrong("predictors", mistake)
+        return replace(self, terms=formula.terms)
+
+    def _without(self, text: str) -> "ModelDraft":
+        try:
+            gone = set(read_term(text))
+        except Mistake as mistake:
+            return self.wrong("predictors", mistake)
+        return replace(self, terms=tuple(term for term in self.terms if not gone <= set(term)))
+
+    def _crossed(self, texts: Sequence[str]) -> "ModelDraft":
+        if len(texts) not in (2, 3):
+            return self.wrong("interaction", "Tick two or three predictors that shall interact.")
+        tried = self._with_terms([":".join(texts)])
+        return replace(tried, errors=tuple(replace(error, field="interaction") for error in tried.errors))
+
+    def _retyped(self, text: str, family: str) -> "ModelDraft":
+        """The same with the model of a typed formula, completed by the parts of its interactions."""
+        try:
+            asked = make_regression(self.dataset.name, formula=text, where=EVERYONE, family=family)
+            asked = admit_model(asked, self.dataset)
+            terms = tuple(part for term in asked.formula.terms for part in _parts(term))
+            formula = Formula(asked.formula.response, terms)
+        except Mistake as mistake:
+            return replace(self, typed=text).wrong("formula", mistake)
+        return replace(self, family=asked.family, response=formula.response, terms=formula.terms)
+
+
+def _first(query: Query, key: str) -> str:
+    return next((value for name, value in query if name == key), "")
+
+
+def _parts(term: Term) -> list[Term]:
+    """The term with all that the hierarchy principle asks for; one with too many factors stays as it is."""
+    if len(term) > 3:
+        return [term]
+    return [part for size in range(1, len(term) + 1) for part in combinations(term, size)]

@@ -1,0 +1,102 @@
+"""What the custodian's pages have at hand: who may come in, forms that are really theirs, and work that takes long."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
+
+from confide.answering.desk import Desk
+from confide.answering.service import Service
+from confide.site.access import Denied, Person, Role, require
+from confide.web.authentication import asker_of
+from confide.web.forms import must_be_of_session, read_form
+from confide.web.pages.frame import Frame
+from confide.web.tasks import Task, Tasks
+
+__all__ = ["PAGES", "Room", "must_be_custodian"]
+
+PAGES = (
+    ("/custodian", "Overview"),
+    ("/custodian/policy", "Policy"),
+    ("/custodian/draft", "Draft"),
+    ("/custodian/replay", "Replay"),
+    ("/custodian/why", "Why?"),
+    ("/custodian/frontier", "Models"),
+    ("/custodian/ledger", "Ledger"),
+    ("/custodian/tokens", "Tokens"),
+)
+"""The pages between which the custodian's own navigation leads."""
+
+REFRESH = 2
+"""Seconds until a page that waits for its work looks again."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The frame, with what only custodians need."""
+
+    frame: Frame
+    tasks: Tasks
+
+    @property
+    def service(self) -> Service:
+        return self.frame.service
+
+    @property
+    def desks(self) -> dict[str, Desk]:
+        """Where questions about each data set are considered."""
+        return {name: self.service.desk(name) for name in self.service.datasets}
+
+    @cached_property
+    def custodian(self) -> Any:
+        """What every route here asks of a request first: that a custodian sends it."""
+
+        async def custodian(request: Request) -> Person:
+            return must_be_custodian(request, self.service)
+
+        return Depends(custodian)
+
+    @cached_property
+    def form(self) -> Any:
+        """The fields of a form that a custodian sent from a page of this session."""
+        return Depends(_sent(self.service))
+
+    def render(self, request: Request, name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+        """A page of the custodian's. It knows `csrf`, which every form of it holds."""
+        session = asker_of(request).session
+        words = {"csrf": session.csrf if session else "", "pages": PAGES, **context}
+        return self.frame.render(request, f"custodian/{name}", status=status, **words)
+
+    def working(self, request: Request, task: Task, title: str) -> HTMLResponse:
+        """The page of work that is not done yet. It looks again by itself, with or without scripts."""
+        page = self.render(request, "working.html", status=202, title=title, progress=task.progress)
+        page.headers["Refresh"] = str(REFRESH)
+        return page
+
+
+def must_be_custodian(request: Request, service: Service) -> Person:
+    """The custodian who sends a request; Denied for everybody else, with what they can do about it."""
+    asker = asker_of(request)
+    if service.access.local:
+        raise Denied(
+            "These pages are for custodians, and this site has none yet.",
+            http_status=403,
+            suggestions=["On the machine of the site, make a token: confide token add SITE NAME --role custodian"],
+        )
+    if isinstance(asker.person, Denied) or asker.visiting:
+        raise Denied("These pages are for custodians.", suggestions=["Log in with the token of a custodian."])
+    require(asker.person, Role.CUSTODIAN)
+    return asker.person
+
+
+def _sent(service: Service) -> Callable[[Request], Awaitable[dict[str, str]]]:
+    async def sent(request: Request) -> dict[str, str]:
+        must_be_custodian(request, service)
+        form = await read_form(request)
+        must_be_of_session(request, form)
+        return form
+
+    return sent
