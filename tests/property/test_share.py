@@ -8,8 +8,8 @@ import pytest
 from confide.answering.cube import Cube
 from confide.answering.mechanisms.magnitudes import Magnitudes
 from confide.model.policy import TotalRules
+from confide.site.draws import Draws
 from confide.site.secret import Secret
-from confide.tables.perturbation.draws import Draws
 
 RULES = [
     TotalRules(),

@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.universe.census import Group, TallyFunction
+from confide.arrays import Ints
 from confide.model.evidence import Cells, Tally
 
 __all__ = ["Cube", "gather_cube"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

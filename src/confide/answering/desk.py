@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.correlations.correlation import admit_correlation, correlations
 from confide.answering.diagnostics.diagnose import Diagnosed, diagnose
@@ -29,6 +28,7 @@ from confide.answering.tables import Answer, Scales, dimensions, gather, prepare
 from confide.answering.universe.census import Census
 from confide.answering.universe.resolve import Resolved, resolve
 from confide.answering.universe.strata import strata
+from confide.arrays import Floats, Ints
 from confide.engines import Engine
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.errors import Mistake, Reason, Suggestion
@@ -39,12 +39,12 @@ from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
 from confide.model.release import Release
 from confide.model.request import Correlation, Family, Regression, Request, Table
+from confide.site.draws import Draws
 from confide.site.encode import catalog_mark
 from confide.site.folder import Folder
 from confide.site.secret import Secret
 from confide.spelling.json import write_request
 from confide.spelling.url import write_url
-from confide.tables.perturbation.draws import Draws
 
 __all__ = ["Desk", "open_desks"]
 
@@ -126,7 +126,7 @@ class Desk:
         if answer.reasons or not isinstance(answer, ModelAnswer) or answer.model is None:
             return answer
 
-        def rows(step: Step, inverse: NDArray[np.float64], low: int, high: int) -> Rows:
+        def rows(step: Step, inverse: Floats, low: int, high: int) -> Rows:
             return self._engine.rows(step, inverse, low=low, high=high)
 
         design = answer.model.question.design
@@ -138,7 +138,7 @@ class Desk:
         )
         return diagnose(answer.model, self.dataset, rows, spread=spread, secret=self._secret)
 
-    def products(self, design: Design) -> NDArray[np.float64]:
+    def products(self, design: Design) -> Floats:
         """The true sums of products of a design's columns over everyone: for the custodian, never for an answer."""
         return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
 
@@ -205,7 +205,7 @@ class Desk:
         return Census(self._cached, universe.variables, self._engine.facts.several)
 
     def _draw_drops(self, universe: Resolved) -> tuple[int, ...]:
-        def units(within: Sequence[Box], low: int, high: int) -> NDArray[np.int64]:
+        def units(within: Sequence[Box], low: int, high: int) -> Ints:
             return self._engine.units(within, low=low, high=high)
 
         census = self._census(universe)

@@ -1,11 +1,10 @@
 """Rounding, so that no digit says more than the noise lets it."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from confide.arrays import Floats
 
 __all__ = ["power_below", "significant"]
-
-Floats = NDArray[np.float64]
 
 
 def power_below(values: Floats) -> Floats:

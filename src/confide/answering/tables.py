@@ -14,17 +14,17 @@ from confide.answering.rounding import power_below, significant
 from confide.answering.rules.table import judge_table
 from confide.answering.rules.universe import Judge
 from confide.answering.universe.census import TallyFunction
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, Reason
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
 from confide.model.evidence import Box, Tally
 from confide.model.policy import Policy
 from confide.model.release import Column, Dimension
 from confide.model.request import Measure, Table
-from confide.tables.perturbation.draws import Draws
+from confide.site.draws import Draws
 
 __all__ = ["Answer", "Evidence", "Scales", "dimensions", "gather", "prepare", "protect"]
 
-Floats = NDArray[np.float64]
 Marks = NDArray[np.str_]
 
 
@@ -128,8 +128,8 @@ class _Counts:
     """A cube with its numbers of units as published and as rules see them."""
 
     cube: Cube
-    units: NDArray[np.int64]
-    judged: NDArray[np.int64]
+    units: Ints
+    judged: Ints
     mechanism: CellKey
     scales: Scales
 

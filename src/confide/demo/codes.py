@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["Booleans", "Catalog", "Codes", "Floats", "Ints", "blocks", "draw", "hundredths", "read", "spread"]
+__all__ = ["Catalog", "Codes", "blocks", "draw", "hundredths", "read", "spread"]
 
-Booleans = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Blocks fit the processor's cache, which makes large data sets about twice as fast and keeps memory flat.
 _BLOCK = 1 << 17

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from confide.demo.codes import Catalog, Codes, Floats, Ints, blocks, draw, hundredths, read, spread
+from confide.arrays import Floats, Ints
+from confide.demo.codes import Catalog, Codes, blocks, draw, hundredths, read, spread
 
 __all__ = ["firms"]
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.demo.codes import Booleans, Codes, Floats, Ints, draw, spread
+from confide.arrays import Bools, Floats, Ints
+from confide.demo.codes import Codes, draw, spread
 
 __all__ = ["Members", "members"]
 
@@ -22,7 +23,7 @@ class Members:
     municipality: Ints
     region: Ints
     age: Ints
-    female: Booleans
+    female: Bools
     marital: Ints
     country: Ints
     children: Ints
@@ -36,7 +37,7 @@ class _Homes:
     region: Ints
     age: Ints
     partner: Ints
-    couple: Booleans
+    couple: Bools
     adults: Ints
     children: Ints
 
@@ -127,7 +128,7 @@ def _ages(rng: np.random.Generator, homes: _Homes, house: Ints, role: Ints) -> I
     return np.choose(role, [homes.age[house], homes.partner[house], elder, child]).astype(np.int64)
 
 
-def _female(rng: np.random.Generator, homes: _Homes, seats: _Seats) -> Booleans:
+def _female(rng: np.random.Generator, homes: _Homes, seats: _Seats) -> Bools:
     alone = np.where(homes.children > 0, 0.8, np.where(homes.age > 70, 0.68, 0.48))
     head = rng.random(len(homes.age)) < np.where(homes.couple, 0.4, alone)
     chance = rng.random(len(seats.house))

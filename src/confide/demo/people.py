@@ -3,7 +3,8 @@
 import numpy as np
 import pyarrow as pa
 
-from confide.demo.codes import Catalog, Codes, Floats, Ints, blocks, hundredths, read
+from confide.arrays import Floats, Ints
+from confide.demo.codes import Catalog, Codes, blocks, hundredths, read
 from confide.demo.households import Members, members
 from confide.demo.work import Work, work
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.demo.codes import Booleans, Codes, Floats, Ints, draw, spread
+from confide.arrays import Bools, Floats, Ints
+from confide.demo.codes import Codes, draw, spread
 from confide.demo.households import Members
 
 __all__ = ["Work", "work"]
@@ -37,7 +38,7 @@ class Work:
     level: Ints
     education: Ints
     employment: Ints
-    employed: Booleans
+    employed: Bools
     occupation: Ints
     major: Ints
     industry: Ints
@@ -104,7 +105,7 @@ def _industry(codes: Codes) -> Floats:
     return np.vstack([table, np.arange(len(codes.names)) == codes.at("none")])
 
 
-def _hours(rng: np.random.Generator, female: Booleans) -> Ints:
+def _hours(rng: np.random.Generator, female: Bools) -> Ints:
     part = rng.random(len(female)) < np.where(female, 0.36, 0.13)
     spent = np.where(part, 22, 38) + np.where(part, 7, 3) * rng.standard_normal(len(female))
     return np.clip(np.rint(spent), 1, 80).astype(np.int64)

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["Coded", "Engine", "Facts"]
@@ -63,16 +62,16 @@ class Engine(Protocol):
     def tally(self, tally: Tally) -> Cells:
         """Aggregates by class."""
 
-    def units(self, within: Sequence[Box], *, low: int, high: int) -> NDArray[np.int64]:
+    def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
         """The keys of the distinct units in any of the boxes, from `low` to `high` (both included), ascending."""
 
     def moments(self, step: Step) -> Moments:
         """One step of fitting a model."""
 
-    def spread(self, step: Step, inverse: NDArray[np.float64]) -> Spread:
+    def spread(self, step: Step, inverse: Floats) -> Spread:
         """How the records lie about the model at `step.beta`."""
 
-    def rows(self, step: Step, inverse: NDArray[np.float64], *, low: int, high: int) -> Rows:
+    def rows(self, step: Step, inverse: Floats, *, low: int, high: int) -> Rows:
         """The complete records of units with keys from `low` to `high`, at `step.beta`."""
 
     def close(self) -> None: ...

@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.formats.about import marks, plain
 from confide.model.release import Column, Dimension, Release
 
@@ -30,9 +31,9 @@ class Cross:
     stubs: tuple[str, ...]
     head: tuple[tuple[Heading, ...], ...]
     side: tuple[tuple[Heading, ...], ...]
-    values: NDArray[np.float64]
+    values: Floats
     marks: NDArray[np.str_]
-    totals: NDArray[np.bool_]
+    totals: Bools
     decimals: tuple[int, ...]
 
 
@@ -87,7 +88,7 @@ def without_zeros(table: Cross) -> Cross:
     )
 
 
-def _kept(level: Sequence[Heading], keep: NDArray[np.bool_]) -> tuple[Heading, ...]:
+def _kept(level: Sequence[Heading], keep: Bools) -> tuple[Heading, ...]:
     """Headings over what is kept of them."""
     ends = np.cumsum([heading.span for heading in level])
     spans = [int(part.sum()) for part in np.split(keep, ends[:-1])]
@@ -136,7 +137,7 @@ def _headings(dimension: Dimension, *, span: int) -> tuple[Heading, ...]:
     )
 
 
-def _totals(dimensions: Sequence[Dimension]) -> NDArray[np.bool_]:
+def _totals(dimensions: Sequence[Dimension]) -> Bools:
     flags = np.zeros([len(d.codes) for d in dimensions], dtype=bool)
     for axis in range(len(dimensions)):
         np.moveaxis(flags, axis, 0)[-1] = True

@@ -5,14 +5,13 @@ from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.formats.about import marks
 from confide.model.release import Column, Release
 
 __all__ = ["Share", "as_shares", "shares_of", "with_noise"]
 
-Floats = NDArray[np.float64]
 
 _SUMS = ("count", "weighted_count", "total")
 """What parts have shares of; a mean has none."""
@@ -89,7 +88,7 @@ def _wholes(values: Floats, release: Release, share: Share) -> Floats:
     return values
 
 
-def _is_whole(release: Release, share: Share) -> NDArray[np.bool_]:
+def _is_whole(release: Release, share: Share) -> Bools:
     """Whether a cell is its own total."""
     whole = np.ones(release.shape, dtype=bool)
     for axis in _axes(release, share):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
-from confide.measures.records import Column, Floats, Ints, Records, listed
+from confide.measures.records import Column, Records, listed
 from confide.microdata.frame import Frame
 
 __all__ = ["Both", "Pair", "matched", "paired", "side_by_side", "unpaired"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from confide.measures.records import Floats
+from confide.arrays import Floats
 
 __all__ = ["ranked"]
 

@@ -13,17 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.frame import Frame
 from confide.microdata.records import kind_of, numbers
 
-__all__ = ["Bools", "Column", "Floats", "Ints", "Records", "codes_of", "listed", "weights_of"]
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["Column", "Records", "codes_of", "listed", "weights_of"]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake, nearest
 from confide.measures.pairs import Pair
 from confide.measures.ranks import ranked
-from confide.measures.records import Bools, Floats
 
 __all__ = ["SCALINGS", "Scaling", "Space"]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
-from confide.measures.records import Bools, Floats, Ints
 from confide.measures.threads import in_parts
 
 __all__ = ["Tree", "apart", "build", "close", "distinct_rows", "links", "nearest", "within"]

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.errors import Mistake, nearest
 
 __all__ = ["Frame", "Released"]
@@ -63,7 +62,7 @@ class Frame:
                 f"Column {name!r} mixes kinds of values: {error.args[0]}.", suggestions=["Make it all text."]
             ) from None
 
-    def replaced(self, columns: Mapping[str, pa.Array], rows: NDArray[np.int64] | None = None) -> Any:
+    def replaced(self, columns: Mapping[str, pa.Array], rows: Ints | None = None) -> Any:
         """The frame as its own kind, with some columns new and, where `rows` are given, those records only.
 
         New columns have one value for each row that stays. Records that are picked are numbered anew: an index left

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from confide.arrays import Ints
 from confide.errors import Mistake, nearest
-from confide.microdata.records import Categories, Ints
+from confide.microdata.records import Categories
 from confide.model.catalog.hrc import read_hrc
 
 __all__ = ["Hierarchy"]

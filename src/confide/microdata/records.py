@@ -9,14 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["Categories", "Columns", "Floats", "Ints", "Masked", "Records", "kind_of", "numbers", "restored"]
+__all__ = ["Categories", "Columns", "Masked", "Records", "kind_of", "numbers", "restored"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Columns = Mapping[str, Floats | pa.Array]
 
 EXACT = 2**53

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from confide.arrays import Ints
 from confide.errors import Mistake
-from confide.microdata.records import Ints
 
 __all__ = ["first_of_each", "must_agree", "numbered", "split"]
 

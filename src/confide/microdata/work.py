@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.frame import Frame, Released
-from confide.microdata.records import Columns, Floats, Ints, Masked, Records, kind_of, numbers, restored
+from confide.microdata.records import Columns, Masked, Records, kind_of, numbers, restored
 from confide.microdata.strata import first_of_each, must_agree, numbered, split
 
 if TYPE_CHECKING:

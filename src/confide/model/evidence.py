@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from confide.arrays import Floats, Ints
 from confide.model.design import Design
 from confide.model.request import Family
 
 __all__ = ["Box", "Cells", "Moments", "Rows", "Spread", "Step", "Tally"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Box = tuple[tuple[str, tuple[int, ...]], ...]
 """A conjunction: each variable with the places of its allowed codes."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Fault
 from confide.model.request import Table
 
@@ -32,9 +33,9 @@ class Column:
     name: str
     label: str
     decimals: int
-    values: NDArray[np.float64]
+    values: Floats
     marks: NDArray[np.str_]
-    noise: NDArray[np.float64]
+    noise: Floats
 
     def __post_init__(self) -> None:
         marked = self.marks != ""

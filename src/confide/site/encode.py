@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.engines import Coded, Facts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
@@ -17,8 +17,6 @@ from confide.sources.columns import distinct, fits, numbers, texts
 
 __all__ = ["catalog_mark", "encode"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""

@@ -7,8 +7,8 @@ from math import log
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.model.catalog.dataset import MOST_CODES, MOST_DECIMALS
 from confide.sources.columns import distinct, fits, numbers, texts
 from confide.sources.source import Source
@@ -48,8 +48,8 @@ class Column:
 
     name: str
     codes: tuple[str, ...]
-    places: NDArray[np.int64]
-    numbers: NDArray[np.float64] | None
+    places: Ints
+    numbers: Floats | None
     marks: tuple[str, ...]
     temporal: bool
     labels: dict[str, str]
@@ -68,7 +68,7 @@ class Column:
         return len(self.codes) == self.rows
 
     @cached_property
-    def present(self) -> NDArray[np.float64]:
+    def present(self) -> Floats:
         """The numbers that are there, record by record."""
         assert self.numbers is not None
         values = self.numbers[self.places[self.places >= 0]]
@@ -153,9 +153,7 @@ def _natural(code: str) -> tuple[list[tuple[int, float, str]], str]:
     return keys, code
 
 
-def _numbers(
-    values: pa.Array, codes: list[str | None], rank: dict[str, int]
-) -> tuple[NDArray[np.float64] | None, tuple[str, ...]]:
+def _numbers(values: pa.Array, codes: list[str | None], rank: dict[str, int]) -> tuple[Floats | None, tuple[str, ...]]:
     """The number of each code, if they are numbers written without leading zeros, and the codes that mean missing."""
     seen = [code for code in codes if code is not None]
     among_numbers = tuple(sorted((_MISSING | {"N"}).intersection(seen)))
@@ -172,7 +170,7 @@ def _numbers(
     return ordered, among_numbers
 
 
-def _measures(ordered: NDArray[np.float64]) -> bool:
+def _measures(ordered: Floats) -> bool:
     """Whether numbers among which words stand are amounts, not codes: fractions, very many, or with few gaps."""
     values = ordered[~np.isnan(ordered)]
     if len(values) <= FEW or len(values) > MANY or (values != np.floor(values)).any():
@@ -227,7 +225,7 @@ def parent_codes(fine: Column, coarse: Column) -> dict[str, str]:
     return {code: coarse.codes[first[place]] for place, code in enumerate(fine.codes)}
 
 
-def _first(fine: Column, coarse: Column) -> NDArray[np.int64]:
+def _first(fine: Column, coarse: Column) -> Ints:
     """For each code, the coarser code of some record that has it; the last entry is for records without."""
     first = np.full(len(fine.codes) + 1, -1, dtype=np.int64)
     first[fine.places] = coarse.places

@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.errors import Mistake
+from confide.site.draws import record_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, texts
-from confide.tables.perturbation.draws import record_keys
 
 __all__ = ["draw_keys", "filled"]
-
-Ints = NDArray[np.int64]
 
 
 def draw_keys(

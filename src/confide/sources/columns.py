@@ -5,14 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["Distinct", "distinct", "fits", "numbers", "texts"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.tables.table.table import Status, Table
 
 __all__ = ["Changed", "distribution"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,12 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import accumulate
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Ints
 from confide.errors import Mistake, nearest
 
 __all__ = ["TOTAL", "Hierarchy"]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 TOTAL = "Total"
 """What a total is called where nothing else is said."""

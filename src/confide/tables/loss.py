@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.annealing.safe.base import SafeBase
 from confide.tables.changed import Changed, distribution
@@ -14,8 +14,6 @@ from confide.tables.perturbation.invariance import invariant_matrix
 
 __all__ = ["Loss", "cell_loss", "information_loss"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SIZES = (1, 3, 5, 10, 20, 50, 100, 300, 500, 1000, 5000)
 """Where classes of sizes begin; from 20 on as in Giessing and Höhne (2011), Table 4."""
@@ -83,7 +81,7 @@ class Loss:
     def __repr__(self) -> str:
         return f"Loss over {len(self.before):,} cells: largest deviation {self.largest:,.10g}, mean {self.mean:,.3f}"
 
-    def _grouped(self, name: str, groups: Sequence[tuple[int | str, NDArray[np.bool_]]]) -> pa.Table:
+    def _grouped(self, name: str, groups: Sequence[tuple[int | str, Bools]]) -> pa.Table:
         away = [np.abs(self.deviations[here]) for _, here in groups]
         columns = {name: [label for label, _ in groups], "cells": [len(some) for some in away]}
         means, most = [float(some.mean()) for some in away], [float(some.max()) for some in away]

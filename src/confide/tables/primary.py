@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.sensitivity import Contributions, Levels, Rule
 from confide.tables.table.statuses import read_status
@@ -14,8 +14,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["flagged", "marked", "waived"]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 WEIGHTS = ("secret", "repeated")
 PROTECTION = ("both", "upper", "sliding")

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from math import floor, log10
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.regressions.fit import Unfit
+from confide.arrays import Floats
 from confide.model.model_release import Grid
 
 __all__ = ["Correlated", "correlate", "correlation_grid", "decimals"]
 
-Floats = NDArray[np.float64]
 
 CONSTANT = 1e-12
 """A variance below this share of the mean square is that of a constant."""

@@ -4,13 +4,13 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.correlations.correlate import correlate, correlation_grid
 from confide.answering.regressions.fit import Unfit, fit
 from confide.answering.regressions.regression import UNFIT, ModelAnswer, Models
 from confide.answering.rules.admission import admit_universe
 from confide.answering.rules.table import judge_table
+from confide.arrays import Ints
 from confide.errors import Mistake, Reason
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
@@ -60,7 +60,7 @@ def correlations(request: Correlation, models: Models) -> ModelAnswer:
     return ModelAnswer({"correlations": correlation_grid(found, labels=labels, n=models.published(moments))}, [])
 
 
-def _supported(counts: NDArray[np.int64], least: int) -> list[int]:
+def _supported(counts: Ints, least: int) -> list[int]:
     """The places of the classes that have enough units, and leave enough outside; `counts` end with the total."""
     return [int(p) for p in np.flatnonzero(np.minimum(counts[:-1], counts[-1] - counts[:-1]) >= max(least, 1))]
 

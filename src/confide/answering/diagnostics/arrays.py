@@ -3,14 +3,12 @@
 import hashlib
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["Floats", "Ints", "finite", "generator", "runs"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["finite", "generator", "runs"]
 
 
 def finite(values: ArrayLike, name: str, *, size: int | None = None) -> Floats:

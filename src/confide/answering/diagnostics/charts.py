@@ -7,7 +7,8 @@ out of what is spoken. Nothing is fetched from anywhere.
 from collections.abc import Iterable
 from typing import Any
 
-from confide.answering.diagnostics.plots import LIMIT, CategoricalPlot, Floats, GroupedPlot, NumericPlot
+from confide.answering.diagnostics.plots import LIMIT, CategoricalPlot, GroupedPlot, NumericPlot
+from confide.arrays import Floats
 
 __all__ = ["categorical_chart", "fitted_chart", "grouped_chart", "numeric_chart"]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.answering.diagnostics.arrays import Floats, runs
+from confide.answering.diagnostics.arrays import runs
+from confide.arrays import Floats
 
 __all__ = ["Density", "density"]
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.diagnostics.charts import categorical_chart, fitted_chart, grouped_chart, numeric_chart
 from confide.answering.diagnostics.logistic import logistic_plot
@@ -17,6 +16,7 @@ from confide.answering.diagnostics.noise import Blurred, Flipped, blur, flip
 from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
 from confide.answering.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
 from confide.answering.regressions.regression import Model
+from confide.arrays import Floats
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Number
 from confide.model.evidence import Rows, Step
@@ -28,7 +28,7 @@ __all__ = ["Diagnosed", "diagnose", "key_range"]
 
 Chart = dict[str, Any]
 Plot = NumericPlot | CategoricalPlot | GroupedPlot
-RowsFunction = Callable[[Step, NDArray[np.float64], int, int], Rows]
+RowsFunction = Callable[[Step, Floats, int, int], Rows]
 
 MOST_UNITS = 200_000
 """Plots are drawn from about so many units at most: those with keys in a range that the secret picks for the response."""
@@ -128,7 +128,7 @@ def _named(number: Number) -> str:
 def _grid(name: str, plot: Plot) -> Grid:
     """The data of a plot: one row a point or a class."""
     columns: tuple[str, ...]
-    arrays: tuple[NDArray[np.float64], ...]
+    arrays: tuple[Floats, ...]
     if isinstance(plot, NumericPlot):
         columns, arrays = ("x", "residual"), (plot.x, plot.t)
     elif isinstance(plot, GroupedPlot):

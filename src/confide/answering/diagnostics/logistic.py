@@ -8,9 +8,10 @@ are shown, the binned residuals of Landwehr, Pregibon & Shoemaker (1984) and Gel
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.answering.diagnostics.arrays import Floats, Ints, finite, runs
+from confide.answering.diagnostics.arrays import finite, runs
 from confide.answering.diagnostics.noise import Flipped
 from confide.answering.diagnostics.plots import GroupedPlot
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["logistic_plot"]

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from confide.answering.diagnostics.arrays import Floats, Ints, finite
+from confide.answering.diagnostics.arrays import finite
 from confide.answering.diagnostics.plots import LIMIT
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["Blurred", "Flipped", "blur", "flip", "least_error", "most_odds"]
@@ -42,7 +43,7 @@ class Blurred:
 class Flipped:
     """Yes-or-no outcomes, each turned round with this chance, for ever the same ones."""
 
-    values: NDArray[np.bool_]
+    values: Bools
     chance: float
 
 

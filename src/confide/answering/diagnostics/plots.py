@@ -2,12 +2,10 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from confide.arrays import Bools, Floats
 
 __all__ = ["LIMIT", "CategoricalPlot", "GroupedPlot", "NumericPlot"]
 
-Floats = NDArray[np.float64]
 
 LIMIT = 4.0
 """No residual further out than this is drawn (Lucero et al. 2011), or moves any curve."""
@@ -34,7 +32,7 @@ class CategoricalPlot:
     median: Floats
     three_quarters: Floats
     high: Floats
-    suppressed: NDArray[np.bool_]
+    suppressed: Bools
     noise_sd: float
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.answering.diagnostics.arrays import Floats
+from confide.arrays import Floats
 
 __all__ = ["Curve", "smooth"]
 

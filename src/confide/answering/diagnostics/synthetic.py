@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from confide.answering.diagnostics.arrays import Floats, Ints, finite, generator, runs
+from confide.answering.diagnostics.arrays import finite, generator, runs
 from confide.answering.diagnostics.density import density
 from confide.answering.diagnostics.noise import Blurred
 from confide.answering.diagnostics.plots import LIMIT, CategoricalPlot, NumericPlot
 from confide.answering.diagnostics.spline import smooth
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["categorical_plot", "fitted_plot", "numeric_plot"]

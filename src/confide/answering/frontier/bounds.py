@@ -6,15 +6,14 @@ from warnings import catch_warnings, simplefilter
 import cvxpy
 import numpy as np
 from cvxpy.atoms.affine.reshape import reshape
-from numpy.typing import NDArray
 
 from confide.answering.frontier.ellipsoid import strip
 from confide.answering.frontier.reconstruction import Reconstruction, pairs
+from confide.arrays import Floats
 from confide.errors import Fault, Mistake
 
 __all__ = ["Bounds", "bounds", "semidefinite"]
 
-Floats = NDArray[np.float64]
 
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 

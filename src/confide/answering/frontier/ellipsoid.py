@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from math import lgamma, log, pi
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 
 __all__ = ["Ellipsoid", "strip"]
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.frontier.greedy import Ceiling, ceiling, walk
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import Risk, Splits, Utility, every_split
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["EXHAUSTIVE", "Release", "RiskUtilityMap", "evaluate"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EXHAUSTIVE = 20
 

@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.frontier import measures
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import Risk, Splits, Utility, these_splits, weights
+from confide.arrays import Bools, Floats
 
 __all__ = ["Ceiling", "ceiling", "walk"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 RATES = (0.0, 0.5, 0.7, 1.0, 1.4, 2.0, np.inf)
 SLICES = 500

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.desk import Desk, open_desks
 from confide.answering.frontier.frontier import EXHAUSTIVE, Release, RiskUtilityMap, evaluate
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.design import Block, Design, Number
@@ -27,7 +27,6 @@ from confide.site.policies import keep
 
 __all__ = ["Mapped", "candidates", "frontier", "map_desk", "write_choice"]
 
-Floats = NDArray[np.float64]
 
 MOST_CLASSES = 12
 """A categorical variable with more classes is not taken unless it is asked for."""
@@ -225,7 +224,7 @@ def _setting(gram: Floats, design: Design, sensitive: str, names: Sequence[str])
     return Setting(cross[np.ix_(keep, keep)], {sensitive: (0,), **columns}, sensitive)
 
 
-def _columns(gram: Floats, block: Block, varies: NDArray[np.bool_]) -> list[int]:
+def _columns(gram: Floats, block: Block, varies: Bools) -> list[int]:
     """The columns of a block that vary; of classes that are not empty, all but the largest, which is the reference."""
     columns = [column for column in range(block.offset, block.offset + block.width) if varies[column]]
     if block.classes and columns:
@@ -243,7 +242,7 @@ def _rows(found: RiskUtilityMap) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def _listed(found: RiskUtilityMap, mask: NDArray[np.bool_]) -> list[str]:
+def _listed(found: RiskUtilityMap, mask: Bools) -> list[str]:
     return [name for name, taken in zip(found.others, mask, strict=True) if taken]
 
 
@@ -285,7 +284,7 @@ def _layer(mark: dict[str, Any], values: list[dict[str, Any]], encoding: Mapping
     return {"mark": mark, "data": {"values": values}, "encoding": dict(encoding)}
 
 
-def _points(found: RiskUtilityMap, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _points(found: RiskUtilityMap, rows: Ints) -> list[dict[str, Any]]:
     columns = (found.utility[rows].tolist(), found.risk[rows].tolist(), found.volume[rows].tolist())
     return [{"utility": u, "risk": r, "free": f} for u, r, f in zip(*columns, strict=True)]
 

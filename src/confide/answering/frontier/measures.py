@@ -7,14 +7,12 @@ measures take numbers or arrays. Reference: Gomatam et al. (2004), section 5.2 a
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from confide.answering.frontier.ellipsoid import strip
+from confide.arrays import Bools, Floats, Ints
 
 __all__ = ["Simulated", "attained", "r_pred", "r_res", "simulate", "u_rsq", "u_rsqwt", "volume"]
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 
 def r_pred(released: ArrayLike, hidden: ArrayLike) -> Floats:
@@ -76,7 +74,7 @@ def u_rsqwt(released: ArrayLike, free: Bools, weights: Floats) -> Floats:
     return np.asarray(released + sum(weight * free[..., i] for i, weight in enumerate(weights)))
 
 
-def volume(free: Bools) -> NDArray[np.int64]:
+def volume(free: Bools) -> Ints:
     """Count the free variables of each split.
 
     >>> volume(np.array([[True, False, True]]))

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["Reconstruction", "Regression", "pairs", "reconstruct", "regress"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 RANK = 1e-9
 CONTRADICTION = 1e-6

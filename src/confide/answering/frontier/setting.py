@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 
 __all__ = ["Setting", "Target"]
 
-Floats = NDArray[np.float64]
 
 SINGULAR = 1e-10
 

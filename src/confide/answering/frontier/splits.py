@@ -5,18 +5,15 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.frontier import measures
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.subsets import all_subsets, memberships
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["RISKS", "UTILITIES", "Risk", "Splits", "Utility", "every_split", "these_splits", "weights"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Risk = Literal["attained", "released", "predicted", "residual"]
 Utility = Literal["rsq", "rsqwt", "volume"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import CountRules, Policy
 from confide.model.request import Table
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["additive", "restores", "table_shape"]
 
-Ints = NDArray[np.int64]
 
 MOST = 25_000
 """Cells, with all margins, up to which a table is made to add up: beyond, the search would take longer than an answer may."""

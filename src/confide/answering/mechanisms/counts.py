@@ -7,15 +7,12 @@ count. Weighted counts and counts of records are scaled by the same draw.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.model.policy import CountRules
 from confide.tables.perturbation.transitions import Transitions, transitions
 
 __all__ = ["CellKey"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

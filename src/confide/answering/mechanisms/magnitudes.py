@@ -7,17 +7,15 @@ against the protected total.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.cube import Cube
+from confide.arrays import Bools, Floats, Ints
 from confide.model.policy import TotalRules
-from confide.tables.perturbation.draws import Draws
+from confide.site.draws import Draws
 from confide.tables.perturbation.total_noise import Ma, Thompson
 from confide.tables.sensitivity import Contributions, Dominance, PPercent, Threshold
 
 __all__ = ["Magnitudes", "Protected"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Protected:
 
     values: Floats
     noise: Floats
-    withheld: NDArray[np.bool_]
+    withheld: Bools
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ class Magnitudes:
             return Ma(self.rules.beta)
         return Thompson(self.rules.magnitudes) if self.rules.mechanism == "thompson" else None
 
-    def protect(self, cube: Cube, of: str, draws: Draws, *, units: NDArray[np.int64], scale: int) -> Protected:
+    def protect(self, cube: Cube, of: str, draws: Draws, *, units: Ints, scale: int) -> Protected:
         """The totals of a cube; `units` are the counts that rules look at, `scale` the decimals of the integers."""
         assert cube.total is not None and cube.size is not None and cube.top is not None
         total, size = (np.ravel(a) / 10.0**scale for a in (cube.total, cube.size))
@@ -89,7 +87,7 @@ class Magnitudes:
         tests += [PPercent(rules.p_percent)] if rules.p_percent else []
         return tests
 
-    def _sensitive(self, cells: Contributions, units: NDArray[np.int64], shown: Floats) -> NDArray[np.bool_]:
+    def _sensitive(self, cells: Contributions, units: Ints, shown: Floats) -> Bools:
         marked = np.zeros(len(units), dtype=bool)
         for test in self.tests:
             marked |= test.marks(cells)

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.regressions.terms import label
+from confide.arrays import Bools, Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.formula import Factor, Formula, Transform
 
 __all__ = ["Compiled", "Levels", "compile_design", "levels_of", "spread_out"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ class Compiled:
     terms: tuple[str, ...]
 
 
-def levels_of(variable: str, counts: Ints, *, least: int, varied: NDArray[np.bool_] | None = None) -> Levels:
+def levels_of(variable: str, counts: Ints, *, least: int, varied: Bools | None = None) -> Levels:
     """Most common class as reference; classes with fewer units than `least`, or not `varied`, are absorbed into it."""
     reference = int(np.argmax(counts))
     enough = (counts >= max(least, 1)) & (True if varied is None else varied)

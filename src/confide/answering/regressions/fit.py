@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.model.evidence import Moments, Step
 from confide.model.request import Family
 
 __all__ = ["Fitted", "StepFunction", "Unfit", "fit", "fit_null"]
 
-Floats = NDArray[np.float64]
 StepFunction = Callable[[Step], Moments]
 
 WORST_CONDITION = 1e12

@@ -3,17 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
 from confide.answering.regressions.fit import Fitted, Unfit
+from confide.arrays import Floats
 from confide.model.design import Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
 __all__ = ["Analysis", "Inference", "analysis", "infer"]
 
-Floats = NDArray[np.float64]
 
 PERFECT = 1e-20
 """Residual squares against the squares of the response: less is a perfect fit, which would tell every response."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.cube import gather_cube
 from confide.answering.mechanisms.counts import CellKey
@@ -18,17 +17,17 @@ from confide.answering.regressions.terms import label, saturated
 from confide.answering.rules.table import judge_table
 from confide.answering.rules.universe import Judge
 from confide.answering.universe.census import Group, TallyFunction
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Reason
 from confide.model.catalog.dataset import Dataset
 from confide.model.evidence import Box, Moments, Spread, Step, Tally
 from confide.model.model_release import Grid
 from confide.model.policy import Policy
 from confide.model.request import Regression, Table
-from confide.tables.perturbation.draws import Draws, fingerprint
+from confide.site.draws import Draws, fingerprint
 
 __all__ = ["UNFIT", "Model", "ModelAnswer", "Models"]
 
-Ints = NDArray[np.int64]
 LEAST_OUTCOMES = 3
 """Units of either outcome that a class needs, whatever the policy says (Gomatam et al. 2004, sec. 4.1)."""
 
@@ -66,7 +65,7 @@ class Models:
     draws: Draws
     tally: TallyFunction
     moments: Callable[[Step], Moments]
-    spread: Callable[[Step, NDArray[np.float64]], Spread]
+    spread: Callable[[Step, Floats], Spread]
     within: tuple[Box, ...]
     without: tuple[int, ...]
     several: bool
@@ -149,14 +148,14 @@ class Models:
         inside = counts[self.dataset.variables[response.variable].place(response.code)]
         return bool(min(inside, counts[-1] - inside) >= self.policy.models.dummy)
 
-    def _varied(self, name: str, request: Regression) -> NDArray[np.bool_] | None:
+    def _varied(self, name: str, request: Regression) -> Bools | None:
         """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
         response = request.formula.response
         if response.code is None:
             return None
         counts = self.counts([name, response.variable])[:-1]
         inside = counts[:, self.dataset.variables[response.variable].place(response.code)]
-        varied: NDArray[np.bool_] = np.minimum(inside, counts[:, -1] - inside) >= max(
+        varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= max(
             self.policy.models.interaction, LEAST_OUTCOMES
         )
         return varied

@@ -1,16 +1,12 @@
 """Rules for tables, on the counts that rules look at."""
 
-import numpy as np
-from numpy.typing import NDArray
-
+from confide.arrays import Ints
 from confide.errors import Reason
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import TableRules
 from confide.model.request import Table
 
 __all__ = ["judge_table"]
-
-Ints = NDArray[np.int64]
 
 
 def judge_table(request: Table, dataset: Dataset, rules: TableRules, units: Ints) -> list[Reason]:

@@ -7,21 +7,16 @@ could have come from a larger set and an acceptance from a smaller one.
 import itertools
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from confide.answering.universe.census import Census, Group
 from confide.answering.universe.resolve import Resolved, intersections, parts, remainders
+from confide.arrays import Floats, Ints
 from confide.errors import Reason
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import UniverseRules
-from confide.tables.perturbation.draws import Draws
+from confide.site.draws import Draws
 from confide.tables.perturbation.transitions import Transitions, transitions
 
 __all__ = ["Judge", "judge_universe"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Ints
 from confide.model.evidence import Box, Cells, Tally
 
 __all__ = ["Census", "Group", "TallyFunction"]
 
 TallyFunction = Callable[[Tally], Cells]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Census:
         cells = [self._asked((box,) if box else ()) if self.several else self._summed(box) for box in boxes]
         return Group(*np.array(cells, dtype=np.int64).reshape(-1, 3).T)
 
-    def inside(self, box: Box) -> NDArray[np.bool_]:
+    def inside(self, box: Box) -> Bools:
         """Which cells of the table are in the box."""
         mask = np.ones(len(self.table.records), dtype=bool)
         for name, places in box:

@@ -10,16 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.universe.census import Census
 from confide.answering.universe.resolve import Resolved, fold
+from confide.arrays import Bools, Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.evidence import Box
 
 __all__ = ["strata"]
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,7 @@ class _Axis:
 
     name: str
     level: str
-    places: NDArray[np.int64]
+    places: Ints
 
     def keep(self, rows: Bools) -> "_Axis":
         return _Axis(self.name, self.level, self.places[rows])

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.engines import Facts
 from confide.engines.duckdb.products import Basis, Products
 from confide.engines.duckdb.sql import inside, listed, over_records, over_units, present, where
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DuckDBEngine"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Columns = list[Any]
 
 PERFECT_BITS = 18

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.engines import Facts
 from confide.engines.duckdb.products import Basis, Products
@@ -15,8 +16,6 @@ from confide.model.formula import Transform
 
 __all__ = ["sum_products"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Columns = Mapping[str, NDArray[Any]]
 
 

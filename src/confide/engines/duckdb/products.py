@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.model.design import Number
 
 __all__ = ["Basis", "Products"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

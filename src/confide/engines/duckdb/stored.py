@@ -9,17 +9,14 @@ from dataclasses import dataclass, fields
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.engines.duckdb.products import Products
 from confide.model.design import Block, Indicator, Number
 from confide.model.evidence import Moments, Step
 from confide.model.request import Family
 
 __all__ = ["StoredTable", "less", "stored_moments"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.engines import Coded, Facts
 from confide.engines.memory.models import MemoryModel
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
@@ -44,17 +44,17 @@ class MemoryEngine:
             top=np.array([row["top"] for row in rows], dtype=np.int64).reshape(-1, tally.top) if tally.top else None,
         )
 
-    def units(self, within: Sequence[Box], *, low: int, high: int) -> NDArray[np.int64]:
+    def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
         keys = {r["unit"] for r in self._records if low <= r["unit"] <= high and self._inside(r, within)}
         return np.array(sorted(keys), dtype=np.int64)
 
     def moments(self, step: Step) -> Moments:
         return self._model(step).moments()
 
-    def spread(self, step: Step, inverse: NDArray[np.float64]) -> Spread:
+    def spread(self, step: Step, inverse: Floats) -> Spread:
         return self._model(step).spread(inverse)
 
-    def rows(self, step: Step, inverse: NDArray[np.float64], *, low: int, high: int) -> Rows:
+    def rows(self, step: Step, inverse: Floats, *, low: int, high: int) -> Rows:
         return self._model(step, low=low, high=high).rows(inverse)
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ from operator import xor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.engines import Facts
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Moments, Rows, Spread, Step
@@ -18,7 +18,6 @@ from confide.model.request import Family
 
 __all__ = ["MemoryModel"]
 
-Floats = NDArray[np.float64]
 Record = dict[str, Any]
 
 TINY = float(np.finfo(np.float64).eps)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.engines import Facts
 from confide.engines.sums.kernels import Batch, Layout
 from confide.errors import Fault
@@ -15,9 +16,6 @@ from confide.model.evidence import Step
 from confide.model.formula import Transform
 
 __all__ = ["columns_of", "entering", "lay_out", "read_batch"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def columns_of(design: Design, facts: Facts) -> list[str]:

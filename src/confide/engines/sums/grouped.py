@@ -8,16 +8,14 @@ a group that is a quarter of the additions. The same order of records, so the sa
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.engines.sums.kernels import HALF_BIT, Batch, MomentSums, _deviance, _working, moment_sums
 from confide.model.design import Block, Design
 
 __all__ = ["GroupSums", "Groups", "add_grouped", "group", "group_sums", "ungrouped"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST_GROUP = 100
 """Joint classes of a group, at most: more make fewer tables, but these leave the processor's cache (measured)."""

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
 __all__ = ["BINOMIAL", "GAUSSIAN", "POISSON", "Batch", "Layout", "MomentSums", "SpreadSums"]
 __all__ += ["add_moments", "add_spread", "end_unit", "fit_rows", "moment_sums", "spread_sums"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Places = NDArray[np.uintp]  # unsigned, so that no index is tested for being negative
 
 GAUSSIAN, BINOMIAL, POISSON = 0, 1, 2
@@ -55,7 +54,7 @@ class Batch(NamedTuple):
     response: Floats
     numbers: Floats
     classes: NDArray[np.uint16]
-    wanted: NDArray[np.bool_]
+    wanted: Bools
 
 
 class MomentSums(NamedTuple):
@@ -78,7 +77,7 @@ class SpreadSums(NamedTuple):
     state: Ints
     own: Floats
     touched: Ints
-    marked: NDArray[np.bool_]
+    marked: Bools
 
 
 def moment_sums(columns: int) -> MomentSums:

@@ -5,8 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.engines.sums import kernels
 from confide.engines.sums.grouped import Groups, add_grouped, group, group_sums, ungrouped
 from confide.engines.sums.kernels import Batch, Layout, MomentSums
@@ -15,7 +15,6 @@ from confide.model.request import Family
 
 __all__ = ["moments", "rows", "spread"]
 
-Floats = NDArray[np.float64]
 
 HALVES = (0, 1)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Fault, Mistake
 from confide.formats.reading import finite, must, text
 from confide.model.release import MARKS, Column, Dimension, Release
@@ -77,7 +78,7 @@ def _read_columns(document: Mapping[str, Any], dimensions: tuple[Dimension, ...]
     }
 
 
-def _read_cells(document: Mapping[str, Any], shape: list[int]) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+def _read_cells(document: Mapping[str, Any], shape: list[int]) -> tuple[Floats, NDArray[np.str_]]:
     values = np.array([_number(value) for value in document["value"]]).reshape(shape)
     marks = np.full(values.size, "", dtype="<U1")
     for place, mark in document["status"].items():

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.measures import risk
 from confide.measures.pairs import Both, unpaired
-from confide.measures.records import Floats, Ints
 from confide.measures.reports.findings import Finding
 from confide.measures.roles import Files
 

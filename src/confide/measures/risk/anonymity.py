@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Column, Floats, Ints, Records
+from confide.measures.records import Column, Records
 from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
 __all__ = ["Anonymity", "Closeness", "Diversity", "k_anonymity", "l_diversity", "t_closeness"]

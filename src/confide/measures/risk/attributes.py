@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair, side_by_side
-from confide.measures.records import Floats, Ints, listed
+from confide.measures.records import listed
 from confide.measures.space import Scaling, Space
 from confide.measures.tree import build, close, distinct_rows, nearest, within
 

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Bools, Floats, Ints, codes_of, listed
+from confide.measures.records import codes_of, listed
 
 __all__ = ["Blank", "class_of", "frequencies", "keyed"]
 

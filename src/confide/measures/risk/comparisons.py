@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair
 from confide.measures.ranks import ranked
-from confide.measures.records import Bools, Floats, Ints
 from confide.measures.threads import in_parts
 
 __all__ = ["LEVELS", "MISSING", "Comparison", "Patterns", "better"]

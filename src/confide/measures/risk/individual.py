@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Floats, Ints, Records, weights_of
+from confide.measures.records import Records, weights_of
 from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
 __all__ = ["HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"]

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Both, paired
-from confide.measures.records import Floats
 
 __all__ = ["Intervals", "Width", "interval_disclosure"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Pair, paired
-from confide.measures.records import Floats
 from confide.measures.space import Scaling, Space
 from confide.measures.tree import apart, build, distinct_rows, links
 

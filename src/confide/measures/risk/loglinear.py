@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import hyp1f1
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Bools, Floats, Ints, weights_of
+from confide.measures.records import weights_of
 from confide.measures.risk.classes import keyed
 
 __all__ = ["ModelRisk", "Terms", "model_risk"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.measures.pairs import paired
-from confide.measures.records import Floats
 from confide.measures.risk.comparisons import LEVELS, MISSING, Comparison, Patterns, better
 from confide.measures.risk.linkage import Linkage
 from confide.measures.tree import distinct_rows

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.errors import Mistake
-from confide.measures.records import Bools, Floats, Ints, listed, weights_of
+from confide.measures.records import listed, weights_of
 from confide.measures.risk.classes import frequencies, keyed
 
 __all__ = ["Scoring", "SpecialUniques", "suda"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair, matched, paired, unpaired
-from confide.measures.records import Floats, Ints, Records, listed, weights_of
+from confide.measures.records import Records, listed, weights_of
 from confide.measures.risk.classes import class_of
 
 __all__ = ["Changes", "EntropyLoss", "changes", "entropy_loss", "pram_entropy", "table_distance"]

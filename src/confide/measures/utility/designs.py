@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.measures.pairs import Both, Pair
-from confide.measures.records import Floats
 
 __all__ = ["Design", "chances"]
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.measures.pairs import Both, unpaired
-from confide.measures.records import Floats, Ints, weights_of
+from confide.measures.records import weights_of
 
 __all__ = ["Hellinger", "hellinger"]
 

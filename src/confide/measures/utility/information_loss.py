@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Pair, paired
-from confide.measures.records import Floats, weights_of
+from confide.measures.records import weights_of
 from confide.measures.utility.moments import Moments
 
 __all__ = ["Discrepancies", "Discrepancy", "discrepancies"]

@@ -5,8 +5,8 @@ from functools import cached_property
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
-from confide.measures.records import Floats
 
 __all__ = ["Moments"]
 

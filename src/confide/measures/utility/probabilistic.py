@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import erf
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
-from confide.measures.records import Floats, weights_of
+from confide.measures.records import weights_of
 from confide.measures.utility.moments import Moments
 
 __all__ = ["ProbabilisticLoss", "probabilistic_loss"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
-from confide.measures.records import Floats
 from confide.measures.utility.designs import Design, chances
 
 __all__ = ["Propensity", "propensity"]

@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Both, unpaired
-from confide.measures.records import Bools, Floats, listed, weights_of
+from confide.measures.records import listed, weights_of
 from confide.measures.utility.designs import Design, chances
 
 __all__ = ["RegressionOverlap", "regression_overlap"]

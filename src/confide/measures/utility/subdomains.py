@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.measures.pairs import Pair, unpaired
-from confide.measures.records import Floats, Ints, listed, weights_of
+from confide.measures.records import listed, weights_of
 from confide.measures.risk.classes import class_of
 
 __all__ = ["Subdomains", "subdomains"]

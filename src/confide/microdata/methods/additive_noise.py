@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.methods.gaussian import Flags, complete, must_vary, normals, orthogonal, root
+from confide.microdata.methods.gaussian import complete, must_vary, normals, orthogonal, root
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Masked, Records
+from confide.microdata.records import Masked, Records
 
 __all__ = ["AdditiveNoise"]
 
@@ -65,7 +66,7 @@ class AdditiveNoise(Method):
             x = self._noisy(records, x, whole)
         return Masked(dict(zip(records.columns, x.T, strict=True)), {"complete": int(whole.sum())})
 
-    def _noisy(self, records: Records, x: Floats, whole: Flags) -> Floats:
+    def _noisy(self, records: Records, x: Floats, whole: Bools) -> Floats:
         known = x[whole]
         must_vary("AdditiveNoise", records.columns, known, where=records.where)
         mean, spread = known.mean(axis=0), known.std(axis=0, ddof=1)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.errors import Mistake
-from confide.microdata.records import Floats, Ints
 
 __all__ = ["Camouflage", "Interval"]
 

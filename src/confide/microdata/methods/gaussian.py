@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake
-from confide.microdata.records import Floats, Records
+from confide.microdata.records import Records
 
-__all__ = ["Flags", "Root", "complete", "must_vary", "normals", "orthogonal", "root"]
-
-
-Flags = NDArray[np.bool_]
+__all__ = ["Root", "complete", "must_vary", "normals", "orthogonal", "root"]
 
 
 class Root(NamedTuple):
@@ -38,7 +35,7 @@ def root(matrix: Floats) -> Root:
     return Root((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T, moved)
 
 
-def complete(values: Floats) -> Flags:
+def complete(values: Floats) -> Bools:
     """Which records have all columns known."""
     return np.asarray(~np.isnan(values).any(axis=1))
 

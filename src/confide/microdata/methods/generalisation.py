@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Ints
 from confide.errors import Fault, Mistake, nearest
 from confide.microdata.hierarchies import Hierarchy, texts
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Categories, Ints, Masked, Records, kind_of
+from confide.microdata.records import Categories, Masked, Records, kind_of
 from confide.microdata.search.classes import class_of
 from confide.microdata.search.lattice import Judged, Node, search
 from confide.microdata.search.protected_classes import Cells, Demands
@@ -191,7 +191,7 @@ class _Task:
         moved = [np.append(self.ladders[j].moved[level], -1)[shown[:, j]] for j, level in enumerate(node)]
         return class_of(np.column_stack(moved))
 
-    def violating(self, node: Node) -> NDArray[np.bool_]:
+    def violating(self, node: Node) -> Bools:
         """The patterns whose class does not do what is asked."""
         number = self.classes(node)
         return self.demands.violated(self.cells, number)[number]

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.methods.gaussian import Flags, complete, must_vary, normals, orthogonal, root
+from confide.microdata.methods.gaussian import complete, must_vary, normals, orthogonal, root
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Masked, Records
+from confide.microdata.records import Masked, Records
 
 __all__ = ["HybridData"]
 
@@ -57,7 +58,7 @@ class HybridData(Method):
             x = self._mixed(records, x, stay, whole)
         return Masked(dict(zip(records.columns, x.T, strict=True)), {"complete": int(whole.sum())})
 
-    def _mixed(self, records: Records, x: Floats, stay: Floats, whole: Flags) -> Floats:
+    def _mixed(self, records: Records, x: Floats, stay: Floats, whole: Bools) -> Floats:
         known = x[whole]
         must_vary("HybridData", records.columns, known, where=records.where)
         needed = 2 * x.shape[1] + stay.shape[1] + 1

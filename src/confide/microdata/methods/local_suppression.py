@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.errors import Fault, Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Ints, Masked, Records
+from confide.microdata.records import Masked, Records
 from confide.microdata.search.blanking import classes_of_k, fitting_k
 from confide.microdata.search.classes import fitting, patterns, sizes
 

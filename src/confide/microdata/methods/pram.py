@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Categories, Floats, Ints, Masked, Records
+from confide.microdata.records import Categories, Masked, Records
 
 __all__ = ["Pram", "estimated_counts"]
 

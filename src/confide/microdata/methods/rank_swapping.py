@@ -6,10 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Masked, Records, kind_of, numbers
+from confide.microdata.records import Masked, Records, kind_of, numbers
 from confide.microdata.search.exchange import pairs_near
 
 __all__ = ["RankSwapping", "ordered"]

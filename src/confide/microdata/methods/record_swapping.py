@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
+from confide.arrays import Bools, Ints
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.methods.gaussian import Flags
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Ints, Masked, Records
+from confide.microdata.records import Masked, Records
 from confide.microdata.search.exchange import of_households, partners_elsewhere
 from confide.microdata.strata import numbered
 
@@ -85,7 +85,7 @@ class RecordSwapping(Method):
         alike = numbered(records.table, self.match)
         return alike if records.members is None else _joined(alike, np.bincount(records.members[1]))
 
-    def _at_risk(self, records: Records, area: Ints) -> Flags:
+    def _at_risk(self, records: Records, area: Ints) -> Bools:
         """Who stands out in an area, or lives with someone who does."""
         if not self.keys:
             return np.zeros(len(area), bool)

@@ -5,9 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Masked, Records
+from confide.microdata.records import Masked, Records
 
 __all__ = ["Resampling"]
 

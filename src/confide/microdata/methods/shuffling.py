@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import ndtri
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.methods.gaussian import complete, normals, root
 from confide.microdata.methods.rank_swapping import ordered
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Ints, Masked, Records
+from confide.microdata.records import Masked, Records
 from confide.microdata.search.exchange import of_households
 
 __all__ = ["Shuffling"]

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow.types as pt
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Masked, Records
+from confide.microdata.records import Masked, Records
 
 __all__ = ["TopBottomCoding"]
 

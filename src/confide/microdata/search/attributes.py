@@ -11,11 +11,11 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.microdata.hierarchies import Hierarchy
-from confide.microdata.records import Categories, Floats, Ints, Records, kind_of
+from confide.microdata.records import Categories, Records, kind_of
 from confide.microdata.search.index import Space, Trees
 
 __all__ = ["Attribute", "Groups", "Number", "attribute", "centres", "space"]
@@ -27,7 +27,7 @@ class Groups:
 
     number: Ints
     count: int
-    counted: NDArray[np.bool_]
+    counted: Bools
 
 
 class Attribute(ABC):

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.microdata.records import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.microdata.search.classes import fitting, patterns, sizes
 
 __all__ = ["cheapest_first", "classes_of_k", "fitting_k"]
 
-Bools = NDArray[np.bool_]
 Hashes = NDArray[np.uint64]
 
 MOST = 1 << 10

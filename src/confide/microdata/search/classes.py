@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from confide.microdata.records import Ints
+from confide.arrays import Ints
 
 __all__ = ["class_of", "fitting", "patterns", "sizes"]
 

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from confide.arrays import Ints
 from confide.data.compiling import compiled
-from confide.microdata.records import Ints, Records
+from confide.microdata.records import Records
 from confide.microdata.strata import first_of_each, must_agree
 
 __all__ = ["of_households", "pairs_in_classes", "pairs_near", "partners_elsewhere"]

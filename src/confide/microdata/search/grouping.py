@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Ints
 from confide.errors import Mistake
-from confide.microdata.records import Ints
 from confide.microdata.search.attributes import Attribute, Groups, centres, space
 from confide.microdata.search.index import Space, closest
 from confide.microdata.search.partition import Progress
@@ -62,7 +61,7 @@ def _cut(attributes: Sequence[Attribute], rows: Ints, cut: Partition, progress: 
     return number
 
 
-def _patterns(known: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Ints]:
+def _patterns(known: Bools) -> tuple[Bools, Ints]:
     """Which columns are known together, and which of these patterns each record has."""
     if known.all():
         return np.ones((1, known.shape[1]), np.bool_), np.zeros(len(known), np.int64)
@@ -72,5 +71,5 @@ def _patterns(known: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], Ints]:
     return known[first], inverse
 
 
-def _those(attributes: Sequence[Attribute], pattern: NDArray[np.bool_]) -> list[Attribute]:
+def _those(attributes: Sequence[Attribute], pattern: Bools) -> list[Attribute]:
     return [one for one, there in zip(attributes, pattern, strict=True) if there]

@@ -12,8 +12,8 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
-from confide.microdata.records import Floats, Ints
 
 __all__ = ["Index", "Space", "Trees", "build", "closest", "distance", "farthest", "nearest", "remeasure", "remove"]
 

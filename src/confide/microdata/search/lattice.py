@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from confide.microdata.records import Floats
+from confide.arrays import Floats
 
 __all__ = ["Found", "Judged", "Node", "climbed", "search"]
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
-from confide.microdata.records import Floats, Ints
 from confide.microdata.search.index import NOBODY, ONE, Index, Space, Trees, build, farthest, nearest, remeasure, remove
 
 __all__ = ["Progress", "mdav", "optimal", "v_mdav"]

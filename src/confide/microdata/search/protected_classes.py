@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from confide.microdata.records import Categories, Floats, Ints
+from confide.arrays import Bools, Floats, Ints
+from confide.microdata.records import Categories
 from confide.microdata.search.classes import patterns
 
 __all__ = ["Cells", "Demands"]
@@ -47,7 +47,7 @@ class Demands:
     diversity: int | None = None
     closeness: float | None = None
 
-    def violated(self, cells: Cells, number: Ints) -> NDArray[np.bool_]:
+    def violated(self, cells: Cells, number: Ints) -> Bools:
         """The classes that do not meet the demands; `number` is the class of each pattern.
 
         Missing values are no values. A class in which none is known gives nothing away.

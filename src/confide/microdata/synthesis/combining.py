@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
+from confide.arrays import Floats
 from confide.errors import Mistake, nearest
-from confide.microdata.records import Floats
 
 __all__ = ["Combined", "combine"]
 

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, ndtr, ndtri
 from scipy.stats import rankdata
 
-from confide.microdata.records import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.microdata.synthesis.trees import BINS, grow, leaves
 
 __all__ = ["MODELS", "Draw", "Predictors", "Task", "Variable", "by_regressions", "by_trees"]
@@ -51,7 +51,7 @@ class Task:
     """
 
     target: Variable
-    rare: NDArray[np.bool_]
+    rare: Bools
     by: Predictors
     least: int
 
@@ -157,7 +157,7 @@ def by_regressions(task: Task, rng: np.random.Generator) -> Floats:
     return _quantiles(share, target.values, task.rare)
 
 
-def _quantiles(share: Floats, values: Floats, rare: NDArray[np.bool_]) -> Floats:
+def _quantiles(share: Floats, values: Floats, rare: Bools) -> Floats:
     """The values below which these shares lie: between rare numbers and never on them, and on others as often as they are."""
     value, first, count = np.unique(values, return_index=True, return_counts=True)
     last = np.cumsum(count)

@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Columns, Floats, Ints, Masked, Records, kind_of
+from confide.microdata.records import Columns, Masked, Records, kind_of
 from confide.microdata.synthesis.models import MODELS, Predictors, Task, Variable
 
 __all__ = ["Synthesis"]
@@ -116,7 +116,7 @@ class Synthesis(Method):
             values = np.where(drawn == 0, others, values)
         return np.where(np.isinf(values), np.nan, values)
 
-    def _special(self, target: Variable) -> tuple[Floats, Ints, NDArray[np.bool_]]:
+    def _special(self, target: Variable) -> tuple[Floats, Ints, Bools]:
         """The numbers that one in twenty have or more, and infinity if some are missing; which of them, from 1, each
         record has, or 0; and whether fewer than `least` have its value."""
         filled = np.nan_to_num(target.values, nan=np.inf)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
-from confide.microdata.records import Floats, Ints
 
 __all__ = ["BINS", "Tree", "grow", "leaves"]
 

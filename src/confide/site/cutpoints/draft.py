@@ -7,8 +7,8 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import span
 from confide.site.cutpoints.methods import Bins, fixed, increasing, minimum_width, partitioned
@@ -17,7 +17,6 @@ from confide.sources.source import read_source
 
 __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]
 
-Floats = NDArray[np.float64]
 
 METHODS = ("fixed", "minimum", "increasing", "partitioned")
 LEAST = 30

@@ -10,14 +10,13 @@ from fractions import Fraction
 from math import ceil
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["Bins", "fixed", "increasing", "minimum_width", "partitioned"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Pair = tuple[float, float]
 
 

@@ -6,8 +6,8 @@ from functools import cached_property
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.errors import Mistake, nearest
 from confide.tables.adjustment.cta import Wanted, nearest_table
 from confide.tables.annealing.additivity import Limits, additive_counts
@@ -21,9 +21,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["adjust"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COSTS = ("L1", "L2", "Linf")
 

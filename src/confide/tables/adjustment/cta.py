@@ -6,8 +6,8 @@ starting from all up or all down: every step is a small program, and there is a 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.errors import Mistake
 from confide.tables.adjustment.mixed_integer import OPEN, Model, Wanted
 from confide.tables.programs.deadline import Watch
@@ -15,8 +15,6 @@ from confide.tables.programs.program import Solution
 
 __all__ = ["Wanted", "nearest_table"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 AT_ONCE = 120
 """As many directions are decided in one program."""

@@ -4,18 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Watch
 from confide.tables.programs.program import Decisions, Program, Solution, Steps, improve, solve
 from confide.tables.table.relations import Relations
 
 __all__ = ["OPEN", "Model", "Wanted"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 UP, DOWN, OPEN = 1, -1, 0
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, search_parts
 from confide.tables.programs.deadline import Watch
@@ -12,9 +12,6 @@ from confide.tables.table.inner_cells import Parts
 
 __all__ = ["Limits", "additive_counts"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COOLING = {"L1": (1.2, 0.15), "L2": (4.0, 0.3), "Linf": (1.2, 0.15)}
 """The temperatures between which a search pays, in units of each cost."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.annealing.kernel import THRESHOLDS, Board, State, search
 from confide.tables.programs.deadline import Watch
@@ -18,9 +19,6 @@ from confide.tables.table.inner_cells import Grouping, Parts, laid_out
 
 __all__ = ["Aim", "Allowed", "Cooling", "Search", "Task", "generator", "search_parts"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
 
 CHUNK = 200_000

@@ -12,13 +12,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
 __all__ = ["THRESHOLDS", "Board", "State", "colour", "search"]
 
 F = TypeVar("F", bound=Callable[..., object])
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
 Places = NDArray[np.uint32]  # unsigned, so that no index is tested for being negative
 
@@ -232,7 +231,7 @@ def search(
 
 
 @compiled
-def colour(starts: Ints, parts: Places, columns: NDArray[np.bool_]) -> Ints:
+def colour(starts: Ints, parts: Places, columns: Bools) -> Ints:
     """A column for each sum so that no two sums that share a part have the same one; `columns` notes which are taken."""
     found = np.full(len(starts) - 1, -1)
     taken = np.empty(columns.shape[1], np.bool_)

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.tables.files.text import read_text, write_text
 from confide.tables.perturbation.transitions import Transitions
 
 __all__ = ["KeyTable", "PTable", "read_key_table", "read_ptable", "write_key_table", "write_ptable"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 KEYS = 256
 """How many different cell keys the ONS has."""

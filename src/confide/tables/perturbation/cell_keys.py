@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
+from confide.site.draws import Draws, record_keys
 from confide.site.secret import Secret
 from confide.tables.changed import Changed
 from confide.tables.files.ptable import KEYS, KeyTable, PTable
 from confide.tables.hierarchy import Hierarchy
-from confide.tables.perturbation.draws import Draws, record_keys
 from confide.tables.perturbation.total_noise import Ma, Thompson
 from confide.tables.perturbation.transitions import Transitions
 from confide.tables.table.build import cell_numbers
@@ -23,8 +23,6 @@ from confide.tables.table.table import Table
 
 __all__ = ["perturb"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Moves = Transitions | PTable | KeyTable | Ma | Thompson
 """How values move: counts by a matrix or a perturbation table, totals by the noise of Ma or Thompson."""

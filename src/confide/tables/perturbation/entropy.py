@@ -10,12 +10,10 @@ from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from confide.arrays import Floats, Ints
 
 __all__ = ["corners", "entropic", "extremes"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def extremes(x: Ints, *, falling: bool) -> tuple[float, float]:

@@ -6,14 +6,12 @@ A fixed-variance matrix keeps each count right on average but changes how many 4
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.tables.perturbation.transitions import Transitions
 
 __all__ = ["invariant", "invariant_matrix"]
-
-Floats = NDArray[np.float64]
 
 
 def invariant_matrix(initial: Floats, frequencies: Floats, *, alpha: float = 1.0) -> Floats:

@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from math import ceil, isfinite, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
 __all__ = ["Ma", "Thompson"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _CHUNK = 512  # cells per pass of the Fourier sum: keeps its working arrays in cache
 

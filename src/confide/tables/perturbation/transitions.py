@@ -10,15 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.tables.perturbation.entropy import corners, entropic, extremes
 
 __all__ = ["Transitions", "feasible", "feasible_pairs", "intervals", "transitions"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FARTHEST = 100
 """No table moves counts farther, and matrices of larger D take long to find."""

@@ -6,16 +6,13 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Watch
 
 __all__ = ["Decisions", "Effort", "Program", "Solution", "Steps", "improve", "run_listening", "solve"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SECONDS = 0.05
 """How often to look whether somebody interrupts."""

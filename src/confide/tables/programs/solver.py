@@ -6,17 +6,14 @@ from typing import Any
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Watch
 from confide.tables.programs.program import run_listening
 
 __all__ = ["Master", "Solver"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COLUMNWISE, MINIMISE = 1, 1
 NODES = 500

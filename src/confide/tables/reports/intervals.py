@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.formats.charts.colours import LINE, MIDDLE, OVER, POINT, RULE
 from confide.formats.charts.theme import distinct
 from confide.tables.reports.report import Chart, Report
@@ -15,9 +15,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["report_of_intervals"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BARS = 40
 """How many cells a chart of intervals shows."""

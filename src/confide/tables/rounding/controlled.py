@@ -10,9 +10,9 @@ from functools import cached_property
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.annealing.anneal import Aim, Allowed, Cooling, generator, search_parts
 from confide.tables.programs.deadline import Watch
@@ -22,9 +22,6 @@ from confide.tables.table.table import Table
 
 __all__ = ["Units", "controlled"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PROVABLE = 1500
 """Up to so many cells, and however many there are by at most two variables, the best rounding is found and proven."""

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.annealing.anneal import Aim, Allowed, Cooling, generator, search_parts
 from confide.tables.changed import Changed
@@ -16,8 +16,6 @@ from confide.tables.table.table import Table
 
 __all__ = ["round"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST = 1000
 """No count below this is small."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.intervals import intervals
 from confide.tables.suppression.problem import Demand, Problem
@@ -18,8 +18,6 @@ from confide.tables.table.table import Table
 
 __all__ = ["Audit", "Failure", "audit", "unmet"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 MET = 1e-5
 """A level is met to within this share of it."""

@@ -6,14 +6,13 @@ Everything is in moves, the differences from the true values, so every right sid
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from confide.arrays import Floats, Ints
+
 __all__ = ["Contracted", "contract", "tighten"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUNDS = 20
 """How often bounds are passed on along the relations; a little less tight is no harm."""

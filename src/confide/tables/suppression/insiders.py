@@ -1,18 +1,15 @@
 """Which contributors could use what they know of their own cells against the cells of others."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.suppression.problem import Insider
 from confide.tables.table.table import Table
 
 __all__ = ["insiders_of"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FEW = 2
 """Contributors of cells with so many or fewer are insiders."""

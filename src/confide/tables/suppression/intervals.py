@@ -4,9 +4,9 @@ Two linear programs a cell, in principle. Most ends are reached by tables alread
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats
 from confide.errors import Fault
 from confide.tables.programs.deadline import Progress
 from confide.tables.programs.solver import Solver
@@ -15,9 +15,6 @@ from confide.tables.suppression.problem import Problem
 
 __all__ = ["intervals"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SCALE = 1e6
 """The farthest finite bound of a part is so many units of its programs."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Watch
 from confide.tables.programs.solver import Master, Solver
 from confide.tables.suppression.problem import Demand, Problem
@@ -21,9 +21,6 @@ from confide.tables.suppression.witness import Finder
 
 __all__ = ["Proof", "optimise"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 VIOLATED = 1e-3
 """An inequality is added if it is violated by more than this; its right side is 1."""

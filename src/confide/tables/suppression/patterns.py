@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools
 from confide.errors import Mistake
 from confide.tables.files.endings import ending
 from confide.tables.files.safe_table import saved_columns
@@ -22,7 +22,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["audit_pattern", "read_pattern"]
 
-Bools = NDArray[np.bool_]
 
 MARKS = ("mark", "status")
 """Columns that say which cells are suppressed: as we write them, and as others do."""

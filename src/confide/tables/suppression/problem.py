@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.table.relations import Relations
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Demand", "Insider", "Problem"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EXACT = 1e-3
 """A primary without levels must stay uncertain by this share of its value, or by 1 if it is a count."""

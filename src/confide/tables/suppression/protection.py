@@ -3,15 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.tables.suppression.problem import Demand
 from confide.tables.suppression.witness import TINY, Finder, Room, Witness
 
 __all__ = ["OUTSIDER", "Guard"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 OUTSIDER = -1
 """The attacker who knows no more than what is published; insiders go by their number."""

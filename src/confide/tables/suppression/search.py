@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Watch
 from confide.tables.suppression.problem import Demand, Problem
 from confide.tables.suppression.protection import Guard
@@ -18,9 +18,6 @@ from confide.tables.suppression.witness import Finder, Witness
 
 __all__ = ["Bundle", "Pattern", "improve", "protect"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FREE = 1e-3
 """The price of a cell that is suppressed anyway; not 0, so that witnesses stay small."""

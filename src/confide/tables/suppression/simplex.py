@@ -11,9 +11,9 @@ moves run into their bounds and goes on (bound flipping).
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
 __all__ = [
@@ -30,9 +30,6 @@ __all__ = [
     "tableau_for",
 ]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FOUND, IMPOSSIBLE, DEAR, LOST = 0, 1, 2, 3
 """What comes of it: moves, proof that there are none or none that cheap, or more work than there is room for."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats
 from confide.errors import Fault, Mistake, nearest
 from confide.tables.programs.deadline import Progress, Watch
 from confide.tables.suppression.audit import Audit, audit
@@ -21,8 +21,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["Suppressed", "suppress"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 METHODS = ("auto", "optimal", "fast")
 

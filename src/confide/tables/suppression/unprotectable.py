@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.tables.suppression.problem import Demand, Problem
 from confide.tables.suppression.protection import OUTSIDER, Guard
@@ -13,7 +13,6 @@ from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["explain"]
 
-Floats = NDArray[np.float64]
 
 NAMED = 3
 """How many cells a message names."""

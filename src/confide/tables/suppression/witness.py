@@ -3,18 +3,15 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.solver import Solver
 from confide.tables.suppression.problem import Demand, Problem
 from confide.tables.suppression.simplex import FOUND, LOST, REACH, ROWS, Costs, cheapest, graph_of, tableau_for
 
 __all__ = ["TINY", "Finder", "Room", "Witness"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Room = tuple[Floats, Floats]
 """How far each cell may lie above and below its value, as someone knows beforehand."""

@@ -5,9 +5,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.tables.hierarchy import Hierarchy
 from confide.tables.sensitivity import Contributions
@@ -16,8 +16,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["assemble", "cell_numbers", "every_cell", "relate"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_CELLS = 20_000_000
 """More cells than this are not laid out in full."""

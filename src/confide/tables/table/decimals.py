@@ -1,11 +1,11 @@
 """How many decimals numbers have, as people wrote them: sums of floating-point numbers have more."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from confide.arrays import Floats
 
 __all__ = ["decimals_of", "written"]
 
-Floats = NDArray[np.float64]
 
 MOST = 6
 """Numbers with more decimals are taken for real numbers."""

@@ -5,16 +5,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.sources.columns import distinct, numbers, texts
 from confide.sources.source import read_source
 
 __all__ = ["Coded", "Frame"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

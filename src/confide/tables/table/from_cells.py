@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions
@@ -17,8 +17,6 @@ from confide.tables.table.table import Status, Table
 
 __all__ = ["Layout", "table_of_cells"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SUMS = ("value", "units", "absolute")
 """What of a total is the sum of its parts."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.errors import Mistake
 from confide.tables.hierarchy import Hierarchy
 from confide.tables.sensitivity import Contributions
@@ -16,8 +17,6 @@ from confide.tables.table.table import Status, Table
 from confide.tables.table.tabulate import Records, tabulate
 
 __all__ = ["Layout", "table_of_records"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Bools, Ints
 from confide.tables.annealing.kernel import colour
 from confide.tables.table.relations import Relations
 
 __all__ = ["Grouping", "Parts", "inner_cells", "laid_out"]
 
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
 
 

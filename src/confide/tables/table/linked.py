@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Ints
 from confide.errors import Mistake
 from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions
@@ -17,7 +18,6 @@ from confide.tables.table.table import Status, Table
 __all__ = ["linked"]
 
 Array = NDArray[Any]
-Ints = NDArray[np.int64]
 
 STRICTNESS = np.array([Status.SAFE, Status.EMPTY, Status.SECONDARY, Status.PUBLISHED, Status.PRIMARY])
 """What holds where tables differ on a cell: the last of these that one of them says."""

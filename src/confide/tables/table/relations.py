@@ -4,15 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.tables.table.decimals import decimals_of
 
 __all__ = ["Relations"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Ints
 from confide.errors import Mistake, nearest
 from confide.tables.files.hrc import read_hierarchy
 from confide.tables.hierarchy import TOTAL, Hierarchy
@@ -13,7 +13,6 @@ from confide.tables.table.frames import Frame
 
 __all__ = ["HierarchyLike", "check_variables", "hierarchy_of", "places_of"]
 
-Ints = NDArray[np.int64]
 
 HierarchyLike = Hierarchy | str | Path | Mapping[str, str | None] | Sequence[str]
 """A hierarchy; a file with one; codes with the codes they are parts of; or columns of coarser codes, coarsest first."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions, Rule
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Status", "Table"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Marks = NDArray[np.int8]
 
 

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.tables.hierarchy import Hierarchy
 from confide.tables.table.build import cell_numbers
 
 __all__ = ["Records", "Tally", "tabulate"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

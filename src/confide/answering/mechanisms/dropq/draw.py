@@ -7,17 +7,15 @@ or all classes of a coarser one, make another part with drops of its own.
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from confide.answering.universe.census import Census
+from confide.arrays import Ints
 from confide.model.evidence import Box
+from confide.site.draws import fingerprint
 from confide.site.secret import Secret
-from confide.tables.perturbation.draws import fingerprint
 
 __all__ = ["UnitsFunction", "drop"]
 
-UnitsFunction = Callable[[Sequence[Box], int, int], NDArray[np.int64]]
+UnitsFunction = Callable[[Sequence[Box], int, int], Ints]
 
 BLOCK_UNITS = 256
 """Units are ranked within a block of keys that holds about so many: no need to rank a whole file to take five."""

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from math import comb, factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 
 __all__ = ["apparent_probability", "disclosure_bounds", "disclosure_probability", "padding_probability"]
 
-Floats = NDArray[np.float64]
 
 # (k!)**2 and its inverse stay within double precision up to here.
 GREATEST_K = 80

@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.answering.mechanisms.additive import table_shape
 from confide.answering.rounding import significant
 from confide.answering.universe.resolve import Resolved
+from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column
 from confide.model.request import Measure, Table
 
 __all__ = ["Base"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

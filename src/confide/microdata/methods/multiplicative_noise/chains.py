@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
-from confide.microdata.records import Floats
 
 __all__ = ["Chains"]
 

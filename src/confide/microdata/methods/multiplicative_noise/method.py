@@ -6,13 +6,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
-from confide.microdata.methods.gaussian import Flags, complete, must_vary, normals
+from confide.microdata.methods.gaussian import complete, must_vary, normals
 from confide.microdata.methods.multiplicative_noise.chains import Chains
 from confide.microdata.methods.multiplicative_noise.schemes import Scheme, distance, exactly
 from confide.microdata.parameters import parameter
-from confide.microdata.records import Floats, Ints, Masked, Records
+from confide.microdata.records import Masked, Records
 
 __all__ = ["MultiplicativeNoise"]
 
@@ -184,7 +185,7 @@ class MultiplicativeNoise(Method):
         return chains.together(pieces), {"zones": 1, "exact": int(exact), "projection": scheme.moved}
 
     def _drawn(
-        self, values: Floats, whole: Flags, bounded: Flags, draw: Callable[[int], Floats]
+        self, values: Floats, whole: Bools, bounded: Bools, draw: Callable[[int], Floats]
     ) -> tuple[Floats, bool]:
         """Masked values and whether they are exact: the first draw for which they can be, or else the best."""
         if not self.exact:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.microdata.methods.gaussian import root
-from confide.microdata.records import Floats
 
 __all__ = ["Scheme", "distance", "exactly"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, Task, generator
 from confide.tables.annealing.safe.base import SafeBase, combined
@@ -24,9 +25,6 @@ from confide.tables.table.spanning import check_variables
 
 __all__ = ["safe"]
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Places = NDArray[np.uint32]
 
 BOUND = 5

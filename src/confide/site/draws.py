@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.arrays import Floats, Ints
 from confide.site.secret import Secret
 
 __all__ = ["Draws", "fingerprint", "record_keys"]
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 def record_keys(names: list[bytes], secret: Secret) -> tuple[Ints, NDArray[np.uint32]]:
