@@ -18,9 +18,8 @@ import pyarrow.compute
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from confide.tables import Table, adjust, read_jj, safe
+from confide.tables import Table, adjust, read_jj, safe, transitions
 from confide.tables import round as round_table
-from confide.tables.perturbation import transitions
 
 Figure = tuple[str, float, float, str]
 """What was measured, the figure, the limit it is to stay under, and the unit."""

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from confide.errors import Mistake
-from confide.tables import Hierarchy, PPercent, Status, Table, Threshold, read_jj
+from confide.tables import Hierarchy, PPercent, Status, Table, Threshold, read_jj, transitions
 from confide.tables.adjustment.adjust import adjust
-from confide.tables.perturbation import transitions
 from confide.tables.table.inner_cells import inner_cells
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

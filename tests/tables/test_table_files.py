@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.tables import PPercent, Status, Table, Threshold
+from confide.tables import PPercent, Status, Table, Threshold, transitions
 from confide.tables.files.asc import read_asc, write_asc
 from confide.tables.files.jj import read_jj, write_jj
 from confide.tables.files.ptable import (
@@ -22,7 +22,6 @@ from confide.tables.files.ptable import (
 )
 from confide.tables.files.rda import read_rda, write_rda
 from confide.tables.files.tab import read_tab, write_tab
-from confide.tables.perturbation import transitions
 
 COLUMNS = ("value", "status", "cost", "lower_protection", "upper_protection")
 
