@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from confide.answering.desk import Desk
+from asking import Desk
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
@@ -162,7 +164,8 @@ class Town:
 
     def desk(self, secret: int = 0) -> Desk:
         """The desk of a site with this secret, on the plain engine."""
-        return Desk(self.dataset, MemoryEngine(self.coded(secret)), self.policy, self.secret(secret))
+        shield = Shield(self.policy, self.secret(secret))
+        return Desk(Road(self.dataset, MemoryEngine(self.coded(secret)), shield))
 
 
 @pytest.fixture(scope="session")

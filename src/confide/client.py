@@ -1,10 +1,10 @@
 """`confide.open(path or URL)`: one interface, whether the site is in this process or behind HTTP."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 from weakref import finalize
 
@@ -16,28 +16,28 @@ from confide.errors import ConfideError, Fault, Mistake, Reason, Refused, Sugges
 from confide.formats.arrow import grid_to_arrow, to_arrow
 from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.html import write_html, write_model_html
-from confide.formats.jsonstat.read import read_jsonstat
 from confide.formats.jsonstat.write import write_jsonstat
-from confide.formats.models.json import read_model, write_model
+from confide.formats.models.json import write_model
+from confide.formats.release import read_release
 from confide.formats.text import write_model_text, write_text
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Regression, Request, Table
+from confide.model.request import Correlation, Regression, Request, Table
 from confide.site.access import Denied
 from confide.spelling.codebook import write_codebook
-from confide.spelling.python import python_correlation, python_regression, python_table
+from confide.spelling.python import read_arguments
 from confide.spelling.url import write_url
 
 __all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open_site"]
 
-R = TypeVar("R", Release, ModelRelease)
+R = TypeVar("R")
 
 
 class _Told:
     """What every protected answer has: its receipt and notes. Equal releases are equal answers."""
 
-    def __init__(self, release: Release | ModelRelease) -> None:
+    def __init__(self, release: Release | ModelRelease[Any]) -> None:
         self._told = release
 
     @property
@@ -102,7 +102,7 @@ class Answer(_Told):
 class ModelAnswer(_Told):
     """The protected results of a model or a correlation: a few small tables, each of which speaks Arrow."""
 
-    def __init__(self, release: ModelRelease, site: "Site") -> None:
+    def __init__(self, release: ModelRelease[Any], site: "Site") -> None:
         super().__init__(release)
         self.release, self._site = release, site
 
@@ -141,10 +141,7 @@ class ModelAnswer(_Told):
 
     def diagnostics(self) -> "Diagnostics":
         """Plots of synthetic residuals, to judge a regression by."""
-        request = self.release.request
-        if not isinstance(request, Regression):
-            raise Mistake("Only a regression has diagnostics.")
-        return Diagnostics(self._site.diagnose(request), self._site)
+        return Diagnostics(self._site.ask(self.release.request, diagnostics=True), self._site)
 
     def to_pandas(self, name: str | None = None) -> Any:
         """A table as a pandas frame; the first, if no name is given."""
@@ -193,8 +190,8 @@ class DatasetHandle:
 
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
-        request = python_table(self.name, rows=rows, columns=columns, where=where, measure=measure, of=of)
-        return Answer(cast(Release, self._site.ask(request)))
+        given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
+        return Answer(self._site.ask(read_arguments(Table, self.name, given)))
 
     def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
@@ -202,14 +199,13 @@ class DatasetHandle:
         As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
         `.statistics` and `.diagnostics()`.
         """
-        return self._model(python_regression(self.name, formula, where=where, family=family))
+        given = {"formula": formula, "where": where, "family": family}
+        return ModelAnswer(self._site.ask(read_arguments(Regression, self.name, given)), self._site)
 
     def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
         """Protected correlations; a categorical variable enters by its classes."""
-        return self._model(python_correlation(self.name, variables, where=where))
-
-    def _model(self, request: Request) -> ModelAnswer:
-        return ModelAnswer(cast(ModelRelease, self._site.ask(request)), self._site)
+        given = {"variables": variables, "where": where}
+        return ModelAnswer(self._site.ask(read_arguments(Correlation, self.name, given)), self._site)
 
     @property
     def codebook(self) -> dict[str, Any]:
@@ -259,10 +255,8 @@ class Site(Mapping[str, DatasetHandle]):
     def names(self) -> list[str]: ...
 
     @abstractmethod
-    def ask(self, request: Request) -> Release | ModelRelease: ...
-
-    @abstractmethod
-    def diagnose(self, request: Regression) -> ModelRelease: ...
+    def ask(self, request: Request[R], *, diagnostics: bool = False) -> R:
+        """The protected answer to a request of any kind; with diagnostics, if it has any."""
 
     @abstractmethod
     def codebook(self, name: str) -> dict[str, Any]: ...
@@ -281,14 +275,11 @@ class LocalSite(Site):
     def names(self) -> list[str]:
         return list(self.service.datasets)
 
-    def ask(self, request: Request) -> Release | ModelRelease:
-        return self.service.answer(request)
-
-    def diagnose(self, request: Regression) -> ModelRelease:
-        return self.service.diagnose(request)
+    def ask(self, request: Request[R], *, diagnostics: bool = False) -> R:
+        return self.service.answer(request, diagnostics=diagnostics)
 
     def codebook(self, name: str) -> dict[str, Any]:
-        return write_codebook(self.service.desk(name).dataset)
+        return write_codebook(self.service.dataset(name))
 
     def close(self) -> None:
         self._close()
@@ -315,14 +306,10 @@ class RemoteSite(Site):
                 raise self._stranger("its list of data sets cannot be read") from None
         return self._names
 
-    def ask(self, request: Request) -> Release | ModelRelease:
-        document = self._get(write_url(request, ending=".json"))
-        if isinstance(request, Table):
-            return self._read(read_jsonstat, document)
-        return self._read(read_model, document)
-
-    def diagnose(self, request: Regression) -> ModelRelease:
-        return self._read(read_model, self._get(write_url(request, ending=".json") + "&diagnostics=true"))
+    def ask(self, request: Request[R], *, diagnostics: bool = False) -> R:
+        document = self._get(write_url(request, ending=".json") + ("&diagnostics=true" if diagnostics else ""))
+        release: R = self._read(document)
+        return release
 
     def codebook(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self._get(f"api/datasets/{quote(name, safe='')}")
@@ -347,9 +334,9 @@ class RemoteSite(Site):
         except (AttributeError, KeyError, TypeError):
             raise self._stranger(f"status {response.status_code}, no problem document") from None
 
-    def _read(self, read: Callable[[Any], R], document: Any) -> R:
+    def _read(self, document: Any) -> Any:
         try:
-            return read(document)
+            return read_release(document)
         except Mistake:
             raise self._stranger("its answer cannot be read") from None
 

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import confide
-from confide.answering.service import Desk
-from confide.answering.tables import Answer
+from asking import Desk, Outcome, python_table
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.release import Column
 from confide.model.request import Table
 from confide.site.encode import encode
 from confide.site.secret import Secret
-from confide.spelling.python import python_table
 from confide.tables.perturbation.transitions import transitions
 
 LENIENT = {
@@ -35,7 +35,7 @@ def table(**words: Any) -> Table:
     return python_table("people", **words)
 
 
-def counts(answer: Answer, measure: str = "count") -> np.ndarray:
+def counts(answer: Outcome, measure: str = "count") -> np.ndarray:
     assert not answer.reasons, answer.reasons
     return answer.columns[measure].values
 
@@ -61,7 +61,7 @@ def test_the_same_question_gives_the_same_answer_for_ever(site: Path) -> None:
 def test_a_site_answers_alike_on_duckdb_and_on_the_plain_reference(site: Path, town: Any) -> None:
     secret = bytes.fromhex((site / "secret").read_text().strip())
     coded = encode(town.dataset, town.people, secret=Secret(secret))
-    plain = Desk(town.dataset, MemoryEngine(coded), town.policy, Secret(secret))
+    plain = Desk(Road(town.dataset, MemoryEngine(coded), Shield(town.policy, Secret(secret))))
     asked = [
         {"rows": "sex", "columns": "town"},
         {"rows": "county", "columns": ["age", "work"], "where": {"sex": "f"}},

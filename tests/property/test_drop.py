@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from asking import python_table
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.universe.census import Census
 from confide.answering.universe.resolve import resolve
 from confide.answering.universe.strata import strata
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.evidence import Box
-from confide.spelling.python import python_table
 from confide.spelling.where import read_where
 
 NO_RULES = {

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from asking import python_regression
 from confide.errors import Mistake
 from confide.model.formula import LONGEST, MOST_TERMS, Factor, Formula, Transform, read_formula, write_formula
-from confide.spelling.python import python_regression
 
 HOSTILE = [
     "log",
@@ -160,5 +160,5 @@ def test_the_longest_formula_and_the_most_terms_are_read() -> None:
 
 @pytest.mark.parametrize("formula", [None, 7, b"y ~ x", ["y", "x"], Factor("y")])
 def test_a_formula_is_a_text(formula: Any) -> None:
-    with pytest.raises(Mistake, match="must be texts"):
+    with pytest.raises(Mistake, match="must be a text"):
         python_regression("people", formula)

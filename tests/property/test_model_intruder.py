@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from asking import python_correlation, python_regression, python_table
 from confide.answering.correlations.correlate import decimals
-from confide.answering.regressions.compile import compile_design
 from confide.answering.regressions.fit import fit
-from confide.answering.universe.resolve import resolve
+from confide.answering.regressions.judged import JudgedRegression, Sums
+from confide.answering.selection import Selection
 from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.evidence import Step
-from confide.spelling.python import python_correlation, python_regression, python_table
 
 LIMITS_OPEN = {
     "units": 0, "units_per_column": 1, "dummy": 0, "interaction": 0, "leverage_units": 1,
@@ -36,21 +36,22 @@ def rules(answer: Any) -> list[str]:
 
 def told(town: Any, formula: str) -> list[tuple[float, float]]:
     """Fitted value and response of every record with all the leverage it can have: what an unruled fit would tell."""
-    desk = town.preset("open").under(models=LIMITS_OPEN).desk()
-    request = desk.admit(python_regression("people", formula))
-    models = desk._models(resolve(request.where, town.dataset))
-    compiled = compile_design(request.formula, town.dataset, models._levels(request)[0])
-    question = Step(compiled.design, request.family)
-    fitted = fit(models.moments, question)
-    step = replace(question, beta=tuple(fitted.beta.tolist()))
-    rows = MemoryEngine(town.coded()).rows(step, fitted.inverse, low=-(2**63), high=2**63 - 1)
+    desk, engine = town.preset("open").under(models=LIMITS_OPEN).desk(), MemoryEngine(town.coded())
+    question = desk.road.admit(python_regression("people", formula))
+    design = JudgedRegression(
+        question, Sums(Selection(town.dataset, engine, (), ()), desk.road._shield)
+    ).compiled.design
+    step = Step(design, question.request.family)
+    fitted = fit(engine.moments, step)
+    step = replace(step, beta=tuple(fitted.beta.tolist()))
+    rows = engine.rows(step, fitted.inverse, low=-(2**63), high=2**63 - 1)
     return [(rows.fitted[i], rows.response[i]) for i in np.flatnonzero(rows.leverage > 0.999)]
 
 
 def exact(answer: Any) -> dict[str, float]:
     """The coefficients before rounding: what an intruder would have if nothing were rounded."""
     assert not answer.reasons, answer.reasons
-    return dict(zip(answer.model.compiled.labels, answer.model.inference.estimates.tolist(), strict=True))
+    return dict(zip(answer.model.compiled.labels, answer.model.fitted.inference.estimates.tolist(), strict=True))
 
 
 def released(answer: Any) -> dict[str, tuple[float, float]]:
@@ -174,7 +175,7 @@ def test_r5_an_outlying_response_is_no_better(town: Any) -> None:
 
 def mean_and_number(answer: Any) -> tuple[float, float]:
     """Sum of responses of women and men from a model of sex alone, needs the numbers of both: here the exact ones."""
-    moments = answer.model.fitted.moments
+    moments = answer.model.fitted.fitted.moments
     return moments.response, moments.weight
 
 

@@ -13,11 +13,12 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asking import Desk, python_correlation, python_regression
 from confide.answering.correlations.correlate import decimals
-from confide.answering.desk import Desk
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
-from confide.spelling.python import python_correlation, python_regression
 
 LIMITS_OPEN = {
     "units": 0, "units_per_column": 1, "dummy": 0, "interaction": 0, "leverage_units": 1,
@@ -112,7 +113,7 @@ def test_before_rounding_estimates_and_errors_are_those_of_statsmodels(
     town = open_town if weighted else plain_town
     answer = consider(town, formula, family=family)
     oracle = Oracle(town.people, formula.split(" ~ ")[0], labels(answer), weighted=weighted)
-    fit, found = oracle.fit(family), answer.model.inference
+    fit, found = oracle.fit(family), answer.model.fitted.inference
     np.testing.assert_allclose(found.estimates, fit.params, rtol=1e-8, atol=1e-10)
     expected = oracle.robust(fit.params, family) if weighted else fit.bse
     np.testing.assert_allclose(found.errors, expected, rtol=1e-7)
@@ -145,7 +146,7 @@ def test_several_records_of_a_unit_are_a_cluster(plain_town: Any, people_of: Any
     oracle = Oracle(town.people, "income", labels(answer), weighted=False)
     groups = np.unique(oracle.unit, return_inverse=True)[1]
     fit = sm.OLS(oracle.y, oracle.x).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
-    found = answer.model.inference
+    found = answer.model.fitted.inference
     np.testing.assert_allclose(found.estimates, fit.params, rtol=1e-8)
     np.testing.assert_allclose(found.errors, fit.bse, rtol=1e-7)
     np.testing.assert_allclose(found.p_values, fit.pvalues, rtol=1e-6, atol=1e-12)
@@ -156,7 +157,7 @@ def test_a_universe_is_fitted_alone(plain_town: Any) -> None:
     answer = consider(plain_town, "income ~ age + sex", where=[{"county": "A", "sex": ["f", "m"]}, {"town": "b1"}])
     chosen = np.isin(plain_town.people["town"].to_numpy(), ["a1", "a2", "b1"])
     oracle = Oracle(plain_town.people, "income", labels(answer), weighted=False, chosen=chosen)
-    np.testing.assert_allclose(answer.model.inference.estimates, oracle.fit("gaussian").params, rtol=1e-8)
+    np.testing.assert_allclose(answer.model.fitted.inference.estimates, oracle.fit("gaussian").params, rtol=1e-8)
 
 
 def test_correlations_are_those_of_numpy_rounded(open_town: Any) -> None:
@@ -190,8 +191,8 @@ def test_any_model_agrees_with_statsmodels(town: Any, terms: list[str], response
     answer = consider(plain, f"{response} ~ {' + '.join(terms)}", family=family)
     oracle = Oracle(plain.people, response, labels(answer), weighted=False)
     fit = oracle.fit(family)
-    np.testing.assert_allclose(answer.model.inference.estimates, fit.params, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(answer.model.inference.errors, fit.bse, rtol=1e-6)
+    np.testing.assert_allclose(answer.model.fitted.inference.estimates, fit.params, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(answer.model.fitted.inference.errors, fit.bse, rtol=1e-6)
 
 
 # The same question, the same answer
@@ -251,7 +252,7 @@ def duck(town: Any, path: Path) -> Iterator[Desk]:
     write_store(town.coded(), path / "town.duckdb")
     engine = DuckDBEngine(path / "town.duckdb")
     try:
-        yield Desk(town.dataset, engine, town.policy, town.secret())
+        yield Desk(Road(town.dataset, engine, Shield(town.policy, town.secret())))
     finally:
         engine.close()
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.model.formula import Factor, Formula, Transform
-from confide.model.request import Correlation, Family, Measure, Regression, Request, Table
+from confide.model.request import Correlation, Family, Measure, Regression, Request, Table, kinds
 from confide.model.universe import Piece, Universe
 from confide.spelling.curl import read_curl, write_curl
-from confide.spelling.json import ASKS, read_request, write_request
+from confide.spelling.json import read_request, write_request
 from confide.spelling.python import read_python, write_python
 from confide.spelling.r import read_r, write_r
 from confide.spelling.url import read_query, read_url, write_query, write_url
@@ -70,7 +70,7 @@ def test_an_address_is_read_as_written(request: Request) -> None:
 
 @given(requests)
 def test_a_query_is_read_as_written(request: Request) -> None:
-    assert read_query(request.dataset, write_query(request), ask=ASKS[type(request)]) == request
+    assert read_query(request.dataset, write_query(request), type(request)) == request
 
 
 @pytest.mark.parametrize("token", [False, True])
@@ -103,9 +103,9 @@ def test_what_is_no_r_is_a_mistake(text: str) -> None:
 @example(Correlation("people", ("--where=a", "-x")))
 def test_command_line_words_are_read_as_written(request: Request) -> None:
     words = write_words(request)
-    assert read_words(words, ask=ASKS[type(request)]) == request
+    assert read_words(words, type(request)) == request
     apart = [part for word in words[1:] for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    assert read_words([words[0], *apart], ask=ASKS[type(request)]) == request
+    assert read_words([words[0], *apart], type(request)) == request
 
 
 @given(regressions | correlations)
@@ -172,15 +172,17 @@ def only_mistakes(read: Any, *given: Any) -> None:
 def test_nonsense_is_a_mistake_and_nothing_else(text: str, words: list[str], value: Any) -> None:
     for read in (read_url, read_python, read_piece, read_names):
         only_mistakes(read, text)
-    for ask in KEYS:
+    for ask, kind in kinds().items():
         only_mistakes(read_url, f"people/{ask}?" + text)
-        only_mistakes(lambda *given, ask=ask: read_words(*given, ask=ask), words)
-        only_mistakes(lambda *given, ask=ask: read_words(*given, ask=ask), ["people", *(f"--{word}" for word in words)])
+        only_mistakes(lambda *given, kind=kind: read_words(*given, kind), words)
+        only_mistakes(lambda *given, kind=kind: read_words(*given, kind), ["people", *(f"--{word}" for word in words)])
     for query in ([("formula", text)], [("formula", "y ~ x"), ("family", text)]):
-        only_mistakes(lambda *given: read_query(*given, ask="regression"), "people", query)
+        only_mistakes(lambda *given: read_query(*given, Regression), "people", query)
     only_mistakes(read_where, value)
     only_mistakes(read_request, value)
-    only_mistakes(read_query, "people", [("where", text), *((word, text) for word in words)])
+    only_mistakes(
+        lambda *given: read_query(*given, Table), "people", [("where", text), *((word, text) for word in words)]
+    )
 
 
 @pytest.mark.parametrize("ask", KEYS)

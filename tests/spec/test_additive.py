@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asking import Desk, python_table
 from confide.answering.mechanisms import additive as module
 from confide.answering.mechanisms.additive import additive, restores
-from confide.answering.service import Desk
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.policy import CountRules, Policy, TableRules, preset_policy
 from confide.site.encode import encode
 from confide.site.secret import Secret
-from confide.spelling.python import python_table
 from confide.tables.perturbation.transitions import transitions
 
 SECRET = Secret(bytes(range(32)))
@@ -73,14 +74,14 @@ def desks(town: Any) -> tuple[Desk, Desk]:
         preset_policy("tablebuilder"), tables=TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
     )
     adding = replace(plain, tables=replace(plain.tables, additive=True))
-    return Desk(town.dataset, MemoryEngine(coded), adding, SECRET), Desk(
-        town.dataset, MemoryEngine(coded), plain, SECRET
+    adds, does_not = (
+        Desk(Road(town.dataset, MemoryEngine(coded), Shield(policy, SECRET))) for policy in (adding, plain)
     )
+    return adds, does_not
 
 
 def asked(desk: Desk, **words: Any) -> Any:
-    request = desk.admit(python_table("people", **words))
-    return desk.release(request, desk.consider(request))
+    return desk.consider(python_table("people", **words)).release
 
 
 @pytest.mark.parametrize(

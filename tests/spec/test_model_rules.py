@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from asking import python_correlation, python_regression
 from confide.answering.correlations.correlate import decimals
 from confide.answering.regressions.grids import digits
-from confide.answering.regressions.regression import UNFIT
+from confide.answering.rules.models import UNFIT
 from confide.errors import Mistake
-from confide.spelling.python import python_correlation, python_regression
 from confide.spelling.url import read_url
 
 TABLES_OPEN = {"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False}

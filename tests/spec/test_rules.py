@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.spelling.python import python_table
+from asking import python_table
 from confide.tables.perturbation.transitions import transitions
 
 PERSON = {"sex": "f", "town": "a1", "age": 30, "ill": "no", "work": "yes", "trade": "p", "income": 1000}

@@ -11,14 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 import confide
+from asking import Desk, python_table
 from confide import tables
 from confide.answering.mechanisms.safe.build import build_base, make_base, to_base
-from confide.answering.service import Desk
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.cli.main import app
 from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import TableRules, preset_policy, write_policy
-from confide.spelling.python import python_table
 
 LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
 POLICY = replace(
@@ -39,14 +40,20 @@ def found(town: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def desk(town: Any, found: Any) -> Desk:
-    return Desk(town.dataset, MemoryEngine(town.coded()), POLICY, town.secret(), base=to_base(found, mark="m"))
+    return Desk(
+        Road(
+            town.dataset,
+            MemoryEngine(town.coded()),
+            Shield(POLICY, town.secret()),
+            base=lambda: to_base(found, mark="m"),
+        )
+    )
 
 
 def asked(desk: Desk, **words: Any) -> Any:
-    request = desk.admit(python_table("people", **words))
-    answer = desk.consider(request)
+    answer = desk.consider(python_table("people", **words))
     assert not answer.reasons, answer.reasons
-    return desk.release(request, answer)
+    return answer.release
 
 
 def counts(desk: Desk, **words: Any) -> np.ndarray:
@@ -88,7 +95,7 @@ def test_a_union_counts_everybody_once(desk: Desk) -> None:
 def test_counts_are_near_the_truth_and_the_spread_said_is_that_of_the_deviations(
     desk: Desk, town: Any, found: Any
 ) -> None:
-    open_desk = Desk(town.dataset, MemoryEngine(town.coded()), preset_policy("open"), town.secret())
+    open_desk = Desk(Road(town.dataset, MemoryEngine(town.coded()), Shield(preset_policy("open"), town.secret())))
     words = {"rows": "town", "columns": ["sex", "age"]}
     ours, true = asked(desk, **words).columns["count"], counts(open_desk, **words)
     assert abs(ours.values - true).max() <= 2 * found.largest
@@ -115,7 +122,9 @@ def test_universes_that_differ_differ_by_three_records_or_more(desk: Desk) -> No
 
 
 def test_what_the_base_does_not_have_is_protected_by_cell_keys(desk: Desk, town: Any) -> None:
-    plain = Desk(town.dataset, MemoryEngine(town.coded()), replace(town.policy, tables=LENIENT), town.secret())
+    plain = Desk(
+        Road(town.dataset, MemoryEngine(town.coded()), Shield(replace(town.policy, tables=LENIENT), town.secret()))
+    )
     for words in (
         {"rows": "trade"},
         {"rows": "sex", "where": {"trade": ["p", "q"]}},
@@ -130,15 +139,22 @@ def test_what_the_base_does_not_have_is_protected_by_cell_keys(desk: Desk, town:
 def test_small_universes_are_answered_from_the_base(desk: Desk, town: Any) -> None:
     """No rule on universes stands in the way: there is nobody to protect."""
     words = {"rows": "work", "where": {"sex": "f", "town": "a2", "age": "60-109"}}
-    plain = Desk(town.dataset, MemoryEngine(town.coded()), town.policy, town.secret())
-    assert plain.consider(plain.admit(python_table("people", **words))).reasons
+    plain = Desk(Road(town.dataset, MemoryEngine(town.coded()), Shield(town.policy, town.secret())))
+    assert plain.consider(python_table("people", **words)).reasons
     assert counts(desk, **words).shape == (3,)
 
 
 def test_rules_on_tables_look_at_the_base(town: Any, found: Any) -> None:
     strict = replace(POLICY, tables=replace(LENIENT, mean_cell=1e6))
-    desk = Desk(town.dataset, MemoryEngine(town.coded()), strict, town.secret(), base=to_base(found, mark="m"))
-    reasons = desk.consider(desk.admit(python_table("people", rows="sex"))).reasons
+    desk = Desk(
+        Road(
+            town.dataset,
+            MemoryEngine(town.coded()),
+            Shield(strict, town.secret()),
+            base=lambda: to_base(found, mark="m"),
+        )
+    )
+    reasons = desk.consider(python_table("people", rows="sex")).reasons
     assert [reason.rule for reason in reasons] == ["tables.mean_cell"]
 
 
@@ -146,7 +162,10 @@ def test_receipts_name_the_base(town: Any, found: Any) -> None:
     request = python_table("people", rows="sex")
     engine = MemoryEngine(town.coded())
     marks = [
-        Desk(town.dataset, engine, POLICY, town.secret(), base=to_base(found, mark=m)).receipt(request) for m in "ab"
+        Desk(
+            Road(town.dataset, engine, Shield(POLICY, town.secret()), base=lambda m=m: to_base(found, mark=m))
+        ).receipt(request)
+        for m in "ab"
     ]
     assert marks[0] != marks[1]
 

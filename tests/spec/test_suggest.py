@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from confide.answering.nearby import neighbours
+from asking import python_table
+from confide.answering.tables.nearby import near_tables
 from confide.model.catalog.toml import read_dataset
-from confide.spelling.python import python_table
 
 CATALOG = """
 [variables.sex.codes]
@@ -32,6 +32,6 @@ PEOPLE = read_dataset(CATALOG, name="people", read_file=str)
     ],
 )
 def test_wider_bins_hold_those_asked_for_and_the_ones_beside_them(asked: list[str], offered: Any) -> None:
-    near = dict(neighbours(python_table("people", rows="sex", where={"age": asked}), PEOPLE))
-    wider = [request.where for words, request in near.items() if words.startswith("wider bins")]
+    near = near_tables(python_table("people", rows="sex", where={"age": asked}), PEOPLE)
+    wider = [each.request.where for each in near if each.words.startswith("wider bins")]
     assert wider == ([python_table("people", rows="sex", where={"age": offered}).where] if offered else [])

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from asking import Desk, python_table
 from confide import tables
-from confide.answering.service import Desk
+from confide.answering.road import Road
+from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import CountRules, OutputRules, TableRules, TotalRules, preset_policy
-from confide.spelling.python import python_table
 from confide.tables.files.ptable import KeyTable, PTable
 
 PLAIN = replace(
@@ -26,10 +27,9 @@ MATRIX = tables.transitions(D=5, V=2.0, js=2)
 
 def server(town: Any, policy: Any, **words: Any) -> dict[tuple[str, ...], float]:
     """The cells of a site's table, by their codes."""
-    desk = Desk(town.dataset, MemoryEngine(town.coded()), policy, town.secret())
-    request = desk.admit(python_table("people", **words))
-    release = desk.release(request, desk.consider(request))
-    values = release.columns[request.measure[0].value].values
+    desk = Desk(Road(town.dataset, MemoryEngine(town.coded()), Shield(policy, town.secret())))
+    release = desk.consider(python_table("people", **words)).release
+    values = next(iter(release.columns.values())).values
     codes = [[*dimension.codes[:-1], "Total"] for dimension in release.dimensions]
     return {tuple(codes[a][p] for a, p in enumerate(at)): float(values[at]) for at in np.ndindex(values.shape)}
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from confide.answering.desk import Desk, open_desks
 from confide.answering.mechanisms.dropq.risk import apparent_probability, disclosure_bounds, disclosure_probability
-from confide.answering.tables import Answer
+from confide.answering.road import Road
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Table
 from confide.site.access import Access
-from confide.site.folder import Folder
 
-__all__ = ["Finding", "check_desks", "check_site"]
+__all__ = ["Finding", "check_roads"]
 
 RISKY = 0.1
 """Differencing that discloses with more than this probability is worth a warning."""
@@ -30,19 +27,11 @@ class Finding:
     text: str
 
 
-def check_site(site: str | Path, *, allow_open: bool = False) -> list[Finding]:
+def check_roads(roads: Mapping[str, Road], policy: Policy, access: Access) -> list[Finding]:
     """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
-    folder = Folder(Path(site))
-    policy = folder.policy()
-    with open_desks(folder, policy, allow_open=allow_open) as desks:
-        return check_desks(desks, policy, Access.load(folder.access))
-
-
-def check_desks(desks: Mapping[str, Desk], policy: Policy, access: Access) -> list[Finding]:
-    """The same for a site that is open."""
     findings = list(_policy(policy))
-    for desk in desks.values():
-        findings += [*_catalog(desk.dataset), *_answers(desk)]
+    for road in roads.values():
+        findings += [*_catalog(road.dataset), *_answers(road)]
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
@@ -132,19 +121,19 @@ def _slivers(dataset: Dataset) -> Iterator[Finding]:
                     )
 
 
-def _answers(desk: Desk) -> Iterator[Finding]:
+def _answers(road: Road) -> Iterator[Finding]:
     """Which one-variable tables are refused, and what differencing could tell from the ones that are not."""
-    name, k = desk.dataset.name, desk.policy.drop.k
+    name, k = road.dataset.name, road.policy.drop.k
     risks: dict[str, float] = {}
-    for variable in desk.dataset.variables.values():
+    for variable in road.dataset.variables.values():
         if not variable.classifies:
             continue
-        answer = desk.consider(Table(name, (variable.name,)))
-        if answer.reasons or not isinstance(answer, Answer):
-            rules = ", ".join(reason.rule for reason in answer.reasons)
+        considered = road.consider(road.admit(Table(name, (variable.name,))))
+        if considered.reasons:
+            rules = ", ".join(reason.rule for reason in considered.reasons)
             yield Finding("unanswerable", f"{name}: the table by {variable.name!r} is refused ({rules}).")
             continue
-        counts = answer.columns["count"].values[:-1]
+        counts = considered.protected.columns["count"].values[:-1]
         shares = counts[counts > 0] / max(counts.sum(), 1)
         if k >= 2 and len(shares) > 1 and variable.role is Role.CONFIDENTIAL:
             risks[variable.name] = disclosure_probability(shares, k=k)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from confide.answering.universe.census import Group, TallyFunction
+from confide.answering.universe.census import TallyFunction, UnitSets
 from confide.arrays import Ints
 from confide.model.evidence import Cells, Tally
 
@@ -26,8 +26,8 @@ class Cube:
     top: Ints | None
 
     @property
-    def group(self) -> Group:
-        return Group(self.records, self.units, self.key)
+    def sets(self) -> UnitSets:
+        return UnitSets(self.records, self.units, self.key)
 
 
 def gather_cube(tally: TallyFunction, question: Tally, sizes: Sequence[int], *, several: bool) -> Cube:

@@ -1,6 +1,9 @@
-"""An open site: the road of one answer, from the question to the record and the release."""
+"""An open site: admits questions, answers or refuses them, and records each before anybody sees the answer.
 
-import hashlib
+This is all that pages, commands and clients see of `answering`: answers, explanations, replays, data sets, and typed results for
+the custodian. No engine, no road and no evidence leaves it.
+"""
+
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,17 +15,20 @@ from itertools import islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from confide.answering.desk import Desk, open_desks
-from confide.answering.diagnostics.diagnose import Diagnosed
-from confide.answering.rules.described import Checked, explain
+from confide.answering.analysis import Admitted, Analysis
+from confide.answering.check import Finding, check_roads
+from confide.answering.frontier.mapping import Mapped, candidates, map_road
+from confide.answering.notes import protections, scope
+from confide.answering.opening import open_roads
+from confide.answering.road import ANALYSES, Road
+from confide.answering.rules.registry import RULES
+from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
-from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
-from confide.model.release import Release
-from confide.model.request import Regression, Request
+from confide.model.request import Request
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, Role
 from confide.site.audit import Tally
@@ -31,7 +37,27 @@ from confide.site.ledger import Entry, Ledger
 from confide.site.policies import keep
 from confide.spelling.json import read_request, write_request
 
-__all__ = ["Replayed", "Service", "replay", "trial"]
+__all__ = [
+    "RULES",
+    "Admitted",
+    "Checked",
+    "Finding",
+    "Mapped",
+    "Replayed",
+    "Rule",
+    "Service",
+    "Stage",
+    "Verdict",
+    "candidates",
+    "check",
+    "frontier",
+    "protections",
+    "replay",
+    "scope",
+    "trial",
+]
+
+R = TypeVar("R")
 
 REMEMBERED = 10_000
 """So many outcomes of different questions a replay remembers: the same question has the same outcome for ever."""
@@ -57,26 +83,40 @@ class Replayed:
 class Service:
     """An open site. Safe to share among threads."""
 
-    def __init__(self, folder: Folder, policy: Policy, *, allow_open: bool) -> None:
+    def __init__(
+        self,
+        folder: Folder,
+        policy: Policy,
+        *,
+        allow_open: bool,
+        analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
+    ) -> None:
         self.folder, self.policy, self.tally = folder, policy, Tally()
+        self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
+        """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
         self._lock, self._asking = Lock(), Counter[tuple[str, str]]()
         with ExitStack() as opened:
-            self._desks: Mapping[str, Desk] = opened.enter_context(open_desks(folder, policy, allow_open=allow_open))
+            roads = open_roads(folder, policy, allow_open=allow_open, analyses=analyses)
+            self._roads: Mapping[str, Road] = opened.enter_context(roads)
             self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.tally.add))
             keep(folder, policy)
             self._opened = opened.pop_all()
 
     @classmethod
-    def open(cls, path: str | Path, *, allow_open: bool = False) -> Self:
+    def open(cls, path: str | Path, *, allow_open: bool = False, **more: Any) -> Self:
         """Open a site; anything missing or out of step stops the start."""
         folder = Folder(Path(path))
-        return cls(folder, folder.policy(), allow_open=allow_open)
+        return cls(folder, folder.policy(), allow_open=allow_open, **more)
 
     @property
     def datasets(self) -> dict[str, Dataset]:
         """What may be asked about."""
-        return {name: desk.dataset for name, desk in self._desks.items()}
+        return {name: road.dataset for name, road in self._roads.items()}
+
+    def dataset(self, name: str) -> Dataset:
+        """A data set; a Mistake if there is none of that name."""
+        return self._road(name).dataset
 
     @property
     def access(self) -> Access:
@@ -90,46 +130,56 @@ class Service:
         today = f"{datetime.now(UTC).date()} {machine}"
         return Person(VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10], Role.ANALYST)
 
-    def answer(self, request: Request, *, who: str = "local") -> Release | ModelRelease:
-        """A protected answer, recorded before it is given; or Mistake, Refused, Fault."""
-        desk = self.desk(request.dataset)
-        request = desk.admit(request)
-        with self._turn(request.dataset, who):
-            answer = desk.consider(request)
-            if answer.reasons:
-                suggestions = list(islice(desk.suggest(request), SUGGESTIONS))
-                self._record(desk, request, who, answer.reasons, None)
-                raise Refused(answer.reasons, policy=self.policy.title, suggestions=suggestions)
-            release = desk.release(request, answer)
-            self._record(desk, request, who, [], release)
-        return release
+    def admit(self, request: Request[R]) -> Admitted[Request[R]]:
+        """The question as it will be considered; a Mistake if it does not fit the codebook."""
+        return self._road(request.dataset).admit(request)
 
-    def diagnose(self, request: Regression, *, who: str = "local") -> ModelRelease:
-        """A model with its synthetic diagnostics: charts and the data behind them. It counts as one question."""
-        release = self.answer(request, who=who)
-        found = self.desk(request.dataset).diagnose(request)
-        assert isinstance(release, ModelRelease) and isinstance(found, Diagnosed)
-        plots = {grid.name: grid for grid in found.grids.values()}
-        return replace(release, grids={**release.grids, **plots}, charts=found.charts)
+    def receipt(self, question: Admitted[Request[Any]]) -> str:
+        """The content address that the answer will have."""
+        return self._road(question.request.dataset).receipt(question)
 
-    def explain(self, request: Request, policy: Policy | None = None) -> list[Checked]:
+    def answer(self, request: Request[R] | Admitted[Request[R]], *, who: str = "local", diagnostics: bool = False) -> R:
+        """A protected answer, recorded before it is given; or Mistake, Refused, Fault.
+
+        With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
+        """
+        question = request if isinstance(request, Admitted) else self.admit(request)
+        road = self._road(question.request.dataset)
+        with self._turn(road.dataset.name, who):
+            considered = road.consider(question)
+            if considered.reasons:
+                suggestions = list(islice(road.suggest(question), SUGGESTIONS))
+                self._record(road, question, who, considered.reasons, "")
+                raise Refused(considered.reasons, policy=self.policy.title, suggestions=suggestions)
+            release: Any = road.release(considered, diagnostics=diagnostics)
+            self._record(road, question, who, (), release.digest)
+        return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+
+    def explain(self, request: Request[Any], policy: Policy | None = None) -> list[Checked]:
         """How every rule comes out on a request, under the policy in force or another. Nothing is recorded or released."""
-        desk = self.desk(request.dataset)
-        desk = desk if policy is None else desk.under(policy)
-        request = desk.admit(request)
-        return explain(request, desk.policy, desk.consider(request).reasons)
+        road = self._road(request.dataset)
+        road = road if policy is None else road.under(policy)
+        return list(road.consider(road.admit(request)).checked)
+
+    def must_be_possible(self, policy: Policy) -> None:
+        """A Mistake if the mechanisms of a policy cannot be carried out on this site."""
+        for road in self._roads.values():
+            road.under(policy)
 
     def replay(self, policy: Policy) -> Iterator[Replayed]:
         """Every recorded question under another policy, beside a running site. Nothing is recorded or released."""
-        desks = {name: desk.under(policy) for name, desk in self._desks.items()}
-        return _replayed(desks, ledger.read(self.folder.ledger))
+        return _replayed(self._roads, ledger.read(self.folder.ledger), trial(policy, self.policy))
 
-    def desk(self, name: str) -> Desk:
-        """Where questions about a data set are considered."""
-        if name not in self._desks:
-            hint = nearest(name, self._desks) or ["There are " + ", ".join(self._desks) + "."]
-            raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
-        return self._desks[name]
+    def check(self) -> list[Finding]:
+        """What a custodian should know: what is missing, risky or unanswerable."""
+        return check_roads(self._roads, self.policy, self.access)
+
+    def frontier(
+        self, dataset: str, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str
+    ) -> Mapped:
+        """The map of models of a sensitive variable, of true figures: for the custodian alone."""
+        road = self._road(dataset)
+        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
 
     def close(self) -> None:
         self._opened.close()
@@ -141,6 +191,9 @@ class Service:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _road(self, name: str) -> Road:
+        return _named(self._roads, name)
 
     @contextmanager
     def _turn(self, dataset: str, who: str) -> Iterator[None]:
@@ -160,43 +213,70 @@ class Service:
                 self._asking[place] -= 1
 
     def _record(
-        self, desk: Desk, request: Request, who: str, reasons: Sequence[Reason], release: Release | ModelRelease | None
+        self, road: Road, question: Admitted[Request[Any]], who: str, reasons: Sequence[Reason], answer: str
     ) -> None:
         self._ledger.append(
             who=who,
-            dataset=request.dataset,
-            request=write_request(request),
-            outcome="released" if release else "refused",
+            dataset=question.request.dataset,
+            request=write_request(question.request),
+            outcome="refused" if reasons else "released",
             rules=tuple(reason.rule for reason in reasons),
-            receipt=desk.receipt(request),
-            answer=_digest(release) if release else "",
+            receipt=road.receipt(question),
+            answer=answer,
             policy=f"{self.policy.title} ({self.policy.mark})",
-            data=desk.data,
+            data=road.data,
         )
 
 
-def _digest(release: Release | ModelRelease) -> str:
-    """A fingerprint of the numbers released."""
-    if isinstance(release, ModelRelease):
-        return hashlib.sha256(repr(sorted(release.grids.items())).encode()).hexdigest()
-    digest = hashlib.sha256()
-    for name, column in sorted(release.columns.items()):
-        digest.update(name.encode() + column.values.tobytes() + column.marks.tobytes() + column.noise.tobytes())
-    return digest.hexdigest()
+def _named(roads: Mapping[str, Road], name: str) -> Road:
+    if name not in roads:
+        hint = nearest(name, roads) or ["There are " + ", ".join(roads) + "."]
+        raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
+    return roads[name]
 
 
 def replay(path: str | Path, policy: Policy, *, allow_open: bool = False) -> Iterator[Replayed]:
-    """Every recorded question of a site under a draft policy. Nothing is recorded or released."""
+    """Every recorded question of a site under a draft policy, as `Service.replay` gives it; the site need not be stopped."""
     folder = Folder(Path(path))
-    with open_desks(folder, policy, allow_open=allow_open) as desks:
-        yield from _replayed(desks, ledger.read(folder.ledger))
+    force = folder.policy()
+    with open_roads(folder, force, allow_open=allow_open) as roads:
+        draft = policy if force.universe.decide_on == "true" else trial(policy, force)
+        yield from _replayed(roads, ledger.read(folder.ledger), draft)
 
 
-def _replayed(desks: Mapping[str, Desk], entries: Iterable[Entry]) -> Iterator[Replayed]:
+def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
+    """The findings for a site that is not open, as `Service.check` gives them. Nothing is recorded."""
+    folder = Folder(Path(path))
+    policy = folder.policy()
+    with open_roads(folder, policy, allow_open=allow_open) as roads:
+        return check_roads(roads, policy, Access.load(folder.access))
+
+
+def frontier(
+    path: str | Path,
+    dataset: str,
+    *,
+    sensitive: str,
+    variables: Sequence[str] | None = None,
+    risk: str = "released",
+    utility: str = "rsqwt",
+    allow_open: bool = False,
+) -> Mapped:
+    """The map of models of a sensitive variable of a site that is not open. True figures: for the custodian alone."""
+    folder = Folder(Path(path))
+    with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
+        road = _named(roads, dataset)
+        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+
+
+def _replayed(roads: Mapping[str, Road], entries: Iterable[Entry], policy: Policy) -> Iterator[Replayed]:
+    tried = {name: road.under(policy) for name, road in roads.items()}
+
     @lru_cache(maxsize=REMEMBERED)
     def outcome(dataset: str, request: str) -> str:
         try:
-            reasons = desks[dataset].consider(read_request(json.loads(request))).reasons
+            road = tried[dataset]
+            reasons = road.consider(road.admit(read_request(json.loads(request)))).reasons
             return ", ".join(reason.rule for reason in reasons) or "released"
         except (Mistake, KeyError):
             return "no longer well formed"

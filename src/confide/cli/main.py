@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,18 +14,17 @@ import typer
 from rich.console import Console
 
 import confide
-from confide.answering.check import check_site
+from confide.answering import service as answering
 from confide.answering.frontier import mapping as map_models
 from confide.answering.mechanisms.safe.build import make_base
-from confide.answering.service import Service, replay
+from confide.answering.service import Service
 from confide.cli import mask, measure
 from confide.cli.protect.commands import app as protect_app
 from confide.cli.terminal import working
-from confide.client import Answer, ModelAnswer
 from confide.errors import ConfideError, Fault, Mistake, Refused, nearest
+from confide.formats.release import Released, writers
 from confide.model.policy import describe, read_policy
-from confide.model.release import Release
-from confide.model.request import Regression, Request
+from confide.model.request import Correlation, Regression, Request, Table
 from confide.site import ingest as ingesting
 from confide.site import ledger, policies
 from confide.site.access import Access, Role, add_token, must_be_loopback, remove_token, set_public
@@ -167,7 +165,7 @@ def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
     Example: confide check mysite
     """
     with working("Looking at the site"):
-        findings = check_site(site, allow_open=allow_open)
+        findings = answering.check(site, allow_open=allow_open)
     for finding in findings:
         typer.echo(f"{finding.kind:<12} {finding.text}")
     if not findings:
@@ -193,7 +191,7 @@ def table(
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
-    request = read_query(dataset, _given(pairs))
+    request = read_query(dataset, _given(pairs), Table)
     _Asking(site, token, allow_open).give(request, format, output)
 
 
@@ -217,7 +215,7 @@ def regression(
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
     pairs = [("formula", [formula]), ("where", where), ("family", [family])]
-    request = read_query(dataset, _given(pairs), ask="regression")
+    request = read_query(dataset, _given(pairs), Regression)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
 
 
@@ -236,7 +234,7 @@ def correlation(
 
     Example: confide correlation mysite people age,income,hours
     """
-    request = read_query(dataset, _given([("variables", variables), ("where", where)]), ask="correlation")
+    request = read_query(dataset, _given([("variables", variables), ("where", where)]), Correlation)
     _Asking(site, token, allow_open).give(request, format, output)
 
 
@@ -252,30 +250,31 @@ class _Asking:
     token: str | None
     allow_open: bool
 
-    def give(self, request: Request, format: str, output: Path | None, *, diagnostics: bool = False) -> None:
+    def give(self, request: Request[Any], format: str, output: Path | None, *, diagnostics: bool = False) -> None:
         if format == "python":
             more = ".diagnostics()" if diagnostics else ""
             _write(f"import confide\n\n{write_python(request, site=self.site)}{more}\n", output)
             return
-        writers: dict[str, Callable[[Answer | ModelAnswer], str | bytes]] = {
-            "text": lambda answer: answer.to_text(width=None if output else _width()),
-            "csv": lambda answer: answer.to_csv(),
-            "json": lambda answer: json.dumps(answer.to_json(), ensure_ascii=False, separators=(",", ":")),
-            "xlsx": lambda answer: answer.to_xlsx(),
-        }
-        if format not in writers:
-            hint = nearest(format, writers) or ["Formats: text, csv, json, xlsx, python."]
+        if format not in _FORMATS:
+            hint = nearest(format, _FORMATS) or ["Formats: text, csv, json, xlsx, python."]
             raise Mistake(f"There is no format {format!r}.", suggestions=hint)
         if format == "xlsx" and output is None:
             raise Mistake("An XLSX file needs a name.", suggestions=["Add -o table.xlsx."])
-        _write(writers[format](self.answer(request, diagnostics=diagnostics)), output)
-
-    def answer(self, request: Request, *, diagnostics: bool) -> Answer | ModelAnswer:
         with confide.open(self.site, token=self.token, allow_open=self.allow_open) as opened:
-            release = (
-                opened.diagnose(request) if diagnostics and isinstance(request, Regression) else opened.ask(request)
-            )
-            return Answer(release) if isinstance(release, Release) else ModelAnswer(release, opened)
+            release = opened.ask(request, diagnostics=diagnostics)
+        _write(_written(release, format, width=None if output else _width()), output)
+
+
+_FORMATS = ("text", "csv", "json", "xlsx")
+
+
+def _written(release: Released, format: str, *, width: int | None) -> str | bytes:
+    write = writers(release)
+    if format == "text":
+        return write.text(release, width=width)
+    if format == "json":
+        return json.dumps(write.json(release), ensure_ascii=False, separators=(",", ":"))
+    return write.csv(release) if format == "csv" else write.xlsx(release)
 
 
 def _width() -> int | None:
@@ -443,10 +442,9 @@ def frontier(
         raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
     names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
     with working("Mapping models"):
-        mapped = map_models.frontier(
-            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
-            threshold=threshold, slope=slope, allow_open=allow_open,
-        )  # fmt: skip
+        mapped = answering.frontier(
+            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility, allow_open=allow_open
+        ).choose(threshold=threshold, slope=slope)
     typer.echo(mapped.text)
     if output is not None:
         _write(json.dumps(mapped.chart, ensure_ascii=False), output)
@@ -496,7 +494,7 @@ def ledger_replay(
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{policy} cannot be read.") from None
     asked = changed = 0
-    for replayed in replay(site, draft, allow_open=allow_open):
+    for replayed in answering.replay(site, draft, allow_open=allow_open):
         asked += 1
         if replayed.changed:
             changed += 1

@@ -1,14 +1,13 @@
 """The words around an answer that text, HTML and Excel share: shown numbers, legend, and whether totals add."""
 
 import unicodedata
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.model.formula import write_formula
 from confide.model.model_release import ModelRelease, Value
 from confide.model.release import MARKS, Column, Release
-from confide.model.request import Regression
 
 __all__ = ["NOT_APPLICABLE", "adding", "legend", "marks", "model_legend", "plain", "shown", "shown_value", "subject"]
 
@@ -63,15 +62,12 @@ def shown_value(value: Value, *, thousands: str = ",") -> str:
     return f"{value:z{thousands}.15g}" if abs(value) < 1e15 else f"{value:.15g}"
 
 
-def subject(release: ModelRelease) -> str:
+def subject(release: ModelRelease[Any]) -> str:
     """Say what was asked: the formula and family of a model, or the variables of a correlation."""
-    request = release.request
-    if isinstance(request, Regression):
-        return plain(f"Model: {write_formula(request.formula)} ({request.family})")
-    return plain(f"Correlations of {', '.join(request.variables)}")
+    return plain(release.request.title)
 
 
-def model_legend(release: ModelRelease) -> tuple[tuple[str, str], ...]:
+def model_legend(release: ModelRelease[Any]) -> tuple[tuple[str, str], ...]:
     """Explain the mark of numbers that do not apply, if there is one."""
     values = (value for grid in release.grids.values() for row in grid.rows for value in row)
     return ((NOT_APPLICABLE, MARKS["z"]),) if any(value is None for value in values) else ()

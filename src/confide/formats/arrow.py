@@ -1,5 +1,7 @@
 """A release, or one grid of a model, as an Arrow table, which pandas, polars and DuckDB read."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,7 +44,7 @@ def _measure(column: Column, names: MeasureNames) -> dict[str, pa.Array]:
     }
 
 
-def grid_to_arrow(release: ModelRelease, name: str) -> pa.Table:
+def grid_to_arrow(release: ModelRelease[Any], name: str) -> pa.Table:
     """Give a grid of a model; a number that does not apply is null. The schema's metadata are those of a table."""
     grid = release.grids[name]
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.columns)

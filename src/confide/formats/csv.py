@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from confide.formats.about import NOT_APPLICABLE, marks, shown
 from confide.formats.tidy import column_names, label_names, measure_names, places
@@ -30,7 +31,7 @@ def write_csv(release: Release) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write_model_csv(release: ModelRelease) -> str:
+def write_model_csv(release: ModelRelease[Any]) -> str:
     """Give all grids one under the other: the first column, `table`, names the grid, then come the columns of all.
 
     Promise: a number that does not apply shows as [z]; a field is empty only where its grid has no such column.

@@ -40,7 +40,7 @@ def write_html(release: Release, *, zeros: bool = True) -> str:
     )
 
 
-def write_model_html(release: ModelRelease) -> str:
+def write_model_html(release: ModelRelease[Any]) -> str:
     """Give the grids of a model with their caption, legend and notes as one HTML element.
 
     Promise: every text is escaped; there is no script and no style in it.
@@ -54,7 +54,7 @@ def write_model_html(release: ModelRelease) -> str:
     )
 
 
-def _frame(release: Release | ModelRelease) -> dict[str, Any]:
+def _frame(release: Release | ModelRelease[Any]) -> dict[str, Any]:
     facts = {name: plain(getattr(release, name)) for name in ("source", "policy", "receipt")}
     return {"title": plain(release.title), "scope": plain(release.scope), "facts": facts}
 

@@ -1,6 +1,7 @@
 """A release, of a table or of a model, as plain text, for terminals and logs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 
@@ -28,27 +29,28 @@ def write_text(release: Release, *, width: int | None = None) -> str:
     table = cross(release)
     caption = [plain(release.title), plain(release.scope), table.measure]
     notes = [*map(plain, release.notes), adding(release)]
-    return _page(release, caption, ["\n".join(lines) for lines in _panels(table, width)], [*_legend(release), *notes])
+    return _page(
+        release, caption, ["\n".join(lines) for lines in _panels(table, width)], [*_legend(legend(release)), *notes]
+    )
 
 
-def write_model_text(release: ModelRelease, *, width: int | None = None) -> str:
+def write_model_text(release: ModelRelease[Any], *, width: int | None = None) -> str:
     """Give the grids one under the other, with caption, legend and notes; the receipt comes last.
 
     With a width, columns that do not fit continue in further panels below.
     """
     caption = [plain(release.title), plain(release.scope), subject(release)]
     body = ["\n".join(lines) for grid in release.grids.values() for lines in _grid(grid, width)]
-    return _page(release, caption, body, [*_legend(release), *map(plain, release.notes)])
+    return _page(release, caption, body, [*_legend(model_legend(release)), *map(plain, release.notes)])
 
 
-def _page(release: Release | ModelRelease, caption: list[str], body: list[str], notes: list[str]) -> str:
+def _page(release: Release | ModelRelease[Any], caption: list[str], body: list[str], notes: list[str]) -> str:
     facts = {"Source": release.source, "Policy": release.policy, "Receipt": release.receipt}
     notes = [*notes, *(f"{name}: {plain(fact)}" for name, fact in facts.items() if fact)]
     return "\n\n".join(["\n".join(filter(None, caption)), *body, "\n".join(filter(None, notes))]).strip("\n") + "\n"
 
 
-def _legend(release: Release | ModelRelease) -> list[str]:
-    marks = legend(release) if isinstance(release, Release) else model_legend(release)
+def _legend(marks: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{mark} {meaning}" for mark, meaning in marks]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
+from typing import Any
 
 import xlsxwriter
 from rich.cells import cell_len
@@ -47,7 +48,7 @@ def write_xlsx(release: Release) -> bytes:
     return target.getvalue()
 
 
-def write_model_xlsx(release: ModelRelease) -> bytes:
+def write_model_xlsx(release: ModelRelease[Any]) -> bytes:
     """Give the workbook of a model; the same release gives the same bytes.
 
     Promise: no text is a formula or a link; a number that does not apply shows as [z].
@@ -70,12 +71,12 @@ def _book(target: BytesIO, title: str) -> Iterator[Workbook]:
         yield book
 
 
-def _head(release: Release | ModelRelease) -> list[tuple[str, str]]:
+def _head(release: Release | ModelRelease[Any]) -> list[tuple[str, str]]:
     protected = [("How protected", note) for note in release.notes]
     return [("Title", release.title), ("Scope", release.scope), ("Source", release.source), *protected]
 
 
-def _foot(release: Release | ModelRelease) -> list[tuple[str, str]]:
+def _foot(release: Release | ModelRelease[Any]) -> list[tuple[str, str]]:
     return [("Policy", release.policy), ("Receipt", release.receipt)]
 
 
@@ -143,7 +144,7 @@ class _Sheet:
                 else:
                     self.sheet.write_number(*place, value, self.style("right", bold, _pattern(table.decimals[column])))
 
-    def grid(self, release: ModelRelease, grid: Grid) -> None:
+    def grid(self, release: ModelRelease[Any], grid: Grid) -> None:
         for row, line in enumerate((plain(release.title), plain(release.scope), plain(grid.title))):
             self.text(row, 0, line, bold=row == 0)
         for column, name in enumerate(grid.columns):

@@ -1,16 +1,21 @@
 """What leaves of a model or a correlation: small tables of numbers rounded to what the number of units supports."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from confide.errors import Fault
-from confide.model.request import Correlation, Regression
+from confide.model.request import Request
 
-__all__ = ["Grid", "ModelRelease"]
+__all__ = ["PLOT", "Grid", "ModelRelease"]
+
+PLOT = "plot: "
+"""How the names of grids begin that hold the points of a plot."""
 
 Value = str | float | int | None
+Q = TypeVar("Q", bound=Request[Any])
 
 
 @dataclass(frozen=True)
@@ -29,10 +34,10 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class ModelRelease:
+class ModelRelease(Generic[Q]):
     """Protected results of a model: `grids` by name (coefficients, anova, statistics; or correlations), `charts` by name."""
 
-    request: Regression | Correlation
+    request: Q
     title: str
     scope: str
     grids: Mapping[str, Grid]
@@ -41,3 +46,9 @@ class ModelRelease:
     receipt: str
     source: str = ""
     charts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of the numbers released; plots are drawn from these and the secret, and are left out."""
+        grids = sorted((name, grid) for name, grid in self.grids.items() if not name.startswith(PLOT))
+        return hashlib.sha256(repr(grids).encode()).hexdigest()

@@ -1,5 +1,6 @@
 """What leaves: protected numbers with their marks, uncertainty and receipt."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -73,6 +74,14 @@ class Release:
     def __post_init__(self) -> None:
         if any(column.values.shape != self.shape for column in self.columns.values()):
             raise Fault("The table is not well formed, so it is not released.")
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of the numbers released."""
+        digest = hashlib.sha256()
+        for name, column in sorted(self.columns.items()):
+            digest.update(name.encode() + column.values.tobytes() + column.marks.tobytes() + column.noise.tobytes())
+        return digest.hexdigest()
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,13 +1,106 @@
-"""What an analyst asks for."""
+"""What an analyst asks for. A kind of question is a frozen dataclass under `Request`, whose fields say how they are spelled.
 
-from dataclasses import dataclass
+A new kind is a class here, or anywhere else, and an analysis in `confide.answering`: JSON, addresses, Python, R, curl and
+command-line words follow from its fields.
+"""
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from confide.errors import Mistake
-from confide.model.formula import Formula
+from confide.errors import Mistake, nearest
+from confide.model.catalog.dataset import Dataset
+from confide.model.formula import Formula, read_formula, write_formula
 from confide.model.universe import EVERYONE, Universe
 
-__all__ = ["Correlation", "Family", "Measure", "Regression", "Request", "Table"]
+if TYPE_CHECKING:  # named in base classes, which ruff does not read
+    from confide.model.model_release import ModelRelease  # noqa: F401
+    from confide.model.release import Release  # noqa: F401
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = [
+    "Correlation",
+    "Family",
+    "Measure",
+    "Regression",
+    "Request",
+    "Spelled",
+    "Table",
+    "kinds",
+    "names",
+    "spelled_fields",
+    "text",
+]
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Request(Generic[R_co]):
+    """A question about a data set, over a universe; `R_co` is what its answer is."""
+
+    ask: ClassVar[str]
+    """What this kind of question is called, in every spelling."""
+
+    dataset: str
+    where: Universe
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The variables whose classes are the rows of the answer as CSV; none where it has several tables."""
+        return ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The variables that are brought together, those of the universe aside."""
+        return self.by
+
+    @property
+    def title(self) -> str:
+        """What is asked for, by names."""
+        raise NotImplementedError
+
+    def words(self, dataset: Dataset) -> str:
+        """What is asked for, by labels."""
+        return self.title
+
+
+def kinds() -> dict[str, type[Request[Any]]]:
+    """Every kind of question that there is, by what it is called."""
+    return {kind.ask: kind for kind in Request.__subclasses__()}
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """How a field is spelled: as one text or as several names, with one line of help.
+
+    `bare` stands without its name on the command line and in Python. `read` makes the value of a text, or of a tuple of
+    names, and raises a Mistake; `write` gives them back.
+    """
+
+    help: str
+    many: bool = False
+    bare: bool = False
+    read: Callable[[Any], Any] = lambda given: given
+    write: Callable[[Any], Any] = lambda value: value
+
+
+def names(help: str, *, default: Any = (), **more: Any) -> Any:
+    """A field of several names."""
+    return field(default=default, metadata={"spelled": Spelled(help, many=True, **more)})
+
+
+def text(help: str, *, default: Any = MISSING, **more: Any) -> Any:
+    """A field of one text."""
+    return field(default=default, metadata={"spelled": Spelled(help, **more)})
+
+
+def spelled_fields(kind: type[Request[Any]]) -> dict[str, tuple[Spelled, Any]]:
+    """The fields of a kind in their order, each with its default; the universe, which all have, is not among them."""
+    found = fields(kind)  # type: ignore[arg-type]  # every kind is a dataclass
+    return {f.name: (f.metadata["spelled"], f.default) for f in found if "spelled" in f.metadata}
 
 
 class Measure(StrEnum):
@@ -23,16 +116,47 @@ class Measure(StrEnum):
         return self in (Measure.TOTAL, Measure.MEAN)
 
 
+class Family(StrEnum):
+    """What kind of response a model has: a number, yes or no, or a count."""
+
+    GAUSSIAN = "gaussian"
+    BINOMIAL = "binomial"
+    POISSON = "poisson"
+
+
+def _read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:
+    return tuple(Measure(_among(name, Measure, "measure", "Measures")) for name in given)
+
+
+def _read_family(given: str) -> Family:
+    return Family(_among(given, Family, "family", "Families"))
+
+
+def _among(name: str, choices: type[StrEnum], one: str, several: str) -> str:
+    known = [str(choice) for choice in choices]
+    if name not in known:
+        hint = nearest(name, known) or [f"{several}: " + ", ".join(known) + "."]
+        raise Mistake(f"There is no {one} {name[:60]!r}.", suggestions=hint)
+    return name
+
+
 @dataclass(frozen=True)
-class Table:
+class Table(Request["Release"]):
     """A table of measures by rows and columns over a universe."""
 
+    ask: ClassVar = "table"
+
     dataset: str
-    rows: tuple[str, ...]
-    columns: tuple[str, ...] = ()
+    rows: tuple[str, ...] = names("Variables down the side; repeat, or put commas.")
+    columns: tuple[str, ...] = names("Variables across the top; repeat, or put commas.")
     where: Universe = EVERYONE
-    measure: tuple[Measure, ...] = (Measure.COUNT,)
-    of: str | None = None
+    measure: tuple[Measure, ...] = names(
+        "count, weighted_count, total, mean; repeat, or put commas.",
+        default=(Measure.COUNT,),
+        read=_read_measures,
+        write=lambda measures: tuple(map(str, measures)),
+    )
+    of: str | None = text("The numeric variable of a total or mean.", default=None)
 
     def __post_init__(self) -> None:
         if not self.by:
@@ -52,36 +176,70 @@ class Table:
     def by(self) -> tuple[str, ...]:
         return self.rows + self.columns
 
+    @property
+    def title(self) -> str:
+        return " by ".join(" and ".join(side) for side in (self.rows, self.columns) if side)
 
-class Family(StrEnum):
-    """What kind of response a model has: a number, yes or no, or a count."""
-
-    GAUSSIAN = "gaussian"
-    BINOMIAL = "binomial"
-    POISSON = "poisson"
+    def words(self, dataset: Dataset) -> str:
+        sides = [[dataset.variables[name].label for name in side] for side in (self.rows, self.columns) if side]
+        return " by ".join(" and ".join(side) for side in sides)
 
 
 @dataclass(frozen=True)
-class Regression:
+class Regression(Request["ModelRelease[Regression]"]):
     """A model of a response over a universe."""
 
+    ask: ClassVar = "regression"
+
     dataset: str
-    formula: Formula
+    formula: Formula = text(
+        "The model: log(income) ~ age + age^2 + sex + age:sex.", bare=True, read=read_formula, write=write_formula
+    )
     where: Universe = EVERYONE
-    family: Family = Family.GAUSSIAN
+    family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=_read_family, write=str)
+
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        return self.formula.variables
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.formula.response.variable, *self.predictors)
+
+    @property
+    def title(self) -> str:
+        return f"Model: {write_formula(self.formula)} ({self.family})"
+
+    def words(self, dataset: Dataset) -> str:
+        return write_formula(self.formula)
 
 
 @dataclass(frozen=True)
-class Correlation:
+class Correlation(Request["ModelRelease[Correlation]"]):
     """Correlations of variables over a universe; a categorical variable enters by its classes."""
 
+    ask: ClassVar = "correlation"
+
     dataset: str
-    variables: tuple[str, ...]
+    variables: tuple[str, ...] = names("Two variables or more; repeat, or put commas.", bare=True)
     where: Universe = EVERYONE
 
     def __post_init__(self) -> None:
         if len(set(self.variables)) < max(2, len(self.variables)):
             raise Mistake("A correlation needs two or more variables, each named once.")
 
+    @property
+    def predictors(self) -> tuple[str, ...]:
+        """Each is related to all the others."""
+        return self.variables
 
-Request = Table | Regression | Correlation
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.variables
+
+    @property
+    def title(self) -> str:
+        return f"Correlations of {', '.join(self.variables)}"
+
+    def words(self, dataset: Dataset) -> str:
+        return "Correlations of " + ", ".join(dataset.variables[name].label for name in self.variables)

@@ -10,6 +10,7 @@ curl --fail --get http://127.0.0.1:8000/people/table.csv \
 
 import shlex
 from itertools import pairwise
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from confide.errors import Mistake
@@ -21,7 +22,7 @@ __all__ = ["read_curl", "write_curl"]
 _TOKEN = '  --header "Authorization: Bearer $CONFIDE_TOKEN"'
 
 
-def write_curl(request: Request, *, site: str, ending: str = ".csv", token: bool = False) -> str:
+def write_curl(request: Request[Any], *, site: str, ending: str = ".csv", token: bool = False) -> str:
     """The command that saves the answer; with `token` it shows the one in CONFIDE_TOKEN."""
     address = write_url(request, ending=ending).partition("?")[0]
     lines = [f"curl --fail --get {shlex.quote(f'{site}/{address}')}"]
@@ -30,7 +31,7 @@ def write_curl(request: Request, *, site: str, ending: str = ".csv", token: bool
     return " \\\n".join([*lines, f"  --output {shlex.quote(request.dataset + ending)}"])
 
 
-def read_curl(text: str) -> Request:
+def read_curl(text: str) -> Request[Any]:
     """The request in a command that `write_curl` gave."""
     try:
         words = shlex.split(text)

@@ -8,20 +8,21 @@ import json
 import re
 import shlex
 from collections.abc import Collection
+from typing import Any
 
 from confide.errors import Mistake
-from confide.model.request import Request
+from confide.model.request import Request, kinds
 from confide.spelling.curl import read_curl
-from confide.spelling.json import read_request
+from confide.spelling.json import listed, read_request
 from confide.spelling.python import read_python
 from confide.spelling.r import read_r
-from confide.spelling.url import PARAMETERS, read_url
+from confide.spelling.url import parameters, read_url
 from confide.spelling.words import read_words
 
 __all__ = ["read_pasted"]
 
 
-def read_pasted(text: str, *, views: Collection[str] = ()) -> Request:
+def read_pasted(text: str, *, views: Collection[str] = ()) -> Request[Any]:
     """The request that a text describes; nothing of it is run. Parameters of an address that are `views` only show it."""
     text = text.strip()
     if not text:
@@ -39,7 +40,7 @@ def read_pasted(text: str, *, views: Collection[str] = ()) -> Request:
     return read_url(_without(views, text))
 
 
-def _json(text: str) -> Request:
+def _json(text: str) -> Request[Any]:
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError):
@@ -47,31 +48,33 @@ def _json(text: str) -> Request:
     return read_request(raw)
 
 
-def _r(text: str) -> Request:
+def _r(text: str) -> Request[Any]:
     try:
         return read_r(text)
     except ValueError:
         raise Mistake("This begins like R, and its texts cannot be read.") from None
 
 
-def _command(text: str) -> Request:
+def _command(text: str) -> Request[Any]:
     """The words after `confide ASK SITE`; how the answer is to be written plays no part."""
     try:
         words = shlex.split(text.removeprefix("$").replace("\\\n", " "))
     except ValueError:
         raise Mistake("This begins like a command, and its quotes do not close.") from None
-    ask = words[1] if len(words) > 1 else ""
-    if ask not in PARAMETERS:
-        raise Mistake("Of the commands only 'confide table', 'confide regression' and 'confide correlation' ask.")
-    return read_words(_asked(words[3:], ask), ask=ask)
+    known = kinds()
+    kind = known.get(words[1]) if len(words) > 1 else None
+    if kind is None:
+        commands = listed([f"'confide {ask}'" for ask in known], before_last="and")
+        raise Mistake(f"Of the commands only {commands} ask.")
+    return read_words(_asked(words[3:], parameters(kind)), kind)
 
 
-def _asked(words: list[str], ask: str) -> list[str]:
+def _asked(words: list[str], known: Collection[str]) -> list[str]:
     kept: list[str] = []
     rest = iter(words)
     for word in rest:
         name, equals, _ = word.partition("=")
-        if word.startswith("-") and name.lstrip("-") not in PARAMETERS[ask]:
+        if word.startswith("-") and name.lstrip("-") not in known:
             if name not in ("--diagnostics", "--allow-open") and not equals:
                 next(rest, None)
             continue

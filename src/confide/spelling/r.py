@@ -17,10 +17,11 @@ data <- read.csv(text = resp_body_string(answer), check.names = FALSE, colClasse
 
 import json
 import re
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from confide.errors import Mistake
-from confide.model.request import Request, Table
+from confide.model.request import Request
 from confide.spelling.url import read_url, write_query, write_url
 
 __all__ = ["read_r", "write_r"]
@@ -30,7 +31,7 @@ _ADDRESS = re.compile(rf"request\(({_TEXT})\)")
 _ARGUMENT = re.compile(rf"^    ([a-z]+) = (?:c\()?({_TEXT}(?:, {_TEXT})*)\)?,$", re.MULTILINE)
 
 
-def write_r(request: Request, *, site: str, token: bool = False) -> str:
+def write_r(request: Request[Any], *, site: str, token: bool = False) -> str:
     """The code that reads the answer into a data frame; with `token` it shows the one in CONFIDE_TOKEN."""
     address = write_url(request, ending=".csv").partition("?")[0]
     values: dict[str, list[str]] = {}
@@ -44,9 +45,9 @@ def write_r(request: Request, *, site: str, token: bool = False) -> str:
     )
 
 
-def _reading(request: Request) -> str:
+def _reading(request: Request[Any]) -> str:
     """Codes are read as texts, lest 01 become 1; a model has several tables, told apart by the first column."""
-    if isinstance(request, Table):
+    if request.by:
         codes = ", ".join(f'{_text(name)} = "character"' for name in request.by)
         return f"data <- read.csv(text = resp_body_string(answer), check.names = FALSE, colClasses = c({codes}))"
     return "data <- read.csv(text = resp_body_string(answer), check.names = FALSE)\nsplit(data, data$table)"
@@ -61,7 +62,7 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def read_r(text: str) -> Request:
+def read_r(text: str) -> Request[Any]:
     """The request in code that `write_r` gave."""
     address = _ADDRESS.search(text)
     if address is None:

@@ -4,88 +4,79 @@
 'people/regression?formula=log%28income%29%20~%20age%20%2B%20sex%20%2B%20age%3Asex&where=region=N'
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import MISSING
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from confide.errors import Mistake, nearest
-from confide.model.formula import write_formula
-from confide.model.request import Correlation, Family, Measure, Regression, Request
+from confide.model.request import Request, kinds, spelled_fields
 from confide.model.universe import Universe
-from confide.spelling.json import ASKS, make_regression, make_table
+from confide.spelling.json import listed, make_request
 from confide.spelling.where import read_names, read_piece, write_names, write_piece
 
-__all__ = ["PARAMETERS", "read_query", "read_url", "write_query", "write_url"]
+__all__ = ["parameters", "read_query", "read_url", "write_query", "write_url"]
 
-PARAMETERS = {
-    "table": ("rows", "columns", "where", "measure", "of"),
-    "regression": ("formula", "where", "family"),
-    "correlation": ("variables", "where"),
-}
-"""The parameters of each kind of request."""
-
-_ONCE = ("of", "formula", "family")
+Q = TypeVar("Q", bound=Request[Any])
 
 
-def write_query(request: Request) -> list[tuple[str, str]]:
+def parameters(kind: type[Request[Any]]) -> tuple[str, ...]:
+    """The parameters of a kind of request."""
+    return (*spelled_fields(kind), "where")
+
+
+def write_query(request: Request[Any]) -> list[tuple[str, str]]:
     """The parameters of a request; what stands at its default is left out."""
-    where = [("where", write_piece(piece)) for piece in request.where.pieces]
-    if isinstance(request, Regression):
-        family = [] if request.family is Family.GAUSSIAN else [("family", str(request.family))]
-        return [("formula", write_formula(request.formula)), *where, *family]
-    if isinstance(request, Correlation):
-        return [("variables", write_names(request.variables)), *where]
-    query = [(key, write_names(names)) for key in ("rows", "columns") if (names := getattr(request, key))] + where
-    if request.measure != (Measure.COUNT,):
-        query.append(("measure", write_names(request.measure)))
-    return [*query, ("of", request.of)] if request.of is not None else query
+    spelled = spelled_fields(type(request))
+    query: list[tuple[str, str]] = []
+    for name, value in vars(request).items():
+        if name == "where":
+            query += [("where", write_piece(piece)) for piece in request.where.pieces]
+        elif name in spelled and value != spelled[name][1]:
+            how = spelled[name][0]
+            query.append((name, write_names(how.write(value)) if how.many else how.write(value)))
+    return query
 
 
-def read_query(dataset: str, query: Iterable[tuple[str, str]], *, ask: str = "table") -> Request:
+def read_query(dataset: str, query: Iterable[tuple[str, str]], kind: type[Q]) -> Q:
     """The request that parameters describe. Lists of names may repeat or hold commas; `where` repeats for a union."""
-    values = _values(query, PARAMETERS[ask])
-    where = Universe(tuple(read_piece(text) for text in values.get("where", [])))
-    if ask == "regression":
-        formula, family = values.get("formula", [""])[0], values.get("family", ["gaussian"])[0]
-        return make_regression(dataset, formula=formula, where=where, family=family)
-    if ask == "correlation":
-        return Correlation(dataset, _names(values, "variables"), where)
-    return make_table(
-        dataset,
-        rows=_names(values, "rows"),
-        columns=_names(values, "columns"),
-        where=where,
-        measure=_names({"measure": ["count"], **values}, "measure"),
-        of=values["of"][0] if "of" in values else None,
-    )
+    values = _values(query, kind)
+    where = Universe(tuple(read_piece(text) for text in values.pop("where", [])))
+    spelled = spelled_fields(kind)
+    given: dict[str, Any] = {}
+    for name, (how, default) in spelled.items():
+        if how.many and name in values:
+            given[name] = tuple(one for text in values[name] for one in read_names(text))
+        elif name in values or default is MISSING:
+            given[name] = values.get(name, [""])[0]
+    return make_request(kind, dataset, where=where, given=given)
 
 
-def _values(query: Iterable[tuple[str, str]], known: tuple[str, ...]) -> dict[str, list[str]]:
+def _values(query: Iterable[tuple[str, str]], kind: type[Request[Any]]) -> dict[str, list[str]]:
+    known, spelled = parameters(kind), spelled_fields(kind)
     values: dict[str, list[str]] = {}
     for key, value in query:
         if key not in known:
             raise Mistake(f"Unknown parameter {key[:60]!r}.", suggestions=nearest(key, known))
-        if key in _ONCE and key in values:
+        if key in values and key in spelled and not spelled[key][0].many:
             raise Mistake(f"{key!r} may stand only once.")
         values.setdefault(key, []).append(value)
     return values
 
 
-def _names(values: Mapping[str, list[str]], key: str) -> tuple[str, ...]:
-    return tuple(name for text in values.get(key, []) for name in read_names(text))
-
-
-def write_url(request: Request, *, ending: str = "") -> str:
+def write_url(request: Request[Any], *, ending: str = "") -> str:
     """The address of the answer, relative to the site; the ending chooses a format, as in `.csv`."""
-    return f"{quote(request.dataset, safe='')}/{ASKS[type(request)]}{ending}?" + urlencode(
+    return f"{quote(request.dataset, safe='')}/{request.ask}{ending}?" + urlencode(
         write_query(request), quote_via=quote, safe=",=;"
     )
 
 
-def read_url(url: str) -> Request:
+def read_url(url: str) -> Request[Any]:
     """The request at an address that `write_url` gave."""
     path, _, query = url.partition("?")
     dataset, _, place = path.rpartition("/")
+    known = kinds()
     ask = place.split(".")[0]
-    if ask not in PARAMETERS:
-        raise Mistake(f"{path[:80]!r} is not the address of a table, regression or correlation.")
-    return read_query(unquote(dataset.rpartition("/")[2]), parse_qsl(query, keep_blank_values=True), ask=ask)
+    if ask not in known:
+        raise Mistake(f"{path[:80]!r} is not the address of a {listed(known)}.")
+    return read_query(unquote(dataset.rpartition("/")[2]), parse_qsl(query, keep_blank_values=True), known[ask])

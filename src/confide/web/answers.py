@@ -98,7 +98,7 @@ def _add(app: FastAPI, frame: Frame, ask: str) -> None:
         return _response(frame.service.answer(question, who=asker.name), ending)
 
 
-def _response(release: Release | ModelRelease, ending: Ending) -> Response:
+def _response(release: Release | ModelRelease[Any], ending: Ending) -> Response:
     content = _TABLES[ending](release) if isinstance(release, Release) else _MODELS[ending](release)
     headers = {"ETag": f'"{release.receipt}"'}
     if ending is Ending.JSON:
@@ -112,7 +112,7 @@ _TABLES: dict[Ending, Callable[[Release], Any]] = {
     Ending.CSV: write_csv,
     Ending.XLSX: write_xlsx,
 }
-_MODELS: dict[Ending, Callable[[ModelRelease], Any]] = {
+_MODELS: dict[Ending, Callable[[ModelRelease[Any]], Any]] = {
     Ending.JSON: write_model,
     Ending.CSV: write_model_csv,
     Ending.XLSX: write_model_xlsx,

@@ -15,7 +15,7 @@ from enum import StrEnum
 from functools import partial
 from threading import Lock
 from time import monotonic
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 from urllib.parse import unquote_plus
 
 from fastapi import FastAPI, Request, Response
@@ -49,7 +49,7 @@ WORKERS = 4
 MOST_OPEN, MOST_OPEN_EACH = 64, 8
 """So many questions may wait or be worked on, of all and of one person."""
 
-Answered = Release | ModelRelease
+Answered = Release | ModelRelease[Any]
 Key = tuple[str, str, bool]
 
 
@@ -193,7 +193,7 @@ def answer(request: Request, question: Table, asker: Person) -> Release | Redire
 @overload
 def answer(
     request: Request, question: Regression | Correlation, asker: Person, *, diagnose: bool = False
-) -> ModelRelease | RedirectResponse: ...
+) -> ModelRelease[Any] | RedirectResponse: ...
 def answer(
     request: Request, question: Question, asker: Person, *, diagnose: bool = False
 ) -> Answered | RedirectResponse:

@@ -4,7 +4,6 @@ Promise: see `confide.answering.diagnostics.noise`. A plot shows a unit's respon
 response; the noise is a share of the spread of the response over the whole data set, never of a universe or a model.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,12 +14,12 @@ from confide.answering.diagnostics.logistic import logistic_plot
 from confide.answering.diagnostics.noise import Blurred, Flipped, blur, flip
 from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
 from confide.answering.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
-from confide.answering.regressions.regression import Model
+from confide.answering.regressions.judged import JudgedRegression
 from confide.arrays import Floats
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Number
 from confide.model.evidence import Rows, Step
-from confide.model.model_release import Grid
+from confide.model.model_release import PLOT, Grid
 from confide.model.request import Family
 from confide.site.secret import Secret
 
@@ -28,7 +27,6 @@ __all__ = ["Diagnosed", "diagnose", "key_range"]
 
 Chart = dict[str, Any]
 Plot = NumericPlot | CategoricalPlot | GroupedPlot
-RowsFunction = Callable[[Step, Floats, int, int], Rows]
 
 MOST_UNITS = 200_000
 """Plots are drawn from about so many units at most: those with keys in a range that the secret picks for the response."""
@@ -61,16 +59,17 @@ def key_range(units: int, secret: Secret, response: str) -> tuple[int, int]:
     return place * width - (1 << 63), (place + 1) * width - (1 << 63) - 1
 
 
-def diagnose(model: Model, dataset: Dataset, rows: RowsFunction, *, spread: float, secret: Secret) -> Diagnosed:
-    """Synthetic residuals along every predictor and along the fitted values; `spread` is that of the response over everyone."""
-    fitted, step = model.fitted, replace(model.question, beta=tuple(model.fitted.beta.tolist()))
-    name = model.response
-    low, high = key_range(fitted.moments.units, secret, name)
-    taken = _one_a_unit(rows(step, fitted.inverse, low, high))
+def diagnose(judged: JudgedRegression) -> Diagnosed:
+    """Synthetic residuals along every predictor and along the fitted values."""
+    model, sums, name = judged.fitted, judged.sums, judged.response
+    assert model is not None
+    secret, step = sums.shield.secret, replace(model.question, beta=tuple(model.fitted.beta.tolist()))
+    low, high = key_range(model.fitted.moments.units, secret, name)
+    taken = _one_a_unit(sums.selection.rows(step, model.fitted.inverse, low, high))
     seed = secret.digest("diagnostics", name.encode())
     if step.family is Family.BINOMIAL:
         outcomes = flip(taken.response > 0.5, taken.unit, seed=seed, chance=CHANCE)
-        plots: dict[str, tuple[Plot, Chart]] = _logistic(model, taken, outcomes)
+        plots: dict[str, tuple[Plot, Chart]] = _logistic(step, taken, outcomes)
     else:
         residual = taken.response - taken.fitted
         root = np.sqrt(np.mean(residual**2)) if len(residual) else 1.0
@@ -78,11 +77,20 @@ def diagnose(model: Model, dataset: Dataset, rows: RowsFunction, *, spread: floa
             scale = np.sqrt(np.maximum(taken.fitted, 1e-9))
         else:
             scale = root * np.sqrt(np.maximum(1 - taken.leverage, 1e-3))
-        noise = NOISE * float(np.sqrt(TRANSFORMS)) * spread
+        noise = NOISE * float(np.sqrt(TRANSFORMS)) * _spread_of_everyone(judged)
         blurred = blur(residual, taken.unit, seed=seed, noise=noise, scale=np.maximum(scale, 1e-12))
-        plots = _residuals(model, dataset, taken, blurred, secret)
+        plots = _residuals(step, judged.question.dataset, taken, blurred, secret)
     charts = {key: chart for key, (_, chart) in plots.items()}
     return Diagnosed(charts, {key: _grid(key, plot) for key, (plot, _) in plots.items()})
+
+
+def _spread_of_everyone(judged: JudgedRegression) -> float:
+    """The standard deviation of the response over the whole data set, whatever the universe."""
+    design = judged.compiled.design
+    alone = replace(design, blocks=design.blocks[:1], numbers=(), classes=())
+    everyone = judged.sums.selection.moments(Step(alone, Family.GAUSSIAN))
+    mean = everyone.response / everyone.weight
+    return float(np.sqrt(max(everyone.response_square / everyone.weight - mean**2, 0.0)))
 
 
 def _one_a_unit(rows: Rows) -> Rows:
@@ -94,15 +102,15 @@ def _one_a_unit(rows: Rows) -> Rows:
 
 
 def _residuals(
-    model: Model, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret
+    step: Step, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret
 ) -> dict[str, tuple[Plot, Chart]]:
     along = fitted_plot(rows.fitted, blurred, seed=secret.digest("diagnostics x", b"fitted"))
     plots: dict[str, tuple[Plot, Chart]] = {"fitted": (along, fitted_chart(along))}
-    for column, number in enumerate(model.question.design.numbers):
+    for column, number in enumerate(step.design.numbers):
         name = _named(number)
         plot = numeric_plot(rows.numbers[:, column], blurred, seed=secret.digest("diagnostics x", name.encode()))
         plots[name] = (plot, numeric_chart(plot, name=name))
-    for column, name in enumerate(model.question.design.classes):
+    for column, name in enumerate(step.design.classes):
         codes = dataset.variables[name].codes
         assert codes is not None
         seed = secret.digest("diagnostics x", name.encode())
@@ -111,10 +119,10 @@ def _residuals(
     return plots
 
 
-def _logistic(model: Model, rows: Rows, outcomes: Flipped) -> dict[str, tuple[Plot, Chart]]:
+def _logistic(step: Step, rows: Rows, outcomes: Flipped) -> dict[str, tuple[Plot, Chart]]:
     plots: dict[str, tuple[Plot, Chart]] = {}
     columns = {"fitted": rows.fitted}
-    columns |= {_named(number): rows.numbers[:, i] for i, number in enumerate(model.question.design.numbers)}
+    columns |= {_named(number): rows.numbers[:, i] for i, number in enumerate(step.design.numbers)}
     for name, values in columns.items():
         plot = logistic_plot(values, outcomes, rows.fitted)
         plots[name] = (plot, grouped_chart(plot, name=name))
@@ -140,7 +148,7 @@ def _grid(name: str, plot: Plot) -> Grid:
             for code, values in zip(plot.classes, np.column_stack(boxes).tolist(), strict=True)
         )
         return Grid(
-            f"plot: {name}", f"Synthetic residuals by {name}", ("class", "p5", "p25", "median", "p75", "p95"), rows
+            f"{PLOT}{name}", f"Synthetic residuals by {name}", ("class", "p5", "p25", "median", "p75", "p95"), rows
         )
     points = tuple(tuple(float(v) for v in row) for row in np.column_stack(arrays).tolist())
-    return Grid(f"plot: {name}", f"Synthetic residuals along {name}", columns, points)
+    return Grid(f"{PLOT}{name}", f"Synthetic residuals along {name}", columns, points)

@@ -13,10 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from confide.answering.desk import Desk, open_desks
 from confide.answering.frontier.frontier import EXHAUSTIVE, Release, RiskUtilityMap, evaluate
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
+from confide.answering.road import Road
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset, Variable
@@ -25,7 +25,7 @@ from confide.model.policy import Policy, read_policy
 from confide.site.folder import Folder, write_whole
 from confide.site.policies import keep
 
-__all__ = ["Mapped", "candidates", "frontier", "map_desk", "write_choice"]
+__all__ = ["Mapped", "candidates", "map_road", "write_choice"]
 
 
 MOST_CLASSES = 12
@@ -92,40 +92,19 @@ class Mapped:
         return "\n".join(lines)
 
 
-def frontier(
-    site: str | Path,
-    dataset: str,
-    *,
-    sensitive: str,
-    variables: Sequence[str] | None = None,
-    risk: str = "released",
-    utility: str = "rsqwt",
-    threshold: float | None = None,
-    slope: float | None = None,
-    allow_open: bool = False,
-) -> Mapped:
-    """Map every way to free some variables for models of a sensitive one and to suppress the others.
+def map_road(road: Road, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str) -> Mapped:
+    """Map every way to free some variables for models of a sensitive one and to suppress the others; nothing is chosen yet.
 
     The records are those with a value for every number. A variable is named by the column and the hierarchy it comes
     from, because the policy suppresses all its recodes and levels together; its risk is that of the level mapped, and
     a freed hierarchy answers its finer levels too. Reference: Gomatam et al. (2004), section 5.
     """
-    folder = Folder(Path(site))
-    with open_desks(folder, folder.policy(), allow_open=allow_open) as desks:
-        if dataset not in desks:
-            raise Mistake(f"No data set called {dataset!r}.", suggestions=nearest(dataset, desks))
-        found = map_desk(desks[dataset], sensitive=sensitive, variables=variables, risk=risk, utility=utility)
-    return found.choose(threshold=threshold, slope=slope)
-
-
-def map_desk(desk: Desk, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str) -> Mapped:
-    """The same of a data set that is open, with nothing chosen yet."""
     measures = cast(Risk, _among(risk, RISKS, "risk")), cast(Utility, _among(utility, UTILITIES, "utility"))
-    chosen = _variables(desk.dataset, sensitive, variables)
+    chosen = _variables(road.dataset, sensitive, variables)
     design = _design(sensitive, list(chosen.values()))
-    setting = _setting(desk.products(design), design, sensitive, list(chosen))
+    setting = _setting(road.products(design), design, sensitive, list(chosen))
     found = evaluate(setting, risk=measures[0], utility=measures[1])
-    return Mapped(found, risk, utility, _left_out(desk.dataset, setting))
+    return Mapped(found, risk, utility, _left_out(road.dataset, setting))
 
 
 def _among(word: str, known: Sequence[str], what: str) -> str:

@@ -6,8 +6,8 @@ from math import prod
 
 import numpy as np
 
-from confide.answering.regressions.terms import label
 from confide.arrays import Bools, Ints
+from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.formula import Factor, Formula, Transform

@@ -3,43 +3,34 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from confide.answering.regressions.terms import label
+from confide.answering.analysis import Near
+from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term
-from confide.model.request import Correlation, Regression
-from confide.model.universe import Universe
+from confide.model.request import Regression
+from confide.model.universe import EVERYONE
 
-__all__ = ["near_correlations", "near_models"]
+__all__ = ["near_models"]
 
 
-def near_models(request: Regression, dataset: Dataset) -> Iterator[tuple[str, Regression]]:
+def near_models(request: Regression, dataset: Dataset) -> Iterator[Near[Regression]]:
     """Each with the words for it. Found from public metadata alone."""
     formula = request.formula
     for term in [t for t in reversed(formula.terms) if len(t) > 1]:
         rest = tuple(t for t in formula.terms if not set(term) <= set(t))
         parts = tuple((factor,) for factor in term if (factor,) not in rest)
-        yield f"without the interaction {label(term)}", _with(request, (*rest, *parts))
+        yield Near(f"without the interaction {label(term)}", _with(request, (*rest, *parts)))
     for name in formula.variables:
         parent = dataset.variables[name].parent
         if parent is not None and parent not in (*formula.variables, formula.response.variable):
             terms = tuple(tuple(_swapped(f, name, parent) for f in term) for term in formula.terms)
-            yield f"{parent!r} instead of {name!r}", _with(request, terms)
+            yield Near(f"{parent!r} instead of {name!r}", _with(request, terms))
     for name in reversed(formula.variables):
         rest = tuple(t for t in formula.terms if name not in {f.variable for f in t})
         if rest:
-            yield f"without {name!r}", _with(request, rest)
+            yield Near(f"without {name!r}", _with(request, rest))
     if request.where:
-        yield "everyone instead of this universe", replace(request, where=Universe())
-
-
-def near_correlations(request: Correlation) -> Iterator[tuple[str, Correlation]]:
-    """The same for correlations."""
-    for name in reversed(request.variables):
-        rest = tuple(n for n in request.variables if n != name)
-        if len(rest) > 1:
-            yield f"without {name!r}", replace(request, variables=rest)
-    if request.where:
-        yield "everyone instead of this universe", replace(request, where=Universe())
+        yield Near("everyone instead of this universe", replace(request, where=EVERYONE))
 
 
 def _with(request: Regression, terms: tuple[Term, ...]) -> Regression:

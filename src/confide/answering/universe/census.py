@@ -9,13 +9,13 @@ import numpy as np
 from confide.arrays import Bools, Ints
 from confide.model.evidence import Box, Cells, Tally
 
-__all__ = ["Census", "Group", "TallyFunction"]
+__all__ = ["Census", "TallyFunction", "UnitSets"]
 
 TallyFunction = Callable[[Tally], Cells]
 
 
 @dataclass(frozen=True)
-class Group:
+class UnitSets:
     """Sets of records: sizes and keys, one entry a set."""
 
     records: Ints
@@ -35,10 +35,10 @@ class Census:
     def table(self) -> Cells:
         return self.tally(Tally(by=self.variables))
 
-    def count(self, boxes: Sequence[Box]) -> Group:
+    def count(self, boxes: Sequence[Box]) -> UnitSets:
         """One set for each box; the box of no conditions is everyone."""
         cells = [self._asked((box,) if box else ()) if self.several else self._summed(box) for box in boxes]
-        return Group(*np.array(cells, dtype=np.int64).reshape(-1, 3).T)
+        return UnitSets(*np.array(cells, dtype=np.int64).reshape(-1, 3).T)
 
     def inside(self, box: Box) -> Bools:
         """Which cells of the table are in the box."""
@@ -47,16 +47,16 @@ class Census:
             mask &= np.isin(self.table.places[:, self.variables.index(name)], places)
         return mask
 
-    def margins(self, by: tuple[str, ...]) -> Group:
+    def margins(self, by: tuple[str, ...]) -> UnitSets:
         """One set for each class of `by` that is not empty."""
         cells = self.tally(Tally(by=by))
-        return Group(cells.records, cells.units, cells.key)
+        return UnitSets(cells.records, cells.units, cells.key)
 
-    def complement(self, boxes: Sequence[Box]) -> Group:
+    def complement(self, boxes: Sequence[Box]) -> UnitSets:
         """Everyone outside the disjoint boxes, as one set. A unit both inside and outside counts as inside."""
         inside, everyone = self.count(boxes), self.count([()])
         units = self._asked(tuple(boxes))[1] if self.several else inside.units.sum()
-        return Group(
+        return UnitSets(
             everyone.records - inside.records.sum(),
             everyone.units - units,
             everyone.key ^ np.bitwise_xor.reduce(inside.key),

@@ -32,9 +32,7 @@ def _read(document: Mapping[str, Any]) -> Release:
     must(document["version"] == "2.0" and document["class"] == "dataset")
     rest = document["extension"]["confide"]
     *names, metric = document["id"]
-    request = read_request(rest["request"])
-    if not isinstance(request, Table):
-        raise TypeError
+    request = read_request(rest["request"], Table)
     dimensions = tuple(_read_dimension(name, document["dimension"][name]) for name in names)
     must(request.by == tuple(names) and document["role"]["metric"] == [metric] and type(rest["totals_add"]) is bool)
     return Release(

@@ -6,16 +6,15 @@ from typing import Any
 from confide.errors import Fault, Mistake
 from confide.formats.reading import finite, must, text
 from confide.model.model_release import Grid, ModelRelease, Value
-from confide.model.request import Correlation, Regression
 from confide.spelling.json import read_request, write_request
 
-__all__ = ["read_model", "write_model"]
+__all__ = ["CLASS", "read_model", "write_model"]
 
 CLASS = "confide-model"
 FACTS = ("title", "scope", "policy", "receipt", "source")
 
 
-def write_model(release: ModelRelease) -> dict[str, Any]:
+def write_model(release: ModelRelease[Any]) -> dict[str, Any]:
     """Give the release as plain values: the request, the grids by name, and what says how they were protected.
 
     Promise: a number that does not apply is null; `read_model(write_model(r)) == r`.
@@ -35,7 +34,7 @@ def _write_grid(grid: Grid) -> dict[str, Any]:
     return {"title": grid.title, "columns": list(grid.columns), "rows": [list(row) for row in grid.rows]}
 
 
-def read_model(document: Mapping[str, Any]) -> ModelRelease:
+def read_model(document: Mapping[str, Any]) -> ModelRelease[Any]:
     """Give the release that `write_model` wrote; anything else is a `Mistake`."""
     try:
         return _read(document)
@@ -46,13 +45,10 @@ def read_model(document: Mapping[str, Any]) -> ModelRelease:
         ) from None
 
 
-def _read(document: Mapping[str, Any]) -> ModelRelease:
+def _read(document: Mapping[str, Any]) -> ModelRelease[Any]:
     must(document["class"] == CLASS)
-    request = read_request(document["request"])
-    if not isinstance(request, Regression | Correlation):
-        raise TypeError
     return ModelRelease(
-        request=request,
+        request=read_request(document["request"]),
         grids={text(name): _read_grid(name, grid) for name, grid in document["grids"].items()},
         notes=tuple(text(note) for note in document["notes"]),
         charts={text(name): {**chart} for name, chart in document.get("charts", {}).items()},

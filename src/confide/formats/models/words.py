@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, floor, log10
+from typing import Any
 
 from confide.formats.about import shown_value
 from confide.model.catalog.dataset import Dataset
@@ -102,10 +103,9 @@ def term_words(term: Term, dataset: Dataset) -> str:
     return " × ".join(factor_words(factor, dataset) for factor in term)
 
 
-def coefficients(release: ModelRelease, dataset: Dataset) -> tuple[Group, ...]:
+def coefficients(release: ModelRelease[Regression], dataset: Dataset) -> tuple[Group, ...]:
     """Give the coefficients of a regression by term, the intercept first."""
     request = release.request
-    assert isinstance(request, Regression)
     ratio = request.family is not Family.GAUSSIAN
     rows = list(release.grids["coefficients"].rows)
     groups = [Group("Intercept", tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT))]
@@ -150,7 +150,7 @@ def column_words(column: str) -> str:
     return _COLUMNS.get(column, column)
 
 
-def statistics(release: ModelRelease) -> Iterator[tuple[str, str]]:
+def statistics(release: ModelRelease[Any]) -> Iterator[tuple[str, str]]:
     """Give how well a regression fits, in words."""
     for name, value in release.grids["statistics"].rows:
         yield _STATISTICS.get(str(name), str(name)), p_words(value) if name == "f_p_value" else shown_value(value)
@@ -204,7 +204,7 @@ def _classes(label: str, term: Term, dataset: Dataset) -> str | None:
     return " × ".join(_label(dataset, name, code) for name, code in pairs) if known else None
 
 
-def _reference(release: ModelRelease, term: Term, dataset: Dataset) -> tuple[str, tuple[str, ...]]:
+def _reference(release: ModelRelease[Any], term: Term, dataset: Dataset) -> tuple[str, tuple[str, ...]]:
     """The class that a single categorical variable is compared with, and those without a coefficient of their own."""
     name = term[0].variable
     codes = dataset.variables[name].codes

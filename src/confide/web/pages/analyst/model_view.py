@@ -58,7 +58,7 @@ class Plot:
     data: Table
 
 
-def show_regression(frame: Frame, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
+def show_regression(frame: Frame, request: Request, asker: Person, release: ModelRelease[Any]) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
     assert isinstance(question, Regression)
@@ -92,7 +92,7 @@ class Related:
     rows: list[list[str]]
 
 
-def show_correlation(frame: Frame, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
+def show_correlation(frame: Frame, request: Request, asker: Person, release: ModelRelease[Any]) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
     assert isinstance(question, Correlation)
@@ -118,7 +118,7 @@ def _related(grid: Grid, dataset: Dataset) -> Iterator[Related]:
         yield Related(words, [] if listed[0][0] == name else classes, texts)
 
 
-def _shared(frame: Frame, request: Request, release: ModelRelease) -> dict[str, Any]:
+def _shared(frame: Frame, request: Request, release: ModelRelease[Any]) -> dict[str, Any]:
     question = release.request
     ask = "regression" if isinstance(question, Regression) else "correlation"
     dataset, query = frame.dataset(question.dataset), write_query(question)
@@ -161,7 +161,7 @@ def _grid(grid: Grid, dataset: Dataset, question: Regression) -> tuple[str, Tabl
     return grid.title, (columns, rows)
 
 
-def _plots(request: Request, asker: Person, release: ModelRelease, dataset: Dataset) -> Iterator[Plot]:
+def _plots(request: Request, asker: Person, release: ModelRelease[Any], dataset: Dataset) -> Iterator[Plot]:
     assert isinstance(release.request, Regression)
     known = plot_words(release.request, dataset)
     for name, chart in release.charts.items():

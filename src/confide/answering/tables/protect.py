@@ -1,29 +1,22 @@
-"""Tables: what to gather, how to protect it, how to judge it, what to release. No engine is known here."""
+"""Tables: what to gather, and how it is turned into protected numbers."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.answering.cube import Cube, gather_cube
+from confide.answering.cube import Cube
 from confide.answering.mechanisms.additive import additive, restores
 from confide.answering.mechanisms.counts import CellKey
-from confide.answering.mechanisms.magnitudes import Magnitudes
 from confide.answering.rounding import power_below, significant
-from confide.answering.rules.table import judge_table
-from confide.answering.rules.universe import Judge
-from confide.answering.universe.census import TallyFunction
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
 from confide.arrays import Floats, Ints
-from confide.errors import Mistake, Reason
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
-from confide.model.evidence import Box, Tally
-from confide.model.policy import Policy
 from confide.model.release import Column, Dimension
 from confide.model.request import Measure, Table
-from confide.site.draws import Draws
 
-__all__ = ["Answer", "Evidence", "Scales", "dimensions", "gather", "prepare", "protect"]
+__all__ = ["TableEvidence", "dimensions", "gather", "protect"]
 
 Marks = NDArray[np.str_]
 
@@ -37,79 +30,44 @@ class Scales:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class TableEvidence:
     """True aggregates: `people` for counts and rules; `amounts` over the records that have the value asked for."""
 
     people: Cube
     amounts: Cube | None
+    scales: Scales
 
 
-@dataclass(frozen=True)
-class Answer:
-    """Protected columns, and the reasons not to release them."""
-
-    columns: dict[str, Column]
-    reasons: list[Reason]
-
-
-def gather(
-    request: Table,
-    dataset: Dataset,
-    policy: Policy,
-    tally: TallyFunction,
-    *,
-    within: Sequence[Box],
-    without: Sequence[int],
-    several: bool,
-) -> Evidence:
+def gather(request: Table, selection: Selection, shield: Shield) -> TableEvidence:
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
-    sizes = [len(dataset.classifier(name).codes or ()) for name in request.by]
-    counts = any(not measure.of_variable for measure in request.measure)
-    question = Tally(request.by, tuple(within), tuple(without), weighted=request.measure != (Measure.COUNT,))
+    facts = selection.facts
+    scales = Scales(facts.weight_decimals, facts.decimals.get(request.of or "", 0))
+    weighted = request.measure != (Measure.COUNT,)
     if request.of is None:
-        return Evidence(gather_cube(tally, question, sizes, several=several), None)
-    magnitudes = Magnitudes(policy.totals)
-    where = (request.by, tuple(within), tuple(without))
-    amount = Tally(*where, of=request.of, weighted=True, top=magnitudes.contributors, share=magnitudes.share)
-    amounts = gather_cube(tally, amount, sizes, several=several)
-    if counts and dataset.variables[request.of].missing:
-        return Evidence(gather_cube(tally, question, sizes, several=several), amounts)
-    return Evidence(amounts, amounts)
+        return TableEvidence(selection.cube(request.by, weighted=weighted), None, scales)
+    totals = shield.totals
+    amounts = selection.cube(request.by, of=request.of, weighted=True, top=totals.contributors, share=totals.share)
+    counts = any(not measure.of_variable for measure in request.measure)
+    if counts and selection.dataset.variables[request.of].missing:
+        return TableEvidence(selection.cube(request.by, weighted=weighted), amounts, scales)
+    return TableEvidence(amounts, amounts, scales)
 
 
 def protect(
-    request: Table, dataset: Dataset, policy: Policy, evidence: Evidence, *, draws: Draws, scales: Scales
-) -> Answer:
-    """Turn true aggregates into protected numbers, and judge those."""
-    people = _Counts.draw(evidence.people, policy, draws, scales)
+    request: Table, dataset: Dataset, evidence: TableEvidence, shield: Shield
+) -> tuple[dict[str, Column], Ints]:
+    """Protected columns, and the numbers of units as rules see them."""
+    people = _Counts.draw(evidence.people, shield, evidence.scales)
     columns = {}
     if Measure.COUNT in request.measure:
-        columns["count"] = people.count(policy, draws)
+        columns["count"] = people.count(shield)
     if Measure.WEIGHTED_COUNT in request.measure:
         columns["weighted_count"] = people.weighted()
     if request.of is not None and evidence.amounts is not None:
         same = evidence.amounts is evidence.people
-        having = people if same else _Counts.draw(evidence.amounts, policy, draws, scales)
-        columns |= _amounts(dataset.variables[request.of], having, policy, draws)
-    reasons = judge_table(request, dataset, policy.tables, people.judged)
-    return Answer({measure.value: columns[measure.value] for measure in request.measure}, reasons)
-
-
-def prepare(policy: Policy, draws: Draws) -> None:
-    """Make ready what the policy's mechanisms need: one that cannot be carried out is a Mistake now, not in an answer."""
-    parts: dict[str, Callable[[], object]] = {
-        "counts.distance, counts.variance, counts.small and counts.stay": lambda: CellKey(policy.counts).matrix,
-        "universe.noise_distance and universe.noise_variance": lambda: Judge(policy.universe, draws).matrix,
-        "tables.additive and the fields of counts": lambda: (
-            additive(np.zeros((2, 2)), policy.counts, draws.secret) if restores(policy, (2, 2)) else None
-        ),
-        "the fields of totals": lambda: (Magnitudes(policy.totals).mechanism, Magnitudes(policy.totals).tests),
-    }
-    for names, make in parts.items():
-        try:
-            make()
-        except Mistake as mistake:
-            raise Mistake(f"In the policy, {names} do not go together. {mistake}") from None
+        having = people if same else _Counts.draw(evidence.amounts, shield, evidence.scales)
+        columns |= _amounts(dataset.variables[request.of], having, shield)
+    return {measure.value: columns[measure.value] for measure in request.measure}, people.judged
 
 
 def dimensions(request: Table, dataset: Dataset) -> tuple[Dimension, ...]:
@@ -134,18 +92,18 @@ class _Counts:
     scales: Scales
 
     @classmethod
-    def draw(cls, cube: Cube, policy: Policy, draws: Draws, scales: Scales) -> "_Counts":
-        mechanism = CellKey(policy.counts)
-        publish, decide = draws.counts(cube.records, cube.units, cube.key)
-        judged = Judge(policy.universe, draws).drawn(cube.units, decide)
+    def draw(cls, cube: Cube, shield: Shield, scales: Scales) -> "_Counts":
+        mechanism = shield.counts
+        publish, decide = shield.draws.counts(cube.records, cube.units, cube.key)
+        judged = shield.decision.drawn(cube.units, decide)
         return cls(cube, mechanism.units(cube.units, publish), judged, mechanism, scales)
 
-    def count(self, policy: Policy, draws: Draws) -> Column:
+    def count(self, shield: Shield) -> Column:
         values = np.rint(CellKey.scale(self.cube.records, self.cube.units, self.units))
         mean = values / np.maximum(self.units, 1)
         spread = self.mechanism.spread * np.where(self.units > 0, mean, 1.0)
-        if restores(policy, values.shape):
-            adding = additive(values, policy.counts, draws.secret).astype(np.float64)
+        if restores(shield.policy, values.shape):
+            adding = additive(values, shield.policy.counts, shield.secret).astype(np.float64)
             # Of what is added no cell is told its own, so all are told the same.
             spread = np.hypot(spread, np.sqrt(np.mean((adding - values) ** 2)))
             values = adding
@@ -165,11 +123,11 @@ class _Counts:
         return np.rint(exact / grain) * grain, self.mechanism.spread * mean
 
 
-def _amounts(variable: Variable, counts: _Counts, policy: Policy, draws: Draws) -> dict[str, Column]:
+def _amounts(variable: Variable, counts: _Counts, shield: Shield) -> dict[str, Column]:
     """Totals and means: withheld where a unit could be estimated from them; where the count is zero, zero and none."""
     cube, scale = counts.cube, counts.scales.total
-    protected = Magnitudes(policy.totals).protect(cube, variable.name, draws, units=counts.judged, scale=scale)
-    empty, digits = counts.units == 0, policy.output.digits
+    protected = shield.totals.protect(cube, variable.name, shield.draws, units=counts.judged, scale=scale)
+    empty, digits = counts.units == 0, shield.policy.output.digits
     marks = np.where(protected.withheld & ~empty, "c", "")
     total = np.where(empty, 0.0, protected.values)
     weights, weight_noise = counts.weights()

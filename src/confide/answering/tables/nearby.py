@@ -3,24 +3,25 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from confide.answering.analysis import Near
 from confide.model.catalog.dataset import Dataset
 from confide.model.request import Table
 from confide.model.universe import Condition, Piece, Universe
 
-__all__ = ["neighbours"]
+__all__ = ["near_tables"]
 
 
-def neighbours(request: Table, dataset: Dataset) -> Iterator[tuple[str, Table]]:
+def near_tables(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
     """Coarser levels, larger areas, wider bins, a condition less, a variable less: each with the words for it."""
     yield from _coarser_variables(request, dataset)
     yield from _wider_conditions(request, dataset)
     yield from _fewer_conditions(request)
     yield from _fewer_variables(request)
     if request.where:
-        yield "everyone instead of this universe", replace(request, where=Universe())
+        yield Near("everyone instead of this universe", replace(request, where=Universe()))
 
 
-def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[tuple[str, Table]]:
+def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
     """One variable a level up, then all that have one, then one variable two levels up."""
     above = {name: [level.name for level in dataset.chain(name)[1:]] for name in request.by}
     one = {name: levels[0] for name, levels in above.items() if levels}
@@ -31,10 +32,10 @@ def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[tuple[str, 
     yield from (_coarser(request, {name: level}) for name, level in two.items() if level not in request.by)
 
 
-def _coarser(request: Table, levels: Mapping[str, str]) -> tuple[str, Table]:
+def _coarser(request: Table, levels: Mapping[str, str]) -> Near[Table]:
     rows, columns = (tuple(levels.get(name, name) for name in side) for side in (request.rows, request.columns))
     words = " and ".join(f"{level!r} instead of {name!r}" for name, level in levels.items())
-    return words, replace(request, rows=rows, columns=columns)
+    return Near(words, replace(request, rows=rows, columns=columns))
 
 
 def _conditions(request: Table) -> Iterator[tuple[Piece, Condition]]:
@@ -49,7 +50,7 @@ def _with_piece(request: Table, old: Piece, conditions: tuple[Condition, ...]) -
     return replace(request, where=Universe(others + new))
 
 
-def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[tuple[str, Table]]:
+def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
     """The classes above the chosen ones, or the bins beside them."""
     for piece, condition in _conditions(request):
         variable = dataset.variables[condition.variable]
@@ -69,21 +70,21 @@ def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[tuple[str, T
             continue
         if wider != condition:
             rest = tuple(c for c in piece.conditions if c != condition)
-            yield words, _with_piece(request, piece, (*rest, wider))
+            yield Near(words, _with_piece(request, piece, (*rest, wider)))
 
 
-def _fewer_conditions(request: Table) -> Iterator[tuple[str, Table]]:
+def _fewer_conditions(request: Table) -> Iterator[Near[Table]]:
     for piece, condition in _conditions(request):
         if len(piece.conditions) > 1:
             rest = tuple(c for c in piece.conditions if c != condition)
-            yield f"without the condition on {condition.variable!r}", _with_piece(request, piece, rest)
+            yield Near(f"without the condition on {condition.variable!r}", _with_piece(request, piece, rest))
     if len(request.where.pieces) > 1:
         for number, piece in enumerate(request.where.pieces):
-            yield f"without piece {number + 1} of the universe", _with_piece(request, piece, ())
+            yield Near(f"without piece {number + 1} of the universe", _with_piece(request, piece, ()))
 
 
-def _fewer_variables(request: Table) -> Iterator[tuple[str, Table]]:
+def _fewer_variables(request: Table) -> Iterator[Near[Table]]:
     for name in reversed(request.by):
         if len(request.by) > 1:
             rows, columns = (tuple(n for n in side if n != name) for side in (request.rows, request.columns))
-            yield f"without {name!r}", replace(request, rows=rows or columns, columns=columns if rows else ())
+            yield Near(f"without {name!r}", replace(request, rows=rows or columns, columns=columns if rows else ()))

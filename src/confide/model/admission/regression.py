@@ -1,20 +1,28 @@
-"""A formula in the words of a catalog: what each factor is, whether it may be used, and which rules its shape breaks."""
+"""Models: what each factor of a formula is in the words of a catalog, and which formulas a policy allows whatever the data are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from confide.answering.rules.admission import admit_universe, check_shape
 from confide.errors import Mistake, Reason
+from confide.model.admission.related import check_predictors, check_related
+from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, Formula, Transform
 from confide.model.policy import Policy
-from confide.model.request import Family, Regression, Table
-from confide.model.universe import Universe
+from confide.model.request import Family, Regression
 
-__all__ = ["admit_factor", "admit_model", "admit_response", "check_model", "check_related", "label", "saturated"]
+__all__ = [
+    "admit_factor",
+    "admit_regression",
+    "admit_response",
+    "check_hierarchy",
+    "check_regression",
+    "label",
+    "saturated",
+]
 
 
-def admit_model(request: Regression, dataset: Dataset) -> Regression:
+def admit_regression(request: Regression, dataset: Dataset) -> Regression:
     """The request with its response named by variable; a Mistake where a name, transformation or family does not fit."""
     admit_universe(request.where, dataset)
     formula = replace(request.formula, response=_response(request.formula.response, dataset))
@@ -84,41 +92,22 @@ def _admit_transform(factor: Factor, variable: Variable) -> None:
         raise Mistake(f"{variable.name!r} may be negative by its declaration, so it has no {factor.transform}.")
 
 
-def check_model(request: Regression, dataset: Dataset, policy: Policy) -> list[Reason]:
+def check_regression(request: Regression, dataset: Dataset, policy: Policy) -> list[Reason]:
     """The reasons to refuse a model whatever the data are (Lucero et al. 2011, sec. 3.2; Gomatam et al. 2004, sec. 5)."""
-    formula, rules = request.formula, policy.models
-    reasons = []
-    if len(formula.variables) > rules.predictors:
-        reasons.append(Reason("models.predictors", f"A model may have at most {rules.predictors} predictors."))
-    lacking = _lacking(formula)
-    if lacking:
-        reasons.append(Reason("models.hierarchy", f"An interaction needs its parts in the model too: {lacking}."))
-    reasons += saturated(formula, formula.variables, dataset)
-    return [*reasons, *check_related((formula.response.variable, *formula.variables), request.where, dataset, policy)]
-
-
-def check_related(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
-    """The answer space of the policy: nothing may relate the sensitive variable to a suppressed one, in any form of either,
-    nor classes that may not stand in one table.
-    """
-    rules = policy.models
-    used = {_source(name, dataset) for name in (*names, *where.variables)}
-    sensitive, *suppressed = [
-        _source(name, dataset) if name in dataset.variables else name for name in (rules.sensitive, *rules.suppressed)
+    formula = request.formula
+    return [
+        *check_universe(request.where, policy),
+        *check_predictors(formula.variables, policy),
+        *check_hierarchy(formula),
+        *saturated(formula, formula.variables, dataset),
+        *check_related((formula.response.variable, *formula.variables), request.where, dataset, policy),
     ]
-    if sensitive in used and used & set(suppressed):
-        return [Reason("models.suppressed", f"{rules.sensitive!r} may not be related to these variables.")]
-    columns = [dataset.variables[name].column for name in dict.fromkeys(names)]
-    if len(set(columns)) < len(columns):
-        return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
-    classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))
-    told = check_shape(Table(dataset.name, classes, where=where), dataset, policy) if classes else []
-    return [reason for reason in told if reason.rule == "tables.exclusion"]
 
 
-def _source(name: str, dataset: Dataset) -> str:
-    """The variable behind a recode or a level: what a suppressed variable is suppressed with."""
-    return dataset.variables[dataset.root(name)].column
+def check_hierarchy(formula: Formula) -> list[Reason]:
+    lacking = _lacking(formula)
+    words = f"An interaction needs its parts in the model too: {lacking}."
+    return [Reason("models.hierarchy", words)] if lacking else []
 
 
 def _lacking(formula: Formula) -> str:

@@ -1,0 +1,62 @@
+"""Correlations: admitted, taken from sums, judged, rounded by the number of units and released."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.correlations.correlate import correlation_grid
+from confide.answering.correlations.judged import JudgedCorrelation
+from confide.answering.mechanisms.safe.base import Base
+from confide.answering.notes import model_notes
+from confide.answering.regressions.judged import Sums
+from confide.answering.rules.models import MODEL_RULES
+from confide.answering.rules.rule import Rule
+from confide.answering.rules.universe import UNIVERSE_RULES
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.errors import Mistake
+from confide.model.admission.correlation import admit_correlation
+from confide.model.catalog.dataset import Dataset
+from confide.model.model_release import ModelRelease
+from confide.model.request import Correlation
+from confide.model.universe import EVERYONE
+
+__all__ = ["CorrelationAnalysis"]
+
+
+class CorrelationAnalysis:
+    """Promise: correlations are those of the universe less its dropped units, rounded to their sampling error."""
+
+    kind = Correlation
+    rules: Sequence[Rule] = (*UNIVERSE_RULES, *MODEL_RULES)
+
+    def admit(self, request: Correlation, dataset: Dataset) -> Correlation:
+        return admit_correlation(request, dataset)
+
+    def gather(self, question: Admitted[Correlation], selection: Selection, shield: Shield) -> Sums:
+        return Sums(selection, shield)
+
+    def protect(self, question: Admitted[Correlation], evidence: Sums, shield: Shield) -> JudgedCorrelation:
+        return JudgedCorrelation(question, evidence)
+
+    def read(self, question: Admitted[Correlation], base: Base, shield: Shield) -> None:
+        return None
+
+    def release(
+        self, question: Admitted[Correlation], protected: JudgedCorrelation, facts: Facts, *, diagnostics: bool
+    ) -> ModelRelease[Correlation]:
+        if diagnostics:
+            raise Mistake("Only a regression has diagnostics.")
+        assert protected.correlated is not None
+        grid = correlation_grid(protected.correlated, labels=protected.labels, n=protected.published)
+        notes = model_notes(protected.sums.shield.policy)
+        return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
+
+    def near(self, question: Admitted[Correlation]) -> Iterator[Near[Correlation]]:
+        request = question.request
+        for name in reversed(request.variables):
+            rest = tuple(n for n in request.variables if n != name)
+            if len(rest) > 1:
+                yield Near(f"without {name!r}", replace(request, variables=rest))
+        if request.where:
+            yield Near("everyone instead of this universe", replace(request, where=EVERYONE))

@@ -1,0 +1,99 @@
+"""Regressions: admitted, fitted from sums, judged, rounded and released."""
+
+from collections.abc import Iterator, Sequence
+
+from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.diagnostics.diagnose import diagnose
+from confide.answering.mechanisms.safe.base import Base
+from confide.answering.notes import model_notes
+from confide.answering.regressions.grids import grids
+from confide.answering.regressions.judged import JudgedRegression, Sums, absorbed
+from confide.answering.regressions.nearby import near_models
+from confide.answering.rules.models import MODEL_RULES
+from confide.answering.rules.rule import Rule, Stage
+from confide.answering.rules.universe import UNIVERSE_RULES
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.errors import Reason
+from confide.model.admission.regression import admit_regression, check_hierarchy, saturated
+from confide.model.catalog.dataset import Dataset
+from confide.model.model_release import ModelRelease
+from confide.model.policy import Policy
+from confide.model.request import Regression
+
+__all__ = ["RegressionAnalysis"]
+
+
+def _hierarchy(question: Admitted[Regression], policy: Policy) -> list[Reason]:
+    return check_hierarchy(question.request.formula)
+
+
+def _saturated(question: Admitted[Regression], policy: Policy) -> list[Reason]:
+    formula = question.request.formula
+    return saturated(formula, formula.variables, question.dataset)
+
+
+def _saturated_once_absorbed(model: JudgedRegression, policy: Policy) -> list[Reason]:
+    return saturated(model.question.request.formula, model.present, model.question.dataset)
+
+
+def _interaction(model: JudgedRegression, policy: Policy) -> list[Reason]:
+    kept = all(model.levels[name].kept for names in model.crossed for name in names)
+    words = "An interaction has too few units in some of its cells."
+    return [] if kept else [Reason("models.interaction", words)]
+
+
+FORMULA_RULES = (
+    Rule(
+        "models.hierarchy",
+        "Every interaction has its parts in the model too.",
+        "an interaction without its parts: `a:b` wants `a + b`",
+        {Stage.SHAPE: _hierarchy},
+    ),
+    Rule(
+        "models.saturated",
+        "It is not a model of classes alone with all their interactions.",
+        "a model of classes alone with all their interactions: it is a table",
+        {Stage.SHAPE: _saturated, Stage.ABSORBED: _saturated_once_absorbed},
+    ),
+    Rule(
+        "models.interaction",
+        "Every cell of an interaction has no unit or at least {models.interaction}.",
+        "a model with an interaction that has too few units in some of its cells",
+        {Stage.INTERACTIONS: _interaction},
+    ),
+)
+
+
+class RegressionAnalysis:
+    """Promise: models are fitted to the universe less its dropped units, judged on protected numbers, and rounded."""
+
+    kind = Regression
+    rules: Sequence[Rule] = (*UNIVERSE_RULES, *FORMULA_RULES, *MODEL_RULES)
+
+    def admit(self, request: Regression, dataset: Dataset) -> Regression:
+        return admit_regression(request, dataset)
+
+    def gather(self, question: Admitted[Regression], selection: Selection, shield: Shield) -> Sums:
+        return Sums(selection, shield)
+
+    def protect(self, question: Admitted[Regression], evidence: Sums, shield: Shield) -> JudgedRegression:
+        return JudgedRegression(question, evidence)
+
+    def read(self, question: Admitted[Regression], base: Base, shield: Shield) -> None:
+        return None
+
+    def release(
+        self, question: Admitted[Regression], protected: JudgedRegression, facts: Facts, *, diagnostics: bool
+    ) -> ModelRelease[Regression]:
+        compiled, model = protected.compiled, protected.fitted
+        assert model is not None
+        found = grids(model.inference, labels=compiled.labels, terms=compiled.terms, n=protected.published)
+        notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.levels, question))
+        diagnosed = diagnose(protected) if diagnostics else None
+        plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}
+        charts = diagnosed.charts if diagnosed else {}
+        return ModelRelease(question.request, grids={**found, **plots}, notes=notes, charts=charts, **vars(facts))
+
+    def near(self, question: Admitted[Regression]) -> Iterator[Near[Regression]]:
+        return near_models(question.request, question.dataset)

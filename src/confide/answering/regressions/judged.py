@@ -1,0 +1,259 @@
+"""A regression on its way from true sums to what may leave: which classes enter, the fit, and what rules see of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from confide.answering.analysis import Admitted
+from confide.answering.regressions.compile import Compiled, Levels, compile_design, levels_of, spread_out
+from confide.answering.regressions.fit import Fitted, Unfit, fit, fit_null
+from confide.answering.regressions.inference import Inference, infer
+from confide.answering.rules.table import JudgedTable
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.answering.universe.census import UnitSets
+from confide.arrays import Bools, Ints
+from confide.model.admission.regression import label
+from confide.model.evidence import Moments, Spread, Step
+from confide.model.request import Regression
+from confide.site.draws import fingerprint
+
+__all__ = ["FittedModel", "JudgedRegression", "Sums"]
+
+LEAST_OUTCOMES = 3
+"""Units of either outcome that a class needs, whatever the policy says (Gomatam et al. 2004, sec. 4.1)."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """True sums over the units of a question, and the counts and limits that rules see of them."""
+
+    selection: Selection
+    shield: Shield
+
+    def counts(self, names: Sequence[str]) -> Ints:
+        """The numbers of units by classes of some variables, margins included, as rules see them."""
+        return self.shield.decision.units(self.selection.cube(names).sets)
+
+    def table(self, names: Sequence[str]) -> JudgedTable:
+        return JudgedTable(self.selection.dataset, tuple(names), self.counts(names))
+
+    def published(self, moments: Moments) -> int:
+        """The protected number of units."""
+        sets = _sets(moments)
+        publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
+        return int(self.shield.counts.units(sets.units, publish)[0])
+
+    def judged(self, moments: Moments) -> int:
+        """The number of units as rules see it."""
+        return int(self.shield.decision.units(_sets(moments))[0])
+
+    def leeway(self, model: str, moments: Moments) -> list[float]:
+        """Factors about 1, at most a tenth off, the same for the same records and model."""
+        [mark] = fingerprint(*(np.array([n]) for n in (moments.records, moments.units, moments.key)))
+        [numbers] = self.shield.secret.digests(f"model {model}", [mark])
+        return [float(0.9 + 0.2 * (n / 2.0**64)) for n in numbers]
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A model as it was fitted; exact, so it stays inside."""
+
+    question: Step
+    fitted: Fitted
+    spread: Spread
+    inference: Inference
+
+
+@dataclass(frozen=True)
+class JudgedRegression:
+    """What rules see of a regression, and what its release and its diagnostics are made of."""
+
+    question: Admitted[Regression]
+    sums: Sums
+
+    implied = " that it implies"
+    few_columns = "No predictor has two classes with enough units."
+    few_units = "There are too few units for a model with so many columns."
+
+    @property
+    def outcomes(self) -> tuple[int, int] | None:
+        response = self.question.request.formula.response
+        if response.code is None:
+            return None
+        counts = self.sums.counts([response.variable])
+        inside = int(counts[self._place])
+        return inside, int(counts[-1]) - inside
+
+    @cached_property
+    def levels(self) -> dict[str, Levels]:
+        """Which classes have dummies: those with enough units, in interactions too."""
+        rules = self.sums.shield.policy.models
+        levels = {
+            name: levels_of(name, self.sums.counts([name])[:-1], least=rules.dummy, varied=self._varied(name))
+            for name in self._classes
+        }
+        for crossed in self.crossed:
+            inner = self.sums.table(crossed).inner
+            levels = spread_out(levels, inner, crossed, least=rules.interaction)
+        return levels
+
+    @property
+    def crossed(self) -> list[list[str]]:
+        """The class variables of each interaction of two or more of them."""
+        terms = self.question.request.formula.terms
+        found = ([f.variable for f in term if f.variable in self._classes] for term in terms)
+        return [names for names in found if len(names) > 1]
+
+    @property
+    def present(self) -> list[str]:
+        """The predictors that have columns."""
+        names = self.question.request.formula.variables
+        return [name for name in names if name not in self.levels or self.levels[name].kept]
+
+    @property
+    def implied_tables(self) -> Iterator[JudgedTable]:
+        """A model of classes alone tells the two-way tables of its variables: these must be tables one could ask for."""
+        formula = self.question.request.formula
+        response = [formula.response.variable] if formula.response.code is not None else []
+        if len(self._classes) == len(formula.variables):
+            yield from (self.sums.table(pair) for pair in combinations([*self._classes, *response], 2))
+
+    @property
+    def tells_withheld_totals(self) -> bool:
+        formula = self.question.request.formula
+        alone = len(self._classes) == len(formula.variables) and formula.response.code is None
+        return alone and any(self._withholds(name, formula.response.variable) for name in self._classes)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        return compile_design(self.question.request.formula, self.question.dataset, self.levels)
+
+    @property
+    def varies(self) -> bool:
+        return len(self.compiled.design.blocks) > 1
+
+    @property
+    def columns(self) -> int:
+        return self.compiled.design.columns
+
+    @cached_property
+    def fitted(self) -> FittedModel | None:
+        selection, family = self.sums.selection, self.question.request.family
+        question = selection.step(self.compiled.design, family)
+        facts = selection.facts
+        try:
+            fitted = fit(selection.moments, question)
+            spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), fitted.inverse)
+            # engines want no class without a block, and the intercept has none
+            alone = replace(question, design=replace(question.design, classes=()))
+            null = fit_null(selection.moments, alone) if family == "poisson" else None
+            scaled, spread, null = _normalised(fitted, spread, null)
+            inference = infer(scaled, spread, question, robust=facts.weighted or facts.several, null=null)
+        except Unfit:
+            return None
+        return FittedModel(question, fitted, spread, inference)
+
+    @property
+    def units(self) -> int:
+        return self.sums.judged(self._model.fitted.moments)
+
+    @property
+    def published(self) -> int:
+        """The protected number of units."""
+        return self.sums.published(self._model.fitted.moments)
+
+    @property
+    def rests_on_few(self) -> bool:
+        """Each limit is moved a little by a draw of the model and its records, so none tells a number."""
+        rules, model = self.sums.shield.policy.models, self._model
+        leeway = self.sums.leeway("|".join(sorted(self.compiled.labels)), model.fitted.moments)
+        spread = model.spread
+        few = spread.leverage * leeway[0] > 1 / rules.leverage_units or spread.influence * leeway[1] > rules.influence
+        tight = 1 - model.inference.r_squared < (1 - rules.r_squared) * leeway[2]
+        return few or tight or _too_well(spread, rules.class_fit**2 * leeway[3])
+
+    @property
+    def response(self) -> str:
+        """The response as a person reads it."""
+        response = self.question.request.formula.response
+        return label([response]) + (f"={response.code}" if response.code else "")
+
+    @property
+    def _model(self) -> FittedModel:
+        assert self.fitted is not None
+        return self.fitted
+
+    @property
+    def _classes(self) -> list[str]:
+        variables = self.question.dataset.variables
+        return [name for name in self.question.request.formula.variables if not variables[name].measurable]
+
+    @property
+    def _place(self) -> int:
+        response = self.question.request.formula.response
+        assert response.code is not None
+        return self.question.dataset.variables[response.variable].place(response.code)
+
+    def _varied(self, name: str) -> Bools | None:
+        """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
+        response = self.question.request.formula.response
+        if response.code is None:
+            return None
+        counts = self.sums.counts([name, response.variable])[:-1]
+        inside = counts[:, self._place]
+        least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
+        varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least
+        return varied
+
+    def _withholds(self, name: str, of: str) -> bool:
+        """Whether the totals of a response by the classes of a variable would be withheld, were they asked for."""
+        shield = self.sums.shield
+        cube = self.sums.selection.cube([name], of=of, weighted=True, top=shield.totals.contributors)
+        units = shield.decision.units(cube.sets)
+        withheld = shield.totals.protect(cube, of, shield.draws, units=units, scale=0).withheld
+        return bool((withheld & (units >= shield.policy.models.dummy)).any())
+
+
+def absorbed(levels: Mapping[str, Levels], question: Admitted[Regression]) -> tuple[str, ...]:
+    """Which class of each predictor is the reference, and which stand with it."""
+    said = []
+    for one in levels.values():
+        codes = question.dataset.variables[one.variable].codes
+        assert codes is not None
+        others = [codes.names[p] for p in range(len(codes)) if p != one.reference and p not in one.kept]
+        beside = f", and with it {', '.join(others)}" if others else ""
+        said.append(f"The reference of {one.variable} is {codes.names[one.reference]}{beside}.")
+    return tuple(said)
+
+
+def _too_well(spread: Spread, share: float) -> bool:
+    """Whether some class is predicted much better than the rest."""
+    for fits in spread.fits:
+        squares, weights = fits[:, 0], fits[:, 1]
+        occupied = weights > 0
+        overall = squares.sum() / max(weights.sum(), 1e-300)
+        if (squares[occupied] / weights[occupied] < share * overall).any():
+            return True
+    return False
+
+
+def _normalised(fitted: Fitted, spread: Spread, null: Fitted | None) -> tuple[Fitted, Spread, Fitted | None]:
+    """The same with weights of mean 1, so that sums of squares, sigma and deviances are on the scale of the records."""
+    k = fitted.moments.records / fitted.moments.weight
+    squares = tuple(fits * k for fits in spread.fits)
+    spread = replace(spread, meat=spread.meat * k * k, squares=spread.squares * k, fits=squares)
+    return _scaled(fitted, k), spread, None if null is None else _scaled(null, k)
+
+
+def _scaled(fitted: Fitted, k: float) -> Fitted:
+    sums = ("gram", "score", "square", "deviance", "weight", "response", "response_square")
+    moments = replace(fitted.moments, **{name: getattr(fitted.moments, name) * k for name in sums})
+    return replace(fitted, moments=moments, inverse=fitted.inverse / k)
+
+
+def _sets(moments: Moments) -> UnitSets:
+    return UnitSets(*(np.array([n], dtype=np.int64) for n in (moments.records, moments.units, moments.key)))

@@ -1,0 +1,174 @@
+"""The road of one answer, for one data set under one policy: admit, gather, protect, decide, release.
+
+Nothing here asks what kind of question it has: that is its analysis' business. Nothing is recorded here either.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from confide.answering.analysis import Admitted, Analysis, Facts
+from confide.answering.correlations.analysis import CorrelationAnalysis
+from confide.answering.mechanisms.dropq.draw import drop
+from confide.answering.mechanisms.safe.base import Base
+from confide.answering.notes import scope
+from confide.answering.regressions.analysis import RegressionAnalysis
+from confide.answering.rules.rule import Checked, Stage, Verdicts
+from confide.answering.rules.universe import JudgedUniverse
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.answering.tables.analysis import TableAnalysis
+from confide.answering.universe.census import Census
+from confide.answering.universe.resolve import Resolved, resolve
+from confide.answering.universe.strata import strata
+from confide.arrays import Floats, Ints
+from confide.engines import Engine
+from confide.errors import Fault, Mistake, Reason, Suggestion
+from confide.model.catalog.dataset import Dataset
+from confide.model.design import Design
+from confide.model.evidence import Box, Step
+from confide.model.policy import Policy
+from confide.model.request import Family, Request
+from confide.site.secret import Secret
+from confide.spelling.json import write_request
+from confide.spelling.url import write_url
+
+__all__ = ["ANALYSES", "Considered", "Road"]
+
+ANALYSES: tuple[Analysis[Any, Any, Any], ...] = (TableAnalysis(), RegressionAnalysis(), CorrelationAnalysis())
+"""The kinds of questions that are answered."""
+
+TRIED = 12
+"""At most so many nearby requests are tried for suggestions."""
+
+_ON_NUMBERS = tuple(stage for stage in Stage if stage > Stage.UNIVERSE)
+
+
+@dataclass(frozen=True)
+class Considered:
+    """What the policy makes of a question: how every rule came out, and the protected numbers if none said no."""
+
+    question: Admitted[Request[Any]]
+    checked: tuple[Checked, ...]
+    reasons: tuple[Reason, ...]
+    protected: Any
+
+
+class Road:
+    """Answers questions about one data set under one policy, without recording them."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        engine: Engine,
+        shield: Shield,
+        *,
+        base: Callable[[], Base] | None = None,
+        analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
+    ) -> None:
+        shield.prepare()
+        self.dataset, self.policy = dataset, shield.policy
+        self._engine, self._shield, self._read_base = engine, shield, base
+        self._base = base() if base is not None and shield.policy.counts.mechanism == "safe" else None
+        self._analyses = {analysis.kind: analysis for analysis in analyses}
+        self._cached = lru_cache(maxsize=64)(engine.tally)
+        self._drops = lru_cache(maxsize=4096)(self._draw_drops)
+
+    def under(self, policy: Policy) -> "Road":
+        """The same data under another policy; closing it is not the caller's business."""
+        shield, analyses = Shield(policy, self._shield.secret), tuple(self._analyses.values())
+        return Road(self.dataset, self._engine, shield, base=self._read_base, analyses=analyses)
+
+    def admit(self, request: Request[Any]) -> Admitted[Request[Any]]:
+        """The question as it will be considered; a Mistake if it does not fit the codebook."""
+        analysis = self._analyses.get(type(request))
+        if analysis is None:
+            raise Mistake(f"This site answers no {request.ask}.")
+        admitted = analysis.admit(request, self.dataset)
+        return Admitted(admitted, self.dataset, resolve(admitted.where, self.dataset))
+
+    def consider(self, question: Admitted[Request[Any]]) -> Considered:
+        """What the policy makes of a question: protected numbers, or the reasons to refuse."""
+        analysis, shield = self._analysis(question), self._shield
+        verdicts, protected = Verdicts(analysis.rules, self.policy), None
+        if verdicts.passes(question, [Stage.SHAPE]):
+            protected = None if self._base is None else analysis.read(question, self._base, shield)
+            if protected is None and verdicts.passes(self._judged(question.universe), [Stage.UNIVERSE]):
+                evidence = analysis.gather(question, self._selection(question.universe), shield)
+                protected = analysis.protect(question, evidence, shield)
+            if protected is not None and not verdicts.passes(protected, _ON_NUMBERS):
+                protected = None
+        return Considered(question, tuple(verdicts.checked()), tuple(verdicts.reasons), protected)
+
+    def release(self, considered: Considered, *, diagnostics: bool = False) -> Any:
+        """The answer as it leaves."""
+        if considered.protected is None:
+            raise Fault("A refused question has no answer.")
+        question = considered.question
+        facts = Facts(
+            title=self.dataset.title,
+            scope=scope(question.request.where, self.dataset),
+            policy=self.policy.title,
+            receipt=self.receipt(question),
+            source=self.dataset.source,
+        )
+        analysis = self._analysis(question)
+        return analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+
+    def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
+        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more."""
+        for near in islice(self._analysis(question).near(question), TRIED):
+            try:
+                passes = not self.consider(self.admit(near.request)).reasons
+            except Mistake:
+                continue
+            if passes:
+                yield Suggestion(near.words, write_url(near.request))
+
+    def receipt(self, question: Admitted[Request[Any]]) -> str:
+        """The content address of the answer: the request bound to the versions of data, policy and keys."""
+        facts = self._engine.facts
+        bound = [write_request(question.request), facts.data, facts.keys, self.policy.mark]
+        bound += [self._base.mark] if self._base is not None else []
+        return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
+
+    def products(self, design: Design) -> Floats:
+        """The true sums of products of a design's columns over everyone: for the custodian's frontier, never an answer."""
+        return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
+
+    @property
+    def data(self) -> str:
+        """The version of the data."""
+        return self._engine.facts.data
+
+    def close(self) -> None:
+        self._engine.close()
+
+    def _analysis(self, question: Admitted[Request[Any]]) -> Analysis[Any, Any, Any]:
+        return self._analyses[type(question.request)]
+
+    def _judged(self, universe: Resolved) -> JudgedUniverse:
+        return JudgedUniverse(universe, self.dataset, self._census(universe), self._shield.decision)
+
+    def _selection(self, universe: Resolved) -> Selection:
+        without = self._drops(universe) if self.policy.drop.k >= 2 else ()
+        return Selection(self.dataset, self._engine, universe.boxes, without)
+
+    def _census(self, universe: Resolved) -> Census:
+        return Census(self._cached, universe.variables, self._engine.facts.several)
+
+    def _draw_drops(self, universe: Resolved) -> tuple[int, ...]:
+        def units(within: Sequence[Box], low: int, high: int) -> Ints:
+            return self._engine.units(within, low=low, high=high)
+
+        census = self._census(universe)
+        boxes = strata(universe, census, self.dataset)
+        return drop(boxes, census, units, k=self.policy.drop.k, secret=self._secret)
+
+    @property
+    def _secret(self) -> Secret:
+        return self._shield.secret

@@ -1,0 +1,49 @@
+"""The units a question is about: its universe less the dropped ones, and the engine that counts them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from confide.answering.cube import Cube, gather_cube
+from confide.arrays import Floats
+from confide.engines import Engine
+from confide.engines import Facts as StoreFacts
+from confide.model.catalog.dataset import Dataset
+from confide.model.design import Design
+from confide.model.evidence import Box, Moments, Rows, Spread, Step, Tally
+from confide.model.request import Family
+
+__all__ = ["Selection"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Answers with true numbers, so it stays inside `answering`."""
+
+    dataset: Dataset
+    engine: Engine
+    within: tuple[Box, ...]
+    without: tuple[int, ...]
+
+    @property
+    def facts(self) -> StoreFacts:
+        return self.engine.facts
+
+    def cube(self, by: Sequence[str], **more: object) -> Cube:
+        """The table by these variables with all its margins; `more` is what else a tally can ask for."""
+        sizes = [len(self.dataset.classifier(name).codes or ()) for name in by]
+        question = replace(Tally(tuple(by), self.within, self.without), **more)  # type: ignore[arg-type]
+        return gather_cube(self.engine.tally, question, sizes, several=self.facts.several)
+
+    def step(self, design: Design, family: Family = Family.GAUSSIAN) -> Step:
+        """The first step of fitting a model to these units."""
+        return Step(design, family, self.within, self.without)
+
+    def moments(self, step: Step) -> Moments:
+        return self.engine.moments(step)
+
+    def spread(self, step: Step, inverse: Floats) -> Spread:
+        return self.engine.spread(step, inverse)
+
+    def rows(self, step: Step, inverse: Floats, low: int, high: int) -> Rows:
+        """Records, for synthetic diagnostics only."""
+        return self.engine.rows(step, inverse, low=low, high=high)

@@ -1,0 +1,75 @@
+"""Tables: admitted, counted, protected, judged and released."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.mechanisms.safe.base import Base
+from confide.answering.notes import BASE_NOTES, adds, notes
+from confide.answering.rules.rule import Rule
+from confide.answering.rules.table import CELL_RULES, TABLE_SHAPE_RULES, JudgedTable
+from confide.answering.rules.universe import UNIVERSE_RULES
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.answering.tables.nearby import near_tables
+from confide.answering.tables.protect import TableEvidence, dimensions, gather, protect
+from confide.errors import Mistake
+from confide.model.admission.table import admit_table
+from confide.model.catalog.dataset import Dataset
+from confide.model.release import Column, Release
+from confide.model.request import Table
+
+__all__ = ["ProtectedTable", "TableAnalysis"]
+
+
+@dataclass(frozen=True)
+class ProtectedTable(JudgedTable):
+    """Protected columns beside what rules see of them; how they were protected, and whether their totals add."""
+
+    columns: Mapping[str, Column]
+    notes: tuple[str, ...]
+    totals_add: bool
+
+
+class TableAnalysis:
+    """Promise: counts, weighted counts, totals and means are protected cell by cell, the same units always alike."""
+
+    kind = Table
+    rules: Sequence[Rule] = (*UNIVERSE_RULES, *TABLE_SHAPE_RULES, *CELL_RULES)
+
+    def admit(self, request: Table, dataset: Dataset) -> Table:
+        return admit_table(request, dataset)
+
+    def gather(self, question: Admitted[Table], selection: Selection, shield: Shield) -> TableEvidence:
+        return gather(question.request, selection, shield)
+
+    def protect(self, question: Admitted[Table], evidence: TableEvidence, shield: Shield) -> ProtectedTable:
+        request, dataset, policy = question.request, question.dataset, shield.policy
+        columns, units = protect(request, dataset, evidence, shield)
+        said = notes(request, dataset, policy)
+        return ProtectedTable(dataset, request.by, units, columns, said, adds(request, dataset, policy))
+
+    def read(self, question: Admitted[Table], base: Base, shield: Shield) -> ProtectedTable | None:
+        request, universe = question.request, question.universe
+        if not base.covers(request, universe):
+            return None
+        counts = base.counts(request, universe, question.dataset)
+        columns = {"count": base.column(counts, request, universe)}
+        return ProtectedTable(question.dataset, request.by, counts, columns, BASE_NOTES, totals_add=True)
+
+    def release(
+        self, question: Admitted[Table], protected: ProtectedTable, facts: Facts, *, diagnostics: bool
+    ) -> Release:
+        if diagnostics:
+            raise Mistake("Only a regression has diagnostics.")
+        return Release(
+            request=question.request,
+            dimensions=dimensions(question.request, question.dataset),
+            columns=protected.columns,
+            notes=protected.notes,
+            totals_add=protected.totals_add,
+            **vars(facts),
+        )
+
+    def near(self, question: Admitted[Table]) -> Iterator[Near[Table]]:
+        return near_tables(question.request, question.dataset)

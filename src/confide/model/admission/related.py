@@ -1,0 +1,48 @@
+"""What may be related to what, in a model or a correlation: the answer space of a policy, whatever the data are."""
+
+from collections.abc import Sequence
+
+from confide.errors import Reason
+from confide.model.admission.table import check_exclusion
+from confide.model.catalog.dataset import Dataset
+from confide.model.policy import Policy
+from confide.model.universe import Universe
+
+__all__ = ["check_forms", "check_predictors", "check_related", "check_suppressed"]
+
+
+def check_related(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """Nothing may relate the sensitive variable to a suppressed one, nor forms of one variable to each other."""
+    return [*check_suppressed(names, where, dataset, policy), *check_forms(names, where, dataset)]
+
+
+def check_predictors(names: Sequence[str], policy: Policy) -> list[Reason]:
+    most = policy.models.predictors
+    words = f"A model may have at most {most} predictors, and a correlation as many variables."
+    return [Reason("models.predictors", words)] if len(names) > most else []
+
+
+def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """Whether the sensitive variable meets a suppressed one, in any form of either (Gomatam et al. 2004, sec. 5)."""
+    rules = policy.models
+    used = {_source(name, dataset) for name in (*names, *where.variables)}
+    sensitive, *suppressed = [
+        _source(name, dataset) if name in dataset.variables else name for name in (rules.sensitive, *rules.suppressed)
+    ]
+    if sensitive in used and used & set(suppressed):
+        return [Reason("models.suppressed", f"{rules.sensitive!r} may not be related to these variables.")]
+    return []
+
+
+def check_forms(names: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
+    """Whether two forms of one variable meet, or classes that may not stand in one table."""
+    columns = [dataset.variables[name].column for name in dict.fromkeys(names)]
+    if len(set(columns)) < len(columns):
+        return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
+    classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))
+    return check_exclusion(classes, where, dataset) if classes else []
+
+
+def _source(name: str, dataset: Dataset) -> str:
+    """The variable behind a recode or a level: what a suppressed variable is suppressed with."""
+    return dataset.variables[dataset.root(name)].column

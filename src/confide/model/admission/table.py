@@ -1,0 +1,76 @@
+"""Tables: the variables they may have, and how many, whatever the data are."""
+
+from collections.abc import Iterable, Sequence
+
+from confide.errors import Mistake, Reason, nearest
+from confide.model.admission.universe import admit_universe, check_universe
+from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.policy import Policy
+from confide.model.request import Table
+from confide.model.universe import Universe
+
+__all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables"]
+
+
+def admit_table(request: Table, dataset: Dataset) -> Table:
+    """Raise a Mistake that names the first thing that is not in the codebook."""
+    for name in request.by:
+        dataset.classifier(name)
+    if request.of is not None and not dataset.variable(request.of).measurable:
+        numbers = [v.name for v in dataset.variables.values() if v.measurable]
+        hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
+        raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
+    admit_universe(request.where, dataset)
+    return request
+
+
+def check_variables(by: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
+    """The reasons to refuse a table by these variables, complete or not, whatever the data are."""
+    return [
+        *check_universe(where, policy),
+        *check_dimensions(by, policy),
+        *check_cells(by, dataset, policy),
+        *check_exclusion(by, where, dataset),
+    ]
+
+
+def check_dimensions(by: Sequence[str], policy: Policy) -> list[Reason]:
+    most = policy.tables.dimensions
+    return [Reason("tables.dimensions", f"A table may have at most {most} variables.")] if len(by) > most else []
+
+
+def check_cells(by: Sequence[str], dataset: Dataset, policy: Policy) -> list[Reason]:
+    most = policy.tables.cells
+    too_many = cell_number(by, dataset) > most
+    return [Reason("tables.cells", f"This table would have more than {most} cells.")] if too_many else []
+
+
+def check_exclusion(by: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
+    return [
+        Reason("tables.exclusion", f"{first!r} and {second!r} may not be used together.")
+        for first, second in _excluded(by, where, dataset)
+    ]
+
+
+def cell_number(by: Iterable[str], dataset: Dataset) -> int:
+    """The declared cells of a table, margins aside."""
+    cells = 1
+    for name in by:
+        cells *= len(dataset.classifier(name).codes or ())
+    return cells
+
+
+def _excluded(by: Iterable[str], where: Universe, dataset: Dataset) -> list[tuple[str, str]]:
+    """Pairs of variables of one field-exclusion group that are not levels of one hierarchy; recodes of one number too."""
+    names = sorted({*by, *where.variables})
+    return [
+        (first, second)
+        for i, first in enumerate(names)
+        for second in names[i + 1 :]
+        if _clash(dataset.variables[first], dataset.variables[second], dataset)
+    ]
+
+
+def _clash(first: Variable, second: Variable, dataset: Dataset) -> bool:
+    same_group = first.group is not None and first.group == second.group
+    return (same_group and dataset.root(first.name) != dataset.root(second.name)) or first.column == second.column
