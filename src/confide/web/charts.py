@@ -24,7 +24,7 @@ from confide.site.access import Person, Role
 from confide.web.cache import Shelf
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 
 __all__ = ["Charts", "Look", "Picture", "add_charts", "picture", "script_address"]
 
@@ -135,9 +135,9 @@ def script_address() -> str:
     return f"/charts/vega.{mark}.js"
 
 
-def add_charts(app: FastAPI, frame: Frame) -> None:
+def add_charts(app: FastAPI, context: PageContext) -> None:
     """Serve the pictures that pages register."""
-    charts = app.state.charts = Charts(frame.service.folder.secret().digest("charts", b""))
+    charts = app.state.charts = Charts(context.service.folder.secret().digest("charts", b""))
     at_close(app, charts.close)
 
     @app.get("/charts/vega.{mark}.js", include_in_schema=False)
@@ -148,7 +148,7 @@ def add_charts(app: FastAPI, frame: Frame) -> None:
 
     @app.get("/charts/{name}/{look}.{kind}", include_in_schema=False)
     def chart(
-        request: Request, name: str, look: Look, kind: Literal["svg", "json"], asker: Annotated[Person, frame.asker]
+        request: Request, name: str, look: Look, kind: Literal["svg", "json"], asker: Annotated[Person, context.asker]
     ) -> Response:
         if kind == "json":
             spec = charts.spec(name, who=asker.name)

@@ -30,7 +30,7 @@ from confide.model.request import Correlation, Regression, Table
 from confide.model.request import Request as Question
 from confide.site.access import Person
 from confide.web.closing import at_close
-from confide.web.pages.frame import Frame, here
+from confide.web.pages.context import PageContext, here
 
 __all__ = ["Job", "Jobs", "State", "add_jobs", "answer"]
 
@@ -205,19 +205,19 @@ def answer(
     return RedirectResponse(f"/jobs/{found.id}", 303) if isinstance(found, Job) else found
 
 
-def add_jobs(app: FastAPI, frame: Frame) -> None:
+def add_jobs(app: FastAPI, context: PageContext) -> None:
     """Let pages answer through jobs, and serve the pages of these."""
-    app.state.jobs = Jobs(frame.service)
+    app.state.jobs = Jobs(context.service)
     at_close(app, lambda: _jobs(app).close())
 
     @app.get("/jobs/{number}", include_in_schema=False)
-    def job(request: Request, number: str, asker: Annotated[Person, frame.asker]) -> Response:
+    def job(request: Request, number: str, asker: Annotated[Person, context.asker]) -> Response:
         found = _jobs(app).find(number, who=asker.name)
         if found is None:
             raise _gone()
         if found.future.done():
             return RedirectResponse(found.address, 303)
-        page = frame.render(request, "job.html", job=found, asked=plain(unquote_plus(found.address)))
+        page = context.render(request, "job.html", job=found, asked=plain(unquote_plus(found.address)))
         # In a header: readers of pages warn of a <meta> element that refreshes.
         page.headers["Refresh"] = str(_pause(found))
         return page

@@ -13,10 +13,10 @@ from confide.answering.service import Service
 from confide.site.access import Denied, Person, Role, require
 from confide.web.authentication import asker_of
 from confide.web.forms import must_be_of_session, read_form
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 from confide.web.tasks import Task, Tasks
 
-__all__ = ["PAGES", "Room", "must_be_custodian"]
+__all__ = ["PAGES", "CustodianContext", "must_be_custodian"]
 
 PAGES = (
     ("/custodian", "Overview"),
@@ -35,15 +35,15 @@ REFRESH = 2
 
 
 @dataclass(frozen=True)
-class Room:
-    """The frame, with what only custodians need."""
+class CustodianContext:
+    """What pages have at hand, with what only custodians need."""
 
-    frame: Frame
+    pages: PageContext
     tasks: Tasks
 
     @property
     def service(self) -> Service:
-        return self.frame.service
+        return self.pages.service
 
     @property
     def desks(self) -> dict[str, Desk]:
@@ -64,11 +64,11 @@ class Room:
         """The fields of a form that a custodian sent from a page of this session."""
         return Depends(_sent(self.service))
 
-    def render(self, request: Request, name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A page of the custodian's. It knows `csrf`, which every form of it holds."""
         session = asker_of(request).session
-        words = {"csrf": session.csrf if session else "", "pages": PAGES, **context}
-        return self.frame.render(request, f"custodian/{name}", status=status, **words)
+        words = {"csrf": session.csrf if session else "", "pages": PAGES, **values}
+        return self.pages.render(request, f"custodian/{name}", status=status, **words)
 
     def working(self, request: Request, task: Task, title: str) -> HTMLResponse:
         """The page of work that is not done yet. It looks again by itself, with or without scripts."""

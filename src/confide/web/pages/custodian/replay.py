@@ -11,7 +11,7 @@ from confide.answering.service import Replayed, Service, trial
 from confide.model.policy import Policy
 from confide.site.access import Person
 from confide.site.policies import read_draft
-from confide.web.pages.custodian.context import REFRESH, Room
+from confide.web.pages.custodian.context import REFRESH, CustodianContext
 from confide.web.pages.custodian.questions import shown_question
 from confide.web.tasks import Progress
 
@@ -34,17 +34,17 @@ class Outcome:
         return self.counts.total()
 
 
-def add_replay(app: FastAPI, room: Room) -> None:
+def add_replay(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/replay."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian/replay", include_in_schema=False)
-    def replay(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def replay(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         draft = read_draft(service.folder)
         policy = trial(draft.policy, service.policy) if draft else None
-        task = room.tasks.find(("replay", policy.mark)) if policy else None
+        task = context.tasks.find(("replay", policy.mark)) if policy else None
         done = task is not None and task.done
-        page = room.render(
+        page = context.render(
             request,
             "replay.html",
             draft=draft,
@@ -58,12 +58,12 @@ def add_replay(app: FastAPI, room: Room) -> None:
         return page
 
     @app.post("/custodian/replay", include_in_schema=False)
-    def start(form: Annotated[dict[str, str], room.form]) -> Response:
+    def start(form: Annotated[dict[str, str], context.form]) -> Response:
         draft = read_draft(service.folder)
         if draft is not None and len(service.tally):
             policy = trial(draft.policy, service.policy)
-            room.tasks.forget(lambda key: isinstance(key, tuple) and key[0] == "replay")
-            room.tasks.get(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
+            context.tasks.forget(lambda key: isinstance(key, tuple) and key[0] == "replay")
+            context.tasks.get(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
         return RedirectResponse("/custodian/replay", 303)
 
 
