@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 
 from confide.formats.charts.theme import Spec, dressed, moving
 from confide.site.access import Person, Role
-from confide.web.cache import Shelf
+from confide.web.cache import Cache
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
 from confide.web.pages.context import PageContext
@@ -38,6 +38,9 @@ WIDE, NARROW = 540, 264
 """Pixels across. The narrow one fits a telephone without shrinking its letters."""
 
 _FOREVER = "private, max-age=31536000, immutable"
+_SCRIPT = ("script", "")
+"""Where the script is kept among the pictures."""
+
 _FIRST: Spec = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}
 
 
@@ -74,7 +77,8 @@ class Charts:
 
     def __init__(self, key: bytes, *, memory: int = MEMORY) -> None:
         self._key, self._drawing = key, Drawing()
-        self._specs, self._drawn = Shelf(memory), Shelf(memory)
+        self._specs: Cache[tuple[str, str], bytes] = Cache(memory, weigh=len)
+        self._drawn: Cache[tuple[str, str], bytes] = Cache(memory, weigh=len)
 
     def register(self, spec: Spec, *, who: str) -> Picture:
         """The picture of a spec; its `description` is what the picture shows in words."""
@@ -106,11 +110,11 @@ class Charts:
 
     def script(self) -> bytes:
         """The script of interactive charts, compressed by gzip: Vega-Lite as vl-convert carries it, and our few lines."""
-        script = self._drawn.get("script")
+        script = self._drawn.get(_SCRIPT)
         if script is None:
             bundle = self._drawing.run(_vl_convert().javascript_bundle, _lines())
             script = gzip.compress(bundle.encode(), 6, mtime=0)
-            self._drawn.put("script", script)
+            self._drawn.put(_SCRIPT, script)
         return script
 
     def close(self) -> None:
