@@ -78,6 +78,16 @@ def test_what_expired_leaves_when_something_else_is_put() -> None:
     assert len(cache) == cache.weight == 1
 
 
+def test_looking_at_everything_shows_nothing_expired_and_uses_nothing() -> None:
+    cache = expiring(most=2)
+    cache.put("old", 0.0, now=0.0)
+    cache.put("new", 5.0, now=5.0)
+    assert cache.items(now=5.0) == [("old", 0.0), ("new", 5.0)]
+    assert cache.items(now=11.0) == [("new", 5.0)]
+    cache.put("newer", 6.0, now=6.0)
+    assert [key for key, _ in cache.items(now=6.0)] == ["new", "newer"]
+
+
 def test_what_is_popped_is_gone_and_weighs_nothing() -> None:
     cache: Cache[str, bytes] = Cache(10, weigh=len)
     cache.put("a", b"123")

@@ -14,11 +14,11 @@ from confide.formats.models.json import write_model
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Regression
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
 from confide.web.pages.context import PageContext
+from confide.web.questions import Questions
 
 __all__ = ["Ending", "Name", "add_answers"]
 
@@ -93,9 +93,9 @@ def _add(app: FastAPI, context: PageContext, ask: str) -> None:
         query = request.query_params.multi_items()
         asked = [pair for pair in query if ask != "regression" or pair[0] != "diagnostics"]
         question = read_query(context.dataset(dataset).name, asked, ask=ask)
-        if isinstance(question, Regression) and ("diagnostics", "true") in query:
-            return _response(context.service.diagnose(question, who=asker.name), ending)
-        return _response(context.service.answer(question, who=asker.name), ending)
+        questions: Questions = app.state.questions
+        diagnose = ask == "regression" and ("diagnostics", "true") in query
+        return _response(questions.answer(question, who=asker.name, diagnose=diagnose), ending)
 
 
 def _response(release: Release | ModelRelease, ending: Ending) -> Response:

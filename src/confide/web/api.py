@@ -15,7 +15,7 @@ from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
-from confide.web.jobs import add_jobs
+from confide.web.closing import at_close
 from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
 from confide.web.pages.analyst.correlation import add_correlation_pages
@@ -25,10 +25,12 @@ from confide.web.pages.analyst.table.page import add_table_pages
 from confide.web.pages.api_page import add_api_page
 from confide.web.pages.context import PageContext
 from confide.web.pages.custodian import add_custodian_pages
+from confide.web.pages.job import add_job_page
 from confide.web.pages.login import add_login
 from confide.web.pages.refusals import replies
 from confide.web.pages.static import add_static
 from confide.web.problems import show_problems
+from confide.web.questions import Questions
 
 __all__ = ["create_app"]
 
@@ -66,13 +68,15 @@ def create_app(service: Service) -> FastAPI:
     reply = replies(context)
     app.add_middleware(Middleware, policy=service.policy, authentication=authentication, reply=reply)
     show_problems(app, reply)
+    app.state.questions = Questions(service)
+    at_close(app, lambda: app.state.questions.close())
     _catalog(app, context)
     _ledger(app, context)
     add_login(app, context)
     add_custodian_pages(app, context)
     add_answers(app, context)
     add_static(app)
-    add_jobs(app, context)
+    add_job_page(app, context)
     add_charts(app, context)
     add_table_pages(app, context)
     add_model_pages(app, context)

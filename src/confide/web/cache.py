@@ -63,6 +63,11 @@ class Cache(Generic[K, V]):
             found = self._drop(key)
             return found[0] if found else None
 
+    def items(self, *, now: float = 0.0) -> list[tuple[K, V]]:
+        """Everything kept that is not expired, as it is at this moment. Looking at all is not using any."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._kept.items() if not self._expired(value, now)]
+
     @property
     def weight(self) -> float:
         """What everything kept weighs."""

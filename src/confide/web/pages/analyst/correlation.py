@@ -18,12 +18,12 @@ from confide.model.universe import Universe
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.spelling.where import read_names, write_names
-from confide.web.jobs import answer
 from confide.web.pages.analyst.levels import Option, by_subject, options
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_correlation
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import Query, UniverseDraft, naming, show_pieces
 from confide.web.pages.context import Error, PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["CorrelationDraft", "add_correlation_pages"]
 

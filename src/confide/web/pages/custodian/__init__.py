@@ -17,15 +17,14 @@ from confide.web.pages.custodian.questions import add_questions
 from confide.web.pages.custodian.replay import add_replay
 from confide.web.pages.custodian.tokens import add_tokens
 from confide.web.pages.custodian.why import add_why
-from confide.web.tasks import Tasks
 
 __all__ = ["add_custodian_pages"]
 
 
 def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
     """Serve everything under /custodian."""
-    context = CustodianContext(pages, Tasks())
-    at_close(app, context.tasks.close)
+    context = CustodianContext.of(pages)
+    at_close(app, context.jobs.close)
     for add in (
         add_overview,
         add_policy,

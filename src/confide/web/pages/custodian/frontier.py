@@ -77,10 +77,10 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
             return context.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
         desk, field = service.desk(asked.dataset), "sensitive"
         try:
-            task = context.tasks.get(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
-            if not task.done:
-                return context.working(request, task, "Mapping models")
-            found, field = task.outcome, "limit"
+            job = context.start(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
+            if not job.done:
+                return context.working(request, job, "Mapping models")
+            found, field = job.outcome, "limit"
             found = found.choose(**asked.choice)
         except Mistake as mistake:
             errors = [Error(field, str(mistake))]

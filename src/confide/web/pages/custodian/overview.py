@@ -51,10 +51,10 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
     def check(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         desks, access = context.desks, service.access
         key = ("check", service.policy.mark, access)
-        task = context.tasks.get(key, lambda progress: check_desks(desks, service.policy, access))
-        if not task.done:
-            return context.working(request, task, "Checking the site")
-        return context.render(request, "check.html", findings=task.outcome)
+        job = context.start(key, lambda progress: check_desks(desks, service.policy, access))
+        if not job.done:
+            return context.working(request, job, "Checking the site")
+        return context.render(request, "check.html", findings=job.outcome)
 
 
 def _last_days(days: Mapping[str, Counted]) -> list[tuple[str, Counted]]:

@@ -76,10 +76,10 @@ def add_questions(app: FastAPI, context: CustodianContext) -> None:
     def verify(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         if not len(tally):
             return context.render(request, "verify.html", found=None)
-        task = context.tasks.get(("verify", len(tally)), lambda progress: ledger.verify(path))
-        if not task.done:
-            return context.working(request, task, "Verifying the ledger")
-        return context.render(request, "verify.html", found=task.outcome)
+        job = context.start(("verify", len(tally)), lambda progress: ledger.verify(path))
+        if not job.done:
+            return context.working(request, job, "Verifying the ledger")
+        return context.render(request, "verify.html", found=job.outcome)
 
     @app.get("/custodian/ledger.jsonl", include_in_schema=False)
     def download(custodian: Annotated[Person, context.custodian]) -> Response:

@@ -64,16 +64,16 @@ def _explained(
     question = service.desk(question.dataset).admit(question)
     address = "/" + write_url(question)
     key = ("why", (policy or service.policy).mark, address)
-    task = context.tasks.get(key, lambda progress: service.explain(question, policy))
-    if not task.done:
-        return context.working(request, task, "Asking every rule")
+    job = context.start(key, lambda progress: service.explain(question, policy))
+    if not job.done:
+        return context.working(request, job, "Asking every rule")
     return context.render(
         request,
         "why.html",
         asked=asked,
         draft=read_draft(service.folder),
-        found=task.outcome,
-        failed=[checked for checked in task.outcome if checked.verdict == "failed"],
+        found=job.outcome,
+        failed=[checked for checked in job.outcome if checked.verdict == "failed"],
         address=address,
         scope=scope(question.where, service.desk(question.dataset).dataset),
         policy=policy or service.policy,

@@ -11,13 +11,13 @@ from confide.model.formula import write_formula
 from confide.model.request import Regression
 from confide.site.access import Person
 from confide.spelling.url import read_query
-from confide.web.jobs import answer
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, responses, show_terms
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import show_pieces
 from confide.web.pages.context import PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["add_model_pages"]
 

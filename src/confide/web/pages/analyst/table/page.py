@@ -19,7 +19,7 @@ from confide.model.request import Measure, Table
 from confide.site.access import Person
 from confide.spelling.url import read_query, write_query, write_url
 from confide.spelling.where import write_names
-from confide.web import charts, jobs
+from confide.web import charts
 from confide.web.pages.analyst.code import samples
 from confide.web.pages.analyst.levels import size
 from confide.web.pages.analyst.plainly import title_of
@@ -27,6 +27,7 @@ from confide.web.pages.analyst.table.draft import SHOW, TableDraft, address, off
 from confide.web.pages.analyst.table.view import View, links
 from confide.web.pages.analyst.universe import Query, naming, show_pieces
 from confide.web.pages.context import Error, PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["add_table_pages"]
 
@@ -64,7 +65,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
         try:
             view, asked = View.read(query)
             question = _question(described, asked)
-            release = jobs.answer(request, question, asker)
+            release = answer(request, question, asker)
         except Mistake as mistake:
             return _mistake(context, request, described, mistake)
         if isinstance(release, Response):
