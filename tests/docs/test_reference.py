@@ -21,7 +21,7 @@ from confide.model.policy import PRESETS, describe
 from confide.model.request import Family
 from confide.web.api import create_app
 from confide.web.pages.analyst.table import view
-from confide.web.problems import Problem
+from confide.web.problems import ProblemDocument
 
 Page = Callable[[str], str]
 
@@ -97,7 +97,7 @@ def test_every_grid_and_key_of_a_model_is_described(reference: Page, desktop: Pa
 
 def test_every_key_of_a_problem_is_described(reference: Page) -> None:
     page = reference("errors")
-    assert not [name for name in Problem.model_fields if f"`{name}`" not in page]
+    assert not [name for name in ProblemDocument.model_fields if f"`{name}`" not in page]
 
 
 def test_every_rule_that_can_refuse_is_described(reference: Page, root: Path) -> None:

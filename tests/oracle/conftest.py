@@ -11,7 +11,7 @@ from confide import demo
 from confide.answering.service import Service
 from confide.site.ingest import add
 from confide.web.api import create_app
-from confide.web.jobs import Jobs
+from confide.web.questions import Questions
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +28,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], 
     (site / "policy.toml").write_text(policy.replace("per_minute = 120", "per_minute = 0"))
     with Service.open(site) as service:
         app = create_app(service)
-        app.state.jobs = Jobs(service, patience=60)  # a page waits for its answer, however busy the machine
+        app.state.questions = Questions(service, patience=60)  # a page waits for its answer, however busy the machine
 
         async def get(address: str) -> httpx.Response:
             async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:

@@ -14,11 +14,11 @@ from confide.formats.models.json import write_model
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Regression
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
+from confide.web.questions import Questions
 
 __all__ = ["Ending", "Name", "add_answers"]
 
@@ -72,13 +72,13 @@ _ASKS: dict[str, tuple[str, Callable[..., None], dict[str, Any]]] = {
 """What may be asked for: its summary, its parameters, and what is answered."""
 
 
-def add_answers(app: FastAPI, frame: Frame) -> None:
+def add_answers(app: FastAPI, context: PageContext) -> None:
     """One address for each kind of question."""
     for ask in _ASKS:
-        _add(app, frame, ask)
+        _add(app, context, ask)
 
 
-def _add(app: FastAPI, frame: Frame, ask: str) -> None:
+def _add(app: FastAPI, context: PageContext, ask: str) -> None:
     summary, parameters, answered = _ASKS[ask]
 
     @app.get(
@@ -89,13 +89,13 @@ def _add(app: FastAPI, frame: Frame, ask: str) -> None:
         dependencies=[Depends(parameters)],
         operation_id=ask,
     )
-    def answer(request: Request, dataset: Name, ending: Format, asker: Annotated[Person, frame.asker]) -> Response:
+    def answer(request: Request, dataset: Name, ending: Format, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
         asked = [pair for pair in query if ask != "regression" or pair[0] != "diagnostics"]
-        question = read_query(frame.dataset(dataset).name, asked, ask=ask)
-        if isinstance(question, Regression) and ("diagnostics", "true") in query:
-            return _response(frame.service.diagnose(question, who=asker.name), ending)
-        return _response(frame.service.answer(question, who=asker.name), ending)
+        question = read_query(context.dataset(dataset).name, asked, ask=ask)
+        questions: Questions = app.state.questions
+        diagnose = ask == "regression" and ("diagnostics", "true") in query
+        return _response(questions.answer(question, who=asker.name, diagnose=diagnose), ending)
 
 
 def _response(release: Release | ModelRelease[Any], ending: Ending) -> Response:

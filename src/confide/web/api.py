@@ -13,22 +13,24 @@ from confide.site import ledger
 from confide.site.access import Person, Role, require
 from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
-from confide.web.authentication import Door
+from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
-from confide.web.jobs import add_jobs
-from confide.web.middleware import Guard
+from confide.web.closing import at_close
+from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
 from confide.web.pages.analyst.correlation import add_correlation_pages
 from confide.web.pages.analyst.home import add_analyst_pages
 from confide.web.pages.analyst.regression.page import add_model_pages
 from confide.web.pages.analyst.table.page import add_table_pages
 from confide.web.pages.api_page import add_api_page
+from confide.web.pages.context import PageContext
 from confide.web.pages.custodian import add_custodian_pages
-from confide.web.pages.frame import Frame
+from confide.web.pages.job import add_job_page
 from confide.web.pages.login import add_login
 from confide.web.pages.refusals import replies
 from confide.web.pages.static import add_static
 from confide.web.problems import show_problems
+from confide.web.questions import Questions
 
 __all__ = ["create_app"]
 
@@ -61,37 +63,39 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    door = Door(service)
-    frame = Frame(service, door)
-    reply = replies(frame)
-    app.add_middleware(Guard, policy=service.policy, door=door, reply=reply)
+    authentication = Authentication(service)
+    context = PageContext(service, authentication)
+    reply = replies(context)
+    app.add_middleware(Middleware, policy=service.policy, authentication=authentication, reply=reply)
     show_problems(app, reply)
-    _catalog(app, frame)
-    _ledger(app, frame)
-    add_login(app, frame)
-    add_custodian_pages(app, frame)
-    add_answers(app, frame)
+    app.state.questions = Questions(service)
+    at_close(app, lambda: app.state.questions.close())
+    _catalog(app, context)
+    _ledger(app, context)
+    add_login(app, context)
+    add_custodian_pages(app, context)
+    add_answers(app, context)
     add_static(app)
-    add_jobs(app, frame)
-    add_charts(app, frame)
-    add_table_pages(app, frame)
-    add_model_pages(app, frame)
-    add_correlation_pages(app, frame)
-    add_api_page(app, frame)
-    add_analyst_pages(app, frame)  # last: its /{dataset} would take the addresses of the others
+    add_job_page(app, context)
+    add_charts(app, context)
+    add_table_pages(app, context)
+    add_model_pages(app, context)
+    add_correlation_pages(app, context)
+    add_api_page(app, context)
+    add_analyst_pages(app, context)  # last: its /{dataset} would take the addresses of the others
     describe(app, service.access)
     return app
 
 
-def _catalog(app: FastAPI, frame: Frame) -> None:
+def _catalog(app: FastAPI, context: PageContext) -> None:
     @app.get(
         "/api/datasets",
         summary="The data sets one may ask about",
         response_model=Listing,
         responses=problems(401),
     )
-    def datasets(asker: Annotated[Person, frame.asker]) -> JSONResponse:
-        listed = [{key: getattr(d, key) for key in Listed.model_fields} for d in frame.service.datasets.values()]
+    def datasets(asker: Annotated[Person, context.asker]) -> JSONResponse:
+        listed = [{key: getattr(d, key) for key in Listed.model_fields} for d in context.service.datasets.values()]
         return JSONResponse({"datasets": listed})
 
     @app.get(
@@ -100,18 +104,18 @@ def _catalog(app: FastAPI, frame: Frame) -> None:
         response_model=dict[str, Any],
         responses=problems(401, 404),
     )
-    def dataset(name: Name, asker: Annotated[Person, frame.asker]) -> JSONResponse:
-        return JSONResponse(write_codebook(frame.dataset(name)))
+    def dataset(name: Name, asker: Annotated[Person, context.asker]) -> JSONResponse:
+        return JSONResponse(write_codebook(context.dataset(name)))
 
 
-def _ledger(app: FastAPI, frame: Frame) -> None:
+def _ledger(app: FastAPI, context: PageContext) -> None:
     @app.get(
         "/api/ledger",
         summary="The last questions and outcomes (custodians only)",
         response_model=dict[str, Any],
         responses=problems(401, 403, 422),
     )
-    def questions(asker: Annotated[Person, frame.asker], last: Last = 100) -> JSONResponse:
+    def questions(asker: Annotated[Person, context.asker], last: Last = 100) -> JSONResponse:
         require(asker, Role.CUSTODIAN)
-        entries = deque(ledger.read(frame.service.folder.ledger), maxlen=last)
+        entries = deque(ledger.read(context.service.folder.ledger), maxlen=last)
         return JSONResponse({"entries": [vars(entry) for entry in entries]})

@@ -17,7 +17,7 @@ from confide.answering.service import Service
 from confide.site.access import ANYONE, Denied, Person, is_loopback
 from confide.web.sessions import Session, Sessions
 
-__all__ = ["Asker", "Door", "asker_of", "encrypted", "private"]
+__all__ = ["Asker", "Authentication", "asker_of", "encrypted", "private"]
 
 _LOGIN_LASTS = 3600
 """Seconds for which the form of a login may stay open."""
@@ -35,13 +35,13 @@ class Asker:
 
 
 def asker_of(request: Request) -> Asker:
-    """Who sent a request, as the guard found at the door; a stranger if it came to nothing there."""
+    """Who sent a request, as the middleware found; a stranger where no middleware looked."""
     stranger = Asker(Denied("This site answers only people with a token."), None, "")
     found: Asker = getattr(request.state, "asker", stranger)
     return found
 
 
-class Door:
+class Authentication:
     """Knows people by what they show, and begins and ends their sessions.
 
     Promise: a token in a header wins over a cookie; a session is over as soon as its token is removed; the cookie is out of

@@ -21,10 +21,10 @@ from starlette.exceptions import HTTPException
 
 from confide.formats.charts.theme import Spec, dressed, moving
 from confide.site.access import Person, Role
-from confide.web.cache import Shelf
+from confide.web.cache import Cache
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 
 __all__ = ["Charts", "Look", "Picture", "add_charts", "picture", "script_address"]
 
@@ -38,6 +38,9 @@ WIDE, NARROW = 540, 264
 """Pixels across. The narrow one fits a telephone without shrinking its letters."""
 
 _FOREVER = "private, max-age=31536000, immutable"
+_SCRIPT = ("script", "")
+"""Where the script is kept among the pictures."""
+
 _FIRST: Spec = {"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x"}}}
 
 
@@ -74,7 +77,8 @@ class Charts:
 
     def __init__(self, key: bytes, *, memory: int = MEMORY) -> None:
         self._key, self._drawing = key, Drawing()
-        self._specs, self._drawn = Shelf(memory), Shelf(memory)
+        self._specs: Cache[tuple[str, str], bytes] = Cache(memory, weigh=len)
+        self._drawn: Cache[tuple[str, str], bytes] = Cache(memory, weigh=len)
 
     def register(self, spec: Spec, *, who: str) -> Picture:
         """The picture of a spec; its `description` is what the picture shows in words."""
@@ -106,11 +110,11 @@ class Charts:
 
     def script(self) -> bytes:
         """The script of interactive charts, compressed by gzip: Vega-Lite as vl-convert carries it, and our few lines."""
-        script = self._drawn.get("script")
+        script = self._drawn.get(_SCRIPT)
         if script is None:
             bundle = self._drawing.run(_vl_convert().javascript_bundle, _lines())
             script = gzip.compress(bundle.encode(), 6, mtime=0)
-            self._drawn.put("script", script)
+            self._drawn.put(_SCRIPT, script)
         return script
 
     def close(self) -> None:
@@ -135,9 +139,9 @@ def script_address() -> str:
     return f"/charts/vega.{mark}.js"
 
 
-def add_charts(app: FastAPI, frame: Frame) -> None:
+def add_charts(app: FastAPI, context: PageContext) -> None:
     """Serve the pictures that pages register."""
-    charts = app.state.charts = Charts(frame.service.folder.secret().digest("charts", b""))
+    charts = app.state.charts = Charts(context.service.folder.secret().digest("charts", b""))
     at_close(app, charts.close)
 
     @app.get("/charts/vega.{mark}.js", include_in_schema=False)
@@ -148,7 +152,7 @@ def add_charts(app: FastAPI, frame: Frame) -> None:
 
     @app.get("/charts/{name}/{look}.{kind}", include_in_schema=False)
     def chart(
-        request: Request, name: str, look: Look, kind: Literal["svg", "json"], asker: Annotated[Person, frame.asker]
+        request: Request, name: str, look: Look, kind: Literal["svg", "json"], asker: Annotated[Person, context.asker]
     ) -> Response:
         if kind == "json":
             spec = charts.spec(name, who=asker.name)

@@ -1,59 +1,51 @@
-"""Questions that take long: each becomes a job with an address of its own, and is asked and counted once.
-
-A page waits a moment for its answer. If that is not enough, the browser is sent to the job, which sends it back to the page
-when the answer is there; the page then finds it kept. An answer is kept for some minutes for whoever asked, so that another
-view of the same page (percentages, a chart) is no second question either.
-"""
+"""Long work: each piece is a job with an owner. It goes on while a page says how far it is, and its outcome is kept for a while."""
 
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from time import monotonic
-from typing import Annotated, Any, overload
-from urllib.parse import unquote_plus
+from typing import Any, Generic, TypeVar
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import RedirectResponse
-
-from confide.answering.service import Service
 from confide.errors import Mistake, Reason, Refused
-from confide.formats.about import plain
-from confide.model.model_release import ModelRelease
-from confide.model.release import Release
-from confide.model.request import Correlation, Regression, Table
-from confide.model.request import Request as Question
-from confide.site.access import Person
-from confide.web.closing import at_close
-from confide.web.pages.frame import Frame, here
+from confide.web.cache import Cache
 
-__all__ = ["Job", "Jobs", "State", "add_jobs", "answer"]
+__all__ = ["Job", "JobState", "Jobs", "Progress", "Stopped"]
 
 PATIENCE = 2.0
-"""Seconds a page waits before its answer becomes a job."""
-
-KEPT = 600.0
-"""Seconds an answer is kept for whoever asked."""
-
-MOST_KEPT, PLOTTED = 64, 8
-"""So many outcomes are kept; one with plots, which is megabytes large, counts as so many."""
-
-WORKERS = 4
-"""So many questions of pages are worked on at once; the others wait."""
+"""Seconds a page waits for an outcome before it says how far the work is."""
 
 MOST_OPEN, MOST_OPEN_EACH = 64, 8
-"""So many questions may wait or be worked on, of all and of one person."""
+"""So many jobs may wait or be worked on, of all and of one owner."""
 
-Answered = Release | ModelRelease[Any]
-Key = tuple[str, str, bool]
+T = TypeVar("T")
+Key = tuple[str, Hashable]
+"""An owner, and what the work is."""
 
 
-class State(StrEnum):
+class Stopped(Exception):
+    """The work is not wanted any more."""
+
+
+@dataclass
+class Progress:
+    """How far a piece of work is: so many steps done, of so many, if it is known of how many."""
+
+    done: int = 0
+    of: int = 0
+    stopping: Event = field(default_factory=Event, repr=False)
+
+    def step(self) -> None:
+        """Count a step; raises `Stopped` if the work is not wanted any more."""
+        if self.stopping.is_set():
+            raise Stopped
+        self.done += 1
+
+
+class JobState(StrEnum):
     """How far a job is."""
 
     WAITING = "waiting"
@@ -64,176 +56,185 @@ class State(StrEnum):
 
 
 @dataclass(eq=False)
-class Job:
-    """A question being answered, or its outcome."""
+class Job(Generic[T]):
+    """A piece of work: waiting, going on, or done."""
 
-    id: str
-    who: str
-    asked: datetime
+    owner: str
+    here: bool = False
+    """Whether whoever asked first does it themselves, instead of one of the workers."""
     address: str = "/"
+    """Where whoever waits for it is sent in the end."""
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    asked: datetime = field(default_factory=lambda: datetime.now(UTC))
     running_since: datetime | None = None
-    finished: float | None = None
-    future: Future[Answered] = field(init=False, repr=False)
+    finished: float = 0.0
+    progress: Progress = field(default_factory=Progress)
+    error: BaseException | None = None
+    _gave: T = field(init=False, repr=False)
+    _over: Event = field(default_factory=Event, repr=False)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Whether the work is done, after waiting for it so long, or as long as it takes."""
+        return self._over.wait(seconds)
 
     @property
-    def state(self) -> State:
-        if not self.future.done():
-            return State.WAITING if self.running_since is None else State.RUNNING
-        if self.future.cancelled():
-            return State.FAILED
-        error = self.future.exception()
-        return State.DONE if error is None else State.REFUSED if isinstance(error, Refused) else State.FAILED
+    def done(self) -> bool:
+        return self._over.is_set()
+
+    @property
+    def outcome(self) -> T:
+        """What the work gave, once it is done; raises what it raised."""
+        if self.error is None:
+            return self._gave
+        if self.lasting:  # raised again and again, and each time its traceback would grow by the frames of a request
+            self.error.with_traceback(None)
+        raise self.error
+
+    @property
+    def state(self) -> JobState:
+        if not self.done:
+            return JobState.WAITING if self.running_since is None else JobState.RUNNING
+        if self.error is None:
+            return JobState.DONE
+        return JobState.REFUSED if isinstance(self.error, Refused) else JobState.FAILED
 
     @property
     def lasting(self) -> bool:
-        """Whether the outcome would be the same if the question were asked again. A quota's or a fault's would not."""
-        if self.state is not State.REFUSED:
-            return self.state is State.DONE
-        error = self.future.exception()
-        return isinstance(error, Refused) and not any(reason.rule.startswith("quota.") for reason in error.reasons)
+        """Whether the outcome would be the same if the work were done again. A quota's or a fault's would not."""
+        if isinstance(self.error, Refused):
+            return not any(reason.rule.startswith("quota.") for reason in self.error.reasons)
+        return self.error is None or isinstance(self.error, Mistake)
+
+    def perform(self, work: Callable[[Progress], T], clock: Callable[[], float]) -> None:
+        """Do the work, unless nobody wants it any more before it begins."""
+        try:
+            if self.progress.stopping.is_set():
+                raise Stopped
+            self.running_since = datetime.now(UTC)
+            self._gave = work(self.progress)
+        except BaseException as error:
+            self.error = error
+        self.finished = clock()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Let go of everybody who waits."""
+        self.error = error or self.error
+        self._over.set()
 
 
 class Jobs:
-    """The questions of pages: those being answered, and the outcomes kept. Safe to share among threads.
+    """The long work of a site, each piece under its owner and a key. Safe to share among threads.
 
-    Promise: a question is asked once, however often its page is looked at while the outcome is kept; nobody sees the job or
-    the kept outcome of another person; memory is bounded.
+    Promise: the same work of one owner is done once, however often it is asked for, while it goes on and while its outcome is kept;
+    nobody is given the work of another owner; what waits, what goes on and what is kept are bounded.
+
+    >>> jobs = Jobs(Cache(10), workers=1, policy="standard")
+    >>> jobs.start(("sum", 2), lambda progress: 1 + 1, owner="ana").outcome, jobs.find(("sum", 2), owner="bob")
+    (2, None)
+    >>> jobs.close()
     """
 
-    def __init__(self, service: Service, *, patience: float = PATIENCE, kept: float = KEPT) -> None:
-        self._service, self._patience, self._kept = service, patience, kept
-        self._jobs: OrderedDict[Key, Job] = OrderedDict()
-        """The last used last."""
+    def __init__(
+        self,
+        kept: Cache[Key, Job[Any]],
+        *,
+        workers: int,
+        policy: str,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._kept, self._policy, self._patience, self._clock = kept, policy, patience, clock
+        self._open: dict[Key, Job[Any]] = {}
         self._lock = Lock()
-        self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="job")
+        self._workers = ThreadPoolExecutor(workers, thread_name_prefix="job")
 
-    def answer(self, question: Question, *, who: str, address: str, diagnose: bool = False) -> Answered | Job:
-        """The answer, kept or new; or the job it has become, which will send the browser to `address`."""
-        desk = self._service.desk(question.dataset)
-        question = desk.admit(question)
-        key = (who, desk.receipt(question), diagnose)
+    def start(self, key: Hashable, work: Callable[[Progress], T], *, owner: str, address: str = "/") -> Job[T]:
+        """The job with this key, begun if there is none, after a moment's wait for its outcome."""
         with self._lock:
-            self._forget()
-            job = self._jobs.get(key)
+            job = self._find((owner, key))
             if job is None:
-                self._must_have_room(who)
-                job = self._start(key, _work(self._service, question, who, diagnose=diagnose))
+                self._must_have_space(owner)
+                job = Job[T](owner)
+                self._workers.submit(self._do, (owner, key), job, work)
+                self._open[owner, key] = job
             job.address = address
-            self._jobs.move_to_end(key)
-        wait([job.future], self._patience)
-        return self._hand_over(key, job) if job.future.done() else job
+        job.wait(self._patience)
+        return self._handed_over((owner, key), job)
 
-    def find(self, number: str, *, who: str) -> Job | None:
-        """The job of that number, if it is this person's."""
+    def run(self, key: Hashable, work: Callable[[Progress], T], *, owner: str) -> Job[T]:
+        """The job with this key, done: kept, waited for if it goes on, or else done here and now."""
         with self._lock:
-            self._forget()
-            mine = (job for job in self._jobs.values() if job.who == who)
-            return next((job for job in mine if secrets.compare_digest(job.id.encode(), number.encode())), None)
+            job = self._find((owner, key))
+            new = job is None
+            if job is None:
+                job = self._open[owner, key] = Job[T](owner, here=True)
+        if new:
+            self._do((owner, key), job, work)
+        job.wait()
+        return self._handed_over((owner, key), job)
+
+    def find(self, key: Hashable, *, owner: str) -> Job[Any] | None:
+        """The job with this key, if there is one."""
+        with self._lock:
+            return self._find((owner, key))
+
+    def numbered(self, number: str, *, owner: str) -> Job[Any] | None:
+        """The job of that number, if it is this owner's."""
+        with self._lock:
+            jobs = [*self._open.values(), *(job for _, job in self._kept.items(now=self._clock()))]
+        mine = (job for job in jobs if job.owner == owner)
+        return next((job for job in mine if secrets.compare_digest(job.id.encode(), number.encode())), None)
+
+    def forget(self, unwanted: Callable[[Hashable], bool], *, owner: str) -> None:
+        """Stop and forget the jobs of an owner whose keys are unwanted."""
+        with self._lock:
+            for known, job in [*self._open.items(), *self._kept.items()]:
+                if known[0] == owner and unwanted(known[1]):
+                    job.progress.stopping.set()
+                    self._open.pop(known, None)
+                    self._kept.pop(known)
 
     def close(self) -> None:
-        """Finish what is worked on, so that it is recorded; what waits is never asked."""
+        """Stop what can be stopped between two steps, finish the rest of what goes on, and never begin what waits."""
+        with self._lock:
+            left = list(self._open.values())
+        for job in left:
+            job.progress.stopping.set()
         self._workers.shutdown(wait=True, cancel_futures=True)
+        for job in left:
+            if job.running_since is None:
+                job.end(Stopped())
 
     def __len__(self) -> int:
         """How many jobs are remembered."""
-        return len(self._jobs)
+        return len(self._open) + len(self._kept)
 
-    def _start(self, key: Key, work: Callable[[], Answered]) -> Job:
-        job = Job(secrets.token_urlsafe(16), key[0], datetime.now(UTC))
-        job.future = self._workers.submit(_run, job, work)
-        self._jobs[key] = job
-        return job
+    def _find(self, key: Key) -> Job[Any] | None:
+        return self._open.get(key) or self._kept.get(key, now=self._clock())
 
-    def _must_have_room(self, who: str) -> None:
-        open_ = [job for job in self._jobs.values() if job.finished is None]
-        mine = sum(job.who == who for job in open_)
+    def _must_have_space(self, owner: str) -> None:
+        waiting = [job for job in self._open.values() if not job.here]
+        mine = sum(job.owner == owner for job in waiting)
         if mine >= MOST_OPEN_EACH:
-            raise _busy(self._service, f"{mine} of your questions are being answered. Wait until one is finished.")
-        if len(open_) >= MOST_OPEN:
-            raise _busy(self._service, "The site is busy with other questions. Ask again in a minute.")
+            raise self._busy(f"{mine} of your questions are being answered. Wait until one is finished.")
+        if len(waiting) >= MOST_OPEN:
+            raise self._busy("The site is busy with other questions. Ask again in a minute.")
 
-    def _forget(self) -> None:
-        """Drop the outcomes kept for long enough, and of the others those not used for longest."""
-        old, kept = monotonic() - self._kept, 0
-        for key, job in reversed(list(self._jobs.items())):
-            if job.finished is not None:
-                kept += PLOTTED if key[2] else 1
-                if job.finished < old or kept > MOST_KEPT:
-                    del self._jobs[key]
+    def _busy(self, words: str) -> Refused:
+        refusal = Refused([Reason("quota.waiting", words)], policy=self._policy)
+        refusal.http_status = 429
+        return refusal
 
-    def _hand_over(self, key: Key, job: Job) -> Answered:
-        if not job.lasting:
-            with self._lock:
-                self._jobs.pop(key, None)
-        return job.future.result()
+    def _do(self, key: Key, job: Job[T], work: Callable[[Progress], T]) -> None:
+        job.perform(work, self._clock)
+        with self._lock:
+            if self._open.get(key) is job:  # otherwise it was forgotten meanwhile
+                del self._open[key]
+                self._kept.put(key, job, now=self._clock())
+        job.end()
 
-
-def _run(job: Job, work: Callable[[], Answered]) -> Answered:
-    job.running_since = datetime.now(UTC)
-    try:
-        return work()
-    finally:
-        job.finished = monotonic()
-
-
-def _work(service: Service, question: Question, who: str, *, diagnose: bool) -> Callable[[], Answered]:
-    if diagnose and isinstance(question, Regression):
-        return partial(service.diagnose, question, who=who)
-    return partial(service.answer, question, who=who)
-
-
-def _busy(service: Service, words: str) -> Refused:
-    refusal = Refused([Reason("quota.waiting", words)], policy=service.policy.title)
-    refusal.http_status = 429
-    return refusal
-
-
-@overload
-def answer(request: Request, question: Table, asker: Person) -> Release | RedirectResponse: ...
-@overload
-def answer(
-    request: Request, question: Regression | Correlation, asker: Person, *, diagnose: bool = False
-) -> ModelRelease[Any] | RedirectResponse: ...
-def answer(
-    request: Request, question: Question, asker: Person, *, diagnose: bool = False
-) -> Answered | RedirectResponse:
-    """The answer to the question of a page; or, if it takes long, the way to the page of the job.
-
-    Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long.
-    """
-    found = _jobs(request.app).answer(question, who=asker.name, address=here(request), diagnose=diagnose)
-    return RedirectResponse(f"/jobs/{found.id}", 303) if isinstance(found, Job) else found
-
-
-def add_jobs(app: FastAPI, frame: Frame) -> None:
-    """Let pages answer through jobs, and serve the pages of these."""
-    app.state.jobs = Jobs(frame.service)
-    at_close(app, lambda: _jobs(app).close())
-
-    @app.get("/jobs/{number}", include_in_schema=False)
-    def job(request: Request, number: str, asker: Annotated[Person, frame.asker]) -> Response:
-        found = _jobs(app).find(number, who=asker.name)
-        if found is None:
-            raise _gone()
-        if found.future.done():
-            return RedirectResponse(found.address, 303)
-        page = frame.render(request, "job.html", job=found, asked=plain(unquote_plus(found.address)))
-        # In a header: readers of pages warn of a <meta> element that refreshes.
-        page.headers["Refresh"] = str(_pause(found))
-        return page
-
-
-def _jobs(app: FastAPI) -> Jobs:
-    jobs: Jobs = app.state.jobs
-    return jobs
-
-
-def _pause(job: Job) -> int:
-    """Seconds until the browser looks again: the longer it has taken, the longer it may take."""
-    return max(2, min(30, int((datetime.now(UTC) - job.asked).total_seconds() / 4)))
-
-
-def _gone() -> Mistake:
-    gone = Mistake("No question of yours is being answered here.", suggestions=["Open the page you came from again."])
-    gone.http_status = 404
-    return gone
+    def _handed_over(self, key: Key, job: Job[T]) -> Job[T]:
+        """The job; an outcome that may differ the next time is kept only until somebody was told."""
+        if job.done and not job.lasting:
+            self._kept.change(key, lambda found: None if found is job else found)
+        return job

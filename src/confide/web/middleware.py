@@ -9,12 +9,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from confide.model.policy import Policy
 from confide.site.access import Denied
-from confide.web.authentication import Asker, Door
+from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
-from confide.web.problems import Problem, Reply, as_document, fault, too_many
+from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
 from confide.web.rate_limit import RateLimit
 
-__all__ = ["HEADERS", "LARGEST_BODY", "LONGEST_ADDRESS", "Guard"]
+__all__ = ["HEADERS", "LARGEST_BODY", "LONGEST_ADDRESS", "Middleware"]
 
 LONGEST_ADDRESS = 8_000
 STATIC = "/static/"
@@ -35,11 +35,11 @@ HEADERS = {
 """On all that leaves. Nothing of it is kept by a browser either, unless a route says so (`Cache-Control`)."""
 
 
-class Guard:
+class Middleware:
     """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data."""
 
-    def __init__(self, app: ASGIApp, *, policy: Policy, door: Door, reply: Reply) -> None:
-        self._app, self._policy, self._door, self._reply = app, policy, door, reply
+    def __init__(self, app: ASGIApp, *, policy: Policy, authentication: Authentication, reply: Reply) -> None:
+        self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
         self._limit = RateLimit(policy.quota.per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,7 +47,7 @@ class Guard:
             return await self._app(scope, receive, send)
         leaving = _Leaving(send)
         try:
-            asker = scope.setdefault("state", {})["asker"] = self._door.recognise(scope)
+            asker = scope.setdefault("state", {})["asker"] = self._authentication.recognise(scope)
             turned_away = self._size(scope) or self._pace(scope, asker)
             await (turned_away or self._app)(_as_get(scope), receive, leaving)
         except Exception as error:
@@ -64,7 +64,7 @@ class Guard:
     def _size(self, scope: Scope) -> Response | None:
         if len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"]) > LONGEST_ADDRESS:
             what = f"The address is longer than {LONGEST_ADDRESS} characters. Ask for less at once."
-            return self._reply(scope, Problem(title="Mistake", status=414, detail=what), {})
+            return self._reply(scope, ProblemDocument(title="Mistake", status=414, detail=what), {})
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
         largest = LARGEST_FORM.get(scope["path"], LARGEST_BODY) if scope["method"] == "POST" else LARGEST_BODY
@@ -73,7 +73,7 @@ class Guard:
             what = "Questions stand in the address; send no body."
             if largest != LARGEST_BODY:
                 what = f"A form of this page has at most {largest} bytes."
-            return self._reply(scope, Problem(title="Mistake", status=413, detail=what), {})
+            return self._reply(scope, ProblemDocument(title="Mistake", status=413, detail=what), {})
         return None
 
     def _pace(self, scope: Scope, asker: Asker) -> Response | None:

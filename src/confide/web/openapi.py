@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from confide.site.access import Access
-from confide.web.problems import MEDIA_TYPE, Problem
+from confide.web.problems import MEDIA_TYPE, ProblemDocument
 
 __all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
 
@@ -119,5 +119,5 @@ def _without_validation(responses: dict[str, Any]) -> None:
 
 
 def _problem_schemas() -> dict[str, Any]:
-    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
+    schema = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}", mode="serialization")
     return {**schema.pop("$defs"), "Problem": schema}

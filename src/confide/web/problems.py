@@ -10,13 +10,13 @@ from pathlib import Path
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from confide.errors import ConfideError, Refused, Suggestion
 
-__all__ = ["MEDIA_TYPE", "Problem", "Reply", "as_document", "fault", "problem", "show_problems", "too_many"]
+__all__ = ["MEDIA_TYPE", "ProblemDocument", "Reply", "as_document", "fault", "problem", "show_problems", "too_many"]
 
 MEDIA_TYPE = "application/problem+json"
 log = logging.getLogger("confide")
@@ -36,8 +36,10 @@ class SuggestionModel(BaseModel):
     url: str | None = None
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """What happened, and what to do."""
+
+    model_config = ConfigDict(title="Problem")
 
     type: str = "about:blank"
     title: str
@@ -48,18 +50,18 @@ class Problem(BaseModel):
     suggestions: list[SuggestionModel] = []
 
 
-Reply = Callable[[Scope, Problem, Mapping[str, str]], Response]
+Reply = Callable[[Scope, ProblemDocument, Mapping[str, str]], Response]
 """How a problem is told to who asked, with what headers."""
 
 
-def as_document(problem: Problem, headers: Mapping[str, str]) -> JSONResponse:
+def as_document(problem: ProblemDocument, headers: Mapping[str, str]) -> JSONResponse:
     """The problem as programs read it."""
     return JSONResponse(problem.model_dump(exclude_none=True), problem.status, dict(headers), media_type=MEDIA_TYPE)
 
 
-def problem(error: ConfideError, *, ending: str = "") -> Problem:
+def problem(error: ConfideError, *, ending: str = "") -> ProblemDocument:
     """What an error of ours tells; suggestions point to answers in the format that was asked for."""
-    told = Problem(title=error.title, status=error.http_status, detail=error.message)
+    told = ProblemDocument(title=error.title, status=error.http_status, detail=error.message)
     told.suggestions = [SuggestionModel(text=text, url=_address(text, ending)) for text in error.suggestions]
     if isinstance(error, Refused):
         told.policy = error.policy
@@ -67,14 +69,14 @@ def problem(error: ConfideError, *, ending: str = "") -> Problem:
     return told
 
 
-def too_many(wait: int, policy: str) -> Problem:
+def too_many(wait: int, policy: str) -> ProblemDocument:
     """The refusal of a client that knocks too often."""
     text = f"Too many requests in a minute. Wait {wait} second{'s' if wait != 1 else ''}."
     reasons = [ReasonModel(rule="quota.per_minute", text=text)]
-    return Problem(title="Refused", status=429, detail=text, policy=policy, reasons=reasons)
+    return ProblemDocument(title="Refused", status=429, detail=text, policy=policy, reasons=reasons)
 
 
-def fault(error: Exception) -> Problem:
+def fault(error: Exception) -> ProblemDocument:
     """Ours: logged under an id with the places in the code, never with a value; shown without detail.
 
     The message of an error that is not ours may hold data, so it goes nowhere; our own is for the custodian's log.
@@ -85,7 +87,7 @@ def fault(error: Exception) -> Problem:
     told = f" ({error})" if isinstance(error, ConfideError) else ""
     log.error("fault %s: %s%s at %s", number, type(error).__name__, told, places)
     detail = f"Something went wrong on our side. It was noted under {number}."
-    return Problem(title="Fault", status=500, detail=detail)
+    return ProblemDocument(title="Fault", status=500, detail=detail)
 
 
 def show_problems(app: FastAPI, reply: Reply) -> None:
@@ -108,20 +110,20 @@ def show_problems(app: FastAPI, reply: Reply) -> None:
         return reply(request.scope, _other(error.status_code, headers), headers)
 
 
-def _misread(error: RequestValidationError) -> Problem:
+def _misread(error: RequestValidationError) -> ProblemDocument:
     if any(item["loc"] == ("path", "ending") for item in error.errors()):
         what = "There is no such format. The address of an answer ends in .json, .csv or .xlsx."
-        return Problem(title="Mistake", status=404, detail=what)
+        return ProblemDocument(title="Mistake", status=404, detail=what)
     texts = [f"Cannot read {str(item['loc'][-1])!r}: {_first_lower(item['msg'])}." for item in error.errors()]
-    return Problem(title="Mistake", status=422, detail=" ".join(texts))
+    return ProblemDocument(title="Mistake", status=422, detail=" ".join(texts))
 
 
-def _other(status: int, headers: Mapping[str, str]) -> Problem:
+def _other(status: int, headers: Mapping[str, str]) -> ProblemDocument:
     known = {
         404: "There is nothing at this address.",
         405: f"This address answers {headers.get('Allow', '').replace(', ', ' and ')} only.",
     }
-    return Problem(title=HTTPStatus(status).phrase, status=status, detail=known.get(status, "Not possible."))
+    return ProblemDocument(title=HTTPStatus(status).phrase, status=status, detail=known.get(status, "Not possible."))
 
 
 def _ending(request: Request) -> str:

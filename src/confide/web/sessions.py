@@ -5,9 +5,9 @@ The cookie holds an opaque random id. Everything else is kept here, in memory: a
 
 import hashlib
 import secrets
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from threading import Lock
+
+from confide.web.cache import Cache
 
 __all__ = ["LONGEST", "LONGEST_IDLE", "Session", "Sessions"]
 
@@ -44,31 +44,21 @@ class Sessions:
     """
 
     def __init__(self, *, most: int = 1000) -> None:
-        self._most, self._lock = most, Lock()
-        self._held: OrderedDict[bytes, Session] = OrderedDict()
+        self._held: Cache[bytes, Session] = Cache(most, expired=Session.over)
 
     def begin(self, token: str, *, now: float) -> str:
         """The id of a new session of the person with this token, by its digest."""
         cookie = secrets.token_urlsafe(32)
-        with self._lock:
-            self._held[_key(cookie)] = Session(token, secrets.token_urlsafe(32), now, now)
-            while len(self._held) > self._most or next(iter(self._held.values())).over(now):
-                self._held.popitem(last=False)
+        self._held.put(_key(cookie), Session(token, secrets.token_urlsafe(32), now, now), now=now)
         return cookie
 
     def find(self, cookie: str, *, now: float) -> Session | None:
         """The session of this id, used just now; None if there is none or it is over."""
-        with self._lock:
-            session = self._held.pop(_key(cookie), None)
-            if session is None or session.over(now):
-                return None
-            self._held[_key(cookie)] = session = replace(session, seen=now)
-            return session
+        return self._held.change(_key(cookie), lambda found: found and replace(found, seen=now), now=now)
 
     def end(self, cookie: str) -> None:
         """Log out; an unknown id is none."""
-        with self._lock:
-            self._held.pop(_key(cookie), None)
+        self._held.pop(_key(cookie))
 
     def __len__(self) -> int:
         return len(self._held)

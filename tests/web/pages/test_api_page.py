@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from confide.site.access import Role, add_token
-from confide.web.problems import Problem
+from confide.web.problems import ProblemDocument
 
 
 def samples(html):
@@ -25,7 +25,7 @@ def test_every_address_and_parameter_is_on_the_page(server, look):
         assert f"GET {path}" in page.text
         for parameter in methods["get"].get("parameters", ()):
             assert parameter["name"] in page.text and parameter["description"] in page.text
-    for name in Problem.model_fields:
+    for name in ProblemDocument.model_fields:
         assert f">{name}</th>" in page.html
     assert "https://" not in page.html.replace("https://confide", ""), "nothing comes from elsewhere"
 

@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from confide.answering.diagnostics import charts as diagnostic
 from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
@@ -21,7 +19,6 @@ from confide.formats.charts.colours import _TWINS, POINT, darkened
 from confide.formats.charts.theme import dressed, moving
 from confide.web import charts as module
 from confide.web.api import create_app
-from confide.web.cache import Shelf
 from confide.web.charts import Charts, Look
 
 BARS = {
@@ -161,20 +158,6 @@ def test_an_interactive_chart_of_points_can_be_moved(spec):
     zoomed = [layer for layer in ready["layer"] if "params" in layer]
     assert len(zoomed) == (0 if "by sex" in spec["description"] else 1)
     assert dressed(spec, dark=True, width=500)["width"] == 500
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.binary(max_size=40)), max_size=60), st.integers(0, 100))
-def test_a_shelf_keeps_the_last_used_within_its_bound(put, most):
-    shelf, held = Shelf(most), {}
-    for key, content in put:
-        shelf.put(key, content)
-        held.pop(key, None)
-        held[key] = content
-        while sum(map(len, held.values())) > most:
-            held.pop(next(iter(held)))
-        assert len(shelf) <= most
-    assert {key: shelf.get(key) for key in held} == held
-    assert all(shelf.get(key) is None for key, _ in put if key not in held)
 
 
 PAGE = "/people/correlation?variables=age,income,hours"

@@ -7,7 +7,7 @@ import pytest
 
 from confide.answering.service import Service
 from confide.web.api import create_app
-from confide.web.middleware import Guard
+from confide.web.middleware import Middleware
 
 REFUSED = [
     "/people/table?rows=occupation&columns=municipality",
@@ -124,7 +124,7 @@ def test_a_fault_of_the_page_that_would_tell_it_is_told_all_the_same(caplog):
     def reply(scope, problem, headers):
         raise KeyError("secret too")
 
-    class Door:
+    class Nobody:
         def recognise(self, scope):
             return None
 
@@ -132,7 +132,7 @@ def test_a_fault_of_the_page_that_would_tell_it_is_told_all_the_same(caplog):
         class quota:
             per_minute = 0
 
-    status, headers, text = ask(Guard(app, policy=Policy, door=Door(), reply=reply), "/static/x")
+    status, headers, text = ask(Middleware(app, policy=Policy, authentication=Nobody(), reply=reply), "/static/x")
     assert (
         status == 500 and headers[b"content-type"] == b"application/problem+json" and "secret" not in text + caplog.text
     )

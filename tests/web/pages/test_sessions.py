@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from confide.answering.service import Service
 from confide.site.access import Role, add_token, remove_token, set_public
-from confide.web.authentication import Door, machine_of, private
+from confide.web.authentication import Authentication, machine_of, private
 from confide.web.forms import LARGEST_FORM
 from confide.web.pages.login import ATTEMPTS, local_address
 from confide.web.sessions import LONGEST, LONGEST_IDLE, Sessions
@@ -271,9 +271,9 @@ def scope_of(cookie: str = "", **more: Any) -> dict[str, Any]:
     return {"type": "http", "scheme": "http", "headers": headers, "client": ("127.0.0.1", 1), **more}
 
 
-def begin(door: Door, token: str) -> str:
+def begin(authentication: Authentication, token: str) -> str:
     response = Response()
-    assert door.log_in(Request(scope_of()), response, token)
+    assert authentication.log_in(Request(scope_of()), response, token)
     [cookie] = [line for line in response.headers.getlist("set-cookie") if line.startswith(COOKIE)]
     return cookie.partition("=")[2].partition(";")[0]
 
@@ -281,37 +281,37 @@ def begin(door: Door, token: str) -> str:
 def test_a_session_ends_when_nobody_uses_it(held: tuple[Service, str]) -> None:
     service, token = held
     clock = Clock()
-    door = Door(service, clock=clock)
-    cookie = begin(door, token)
+    authentication = Authentication(service, clock=clock)
+    cookie = begin(authentication, token)
     for _ in range(3):
         clock.now += LONGEST_IDLE - 1
-        assert door.recognise(scope_of(cookie)).session is not None
+        assert authentication.recognise(scope_of(cookie)).session is not None
     clock.now += LONGEST_IDLE + 1
-    assert door.recognise(scope_of(cookie)).session is None
+    assert authentication.recognise(scope_of(cookie)).session is None
 
 
 def test_a_session_ends_however_busy_it_is(held: tuple[Service, str]) -> None:
     service, token = held
     clock = Clock()
-    door = Door(service, clock=clock)
-    cookie = begin(door, token)
+    authentication = Authentication(service, clock=clock)
+    cookie = begin(authentication, token)
     end = clock.now + LONGEST
     while clock.now + 600 <= end:
         clock.now += 600
-        assert door.recognise(scope_of(cookie)).session is not None
+        assert authentication.recognise(scope_of(cookie)).session is not None
     clock.now = end + 1
-    assert door.recognise(scope_of(cookie)).session is None
+    assert authentication.recognise(scope_of(cookie)).session is None
 
 
 def test_a_session_ends_when_its_token_is_removed_and_does_not_come_back_with_the_name(held) -> None:
     service, token = held
-    door = Door(service)
-    cookie = begin(door, token)
-    assert door.recognise(scope_of(cookie)).person.role is Role.CUSTODIAN
+    authentication = Authentication(service)
+    cookie = begin(authentication, token)
+    assert authentication.recognise(scope_of(cookie)).person.role is Role.CUSTODIAN
     remove_token(service.folder.access, name="carla")
-    assert door.recognise(scope_of(cookie)).session is None
+    assert authentication.recognise(scope_of(cookie)).session is None
     add_token(service.folder.access, name="carla", role=Role.CUSTODIAN)
-    assert door.recognise(scope_of(cookie)).session is None
+    assert authentication.recognise(scope_of(cookie)).session is None
 
 
 def test_sessions_are_bounded_and_the_one_not_used_for_longest_goes() -> None:
@@ -325,8 +325,8 @@ def test_sessions_are_bounded_and_the_one_not_used_for_longest_goes() -> None:
 
 def test_a_session_shows_nothing_of_itself(held: tuple[Service, str]) -> None:
     service, token = held
-    door = Door(service)
-    session = door.recognise(scope_of(begin(door, token))).session
+    authentication = Authentication(service)
+    session = authentication.recognise(scope_of(begin(authentication, token))).session
     assert session is not None and session.csrf not in repr(session) and session.token not in repr(session)
 
 
@@ -346,9 +346,10 @@ def test_the_public_asks_beside_people_with_tokens_and_is_told_apart_by_machine(
 def test_machines_have_names_of_their_own_for_the_day(held: tuple[Service, str]) -> None:
     service, _ = held
     set_public(service.folder.access, public=True)
-    door = Door(service)
+    authentication = Authentication(service)
     names = [
-        door.recognise(scope_of(client=(client, 1))).person.name for client in ("10.0.0.1", "10.0.0.2", "10.0.0.1")
+        authentication.recognise(scope_of(client=(client, 1))).person.name
+        for client in ("10.0.0.1", "10.0.0.2", "10.0.0.1")
     ]
     assert names[0] == names[2] != names[1]
 

@@ -1,1 +1,1 @@
-"""The pages of the site, one module a noun; all of them stand in `confide.web.pages.frame`."""
+"""The pages of the site, one module a noun; what all of them need is in `confide.web.pages.context`."""

@@ -17,7 +17,7 @@ from confide.model.request import Correlation, Regression, Table
 from confide.model.request import Request as Question
 from confide.spelling.url import write_url
 from confide.web.pages.analyst.code import samples
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 from confide.web.problems import as_document, problem
 
 __all__ = ["add_api_page"]
@@ -42,17 +42,17 @@ class Operation:
     samples: Samples
 
 
-def add_api_page(app: FastAPI, frame: Frame) -> None:
+def add_api_page(app: FastAPI, context: PageContext) -> None:
     """Serve the page."""
 
     @app.get("/api", include_in_schema=False)
     def api(request: Request) -> HTMLResponse:
         document: Document = app.openapi()
-        known = frame.service.datasets.values() if frame.visitor(request) else [_STRANGER]
+        known = context.service.datasets.values() if context.visitor(request) else [_STRANGER]
         shown = max(known, key=lambda dataset: len(dataset.variables))
-        site, token = frame.site(request), frame.wants_token
+        site, token = context.site(request), context.wants_token
         examples = _examples(shown, site, token=token)
-        return frame.render(
+        return context.render(
             request,
             "api.html",
             operations=list(_operations(document, examples)),
@@ -61,7 +61,7 @@ def add_api_page(app: FastAPI, frame: Frame) -> None:
             header=f'curl --header "Authorization: Bearer $CONFIDE_TOKEN" {site}/api/datasets',
             python=f"import os\nimport confide\n\nsite = confide.open({site!r}, token=os.environ['CONFIDE_TOKEN'])",
             token=token,
-            quota=frame.service.policy.quota,
+            quota=context.service.policy.quota,
         )
 
 

@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from confide.errors import Reason, Refused
 from confide.web.authentication import asker_of, private
 from confide.web.forms import must_be_of_session, must_match, read_form
-from confide.web.pages.frame import Error, Frame
+from confide.web.pages.context import Error, PageContext
 from confide.web.rate_limit import RateLimit
 
 __all__ = ["ATTEMPTS", "add_login", "local_address"]
@@ -22,57 +22,57 @@ ATTEMPTS = 10
 Form = Annotated[dict[str, str], Depends(read_form)]
 
 
-def add_login(app: FastAPI, frame: Frame) -> None:
+def add_login(app: FastAPI, context: PageContext) -> None:
     """Serve /login and /logout."""
     failures = RateLimit(ATTEMPTS)
 
     @app.get("/login", include_in_schema=False)
     def login(request: Request) -> Response:
-        return _form(frame, request, request.query_params.get("next", ""))
+        return _form(context, request, request.query_params.get("next", ""))
 
     @app.post("/login", include_in_schema=False)
     def log_in(request: Request, form: Form) -> Response:
         machine = asker_of(request).machine
         if wait := failures.wait(machine, time.monotonic()):
-            raise _too_often(frame, ceil(wait))
-        must_match(form, frame.door.login_csrf(frame.door.login_nonce(request)))
+            raise _too_often(context, ceil(wait))
+        must_match(form, context.authentication.login_csrf(context.authentication.login_nonce(request)))
         inside = RedirectResponse(local_address(form.get("next", "")), 303)
         if not private(request.scope):
-            return _form(frame, request, form.get("next", ""))
-        if frame.door.log_in(request, inside, form.get("token", "").strip()):
+            return _form(context, request, form.get("next", ""))
+        if context.authentication.log_in(request, inside, form.get("token", "").strip()):
             return inside
         failures.allow(machine, time.monotonic())
         wrong = Error("token", "The site does not know this token. It may have been removed, or not be whole.")
-        return _form(frame, request, form.get("next", ""), errors=[wrong])
+        return _form(context, request, form.get("next", ""), errors=[wrong])
 
     @app.get("/logout", include_in_schema=False)
     def logout(request: Request) -> Response:
         session = asker_of(request).session
         if session is None:
             return RedirectResponse("/", 303)
-        return frame.render(request, "logout.html", csrf=session.csrf)
+        return context.render(request, "logout.html", csrf=session.csrf)
 
     @app.post("/logout", include_in_schema=False)
     def log_out(request: Request, form: Form) -> Response:
         must_be_of_session(request, form)
         outside = RedirectResponse("/", 303)
-        frame.door.log_out(request, outside)
+        context.authentication.log_out(request, outside)
         return outside
 
 
-def _form(frame: Frame, request: Request, wanted: str, *, errors: list[Error] | None = None) -> HTMLResponse:
-    nonce = frame.door.login_nonce(request)
-    page = frame.render(
+def _form(context: PageContext, request: Request, wanted: str, *, errors: list[Error] | None = None) -> HTMLResponse:
+    nonce = context.authentication.login_nonce(request)
+    page = context.render(
         request,
         "login.html",
         status=422 if errors else 200,
-        csrf=frame.door.login_csrf(nonce),
+        csrf=context.authentication.login_csrf(nonce),
         next=local_address(wanted),
         errors=errors or [],
         private=private(request.scope),
-        access=frame.service.access,
+        access=context.service.access,
     )
-    frame.door.keep_nonce(request, page, nonce)
+    context.authentication.keep_nonce(request, page, nonce)
     return page
 
 
@@ -89,8 +89,8 @@ def local_address(wanted: str) -> str:
     return wanted if not parts.scheme and not parts.netloc and parts.path not in ("/login", "/logout") else "/"
 
 
-def _too_often(frame: Frame, wait: int) -> Refused:
+def _too_often(context: PageContext, wait: int) -> Refused:
     words = f"Too many logins failed from this machine. Wait {wait} second{'s' if wait != 1 else ''}."
-    refusal = Refused([Reason("quota.logins", words)], policy=frame.service.policy.title)
+    refusal = Refused([Reason("quota.logins", words)], policy=context.service.policy.title)
     refusal.http_status = 429
     return refusal

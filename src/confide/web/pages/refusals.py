@@ -11,8 +11,8 @@ from confide.answering.rules.described import RULES
 from confide.model.catalog.dataset import Dataset
 from confide.spelling.url import PARAMETERS, read_query
 from confide.web.pages.analyst.plainly import in_words
-from confide.web.pages.frame import Frame, here
-from confide.web.problems import Problem, Reply, as_document
+from confide.web.pages.context import PageContext, here
+from confide.web.problems import ProblemDocument, Reply, as_document
 
 __all__ = ["replies", "wants_page"]
 
@@ -38,26 +38,26 @@ def wants_page(path: str) -> bool:
     return "/variables/" in path or not (path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2])
 
 
-def replies(frame: Frame) -> Reply:
+def replies(context: PageContext) -> Reply:
     """How problems are told: as a page to who asked for a page, otherwise as a document."""
 
-    def reply(scope: Scope, problem: Problem, headers: Mapping[str, str]) -> Response:
+    def reply(scope: Scope, problem: ProblemDocument, headers: Mapping[str, str]) -> Response:
         if not wants_page(scope["path"]):
             return as_document(problem, headers)
-        page = _page(frame, Request(scope), problem)
+        page = _page(context, Request(scope), problem)
         page.headers.update(headers)
         return page
 
     return reply
 
 
-def _page(frame: Frame, request: Request, problem: Problem) -> Response:
-    dataset = frame.service.datasets.get(request.scope["path"].split("/")[1])
-    known = dataset if frame.visitor(request) else None
+def _page(context: PageContext, request: Request, problem: ProblemDocument) -> Response:
+    dataset = context.service.datasets.get(request.scope["path"].split("/")[1])
+    known = dataset if context.visitor(request) else None
     quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
     refused = bool(problem.reasons) and not quota
-    policy = frame.service.policy
-    return frame.render(
+    policy = context.service.policy
+    return context.render(
         request,
         "refused.html" if refused else "problem.html",
         status=problem.status,
@@ -74,7 +74,7 @@ def _page(frame: Frame, request: Request, problem: Problem) -> Response:
     )
 
 
-def _title(problem: Problem, *, refused: bool, quota: bool) -> str:
+def _title(problem: ProblemDocument, *, refused: bool, quota: bool) -> str:
     if refused:
         return "This answer cannot be released"
     if quota and problem.status == 403:

@@ -18,13 +18,12 @@ from confide.model.universe import Universe
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.spelling.where import read_names, write_names
-from confide.web.jobs import answer
-from confide.web.pages.analyst import universe
 from confide.web.pages.analyst.levels import Option, by_subject, options
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_correlation
 from confide.web.pages.analyst.table.draft import SHOW
-from confide.web.pages.analyst.universe import Query, naming, show_pieces
-from confide.web.pages.frame import Error, Frame
+from confide.web.pages.analyst.universe import Query, UniverseDraft, naming, show_pieces
+from confide.web.pages.context import Error, PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["CorrelationDraft", "add_correlation_pages"]
 
@@ -34,13 +33,13 @@ class CorrelationDraft:
     """Correlations being asked for; nothing need be right yet."""
 
     variables: tuple[str, ...]
-    who: universe.Draft
+    who: UniverseDraft
 
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "CorrelationDraft":
         """What an address or a form describes. What is chosen to be added is added, whatever button is pressed."""
         named = (name for key, text in query if key in ("variables", "variable") for name in read_names(text))
-        return cls(tuple(dict.fromkeys(named)), universe.Draft.read(query, dataset))
+        return cls(tuple(dict.fromkeys(named)), UniverseDraft.read(query, dataset))
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address."""
@@ -107,23 +106,23 @@ def _option(dataset: Dataset, variable: Variable) -> Option:
     return (variable.name, variable.label, 0) if variable.measurable else options(dataset, [variable])[0]
 
 
-def add_correlation_pages(app: FastAPI, frame: Frame) -> None:
+def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     """The builder and the answer."""
 
     @app.get("/{dataset}/correlation/build", include_in_schema=False)
-    def build(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         draft, pressed = CorrelationDraft.read(query, described), dict(query).get("do")
         if pressed == SHOW:
             return RedirectResponse(address(described, "correlation", draft.write(), build=False), 303)
         if pressed is not None:
             draft, part = draft.press(pressed)
             return RedirectResponse(address(described, "correlation", draft.write(), part=part), 303)
-        return _builder(frame, request, described, draft)
+        return _builder(context, request, described, draft)
 
     @app.get("/{dataset}/correlation", include_in_schema=False)
-    def correlation(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
             question = read_query(described.name, [p for p in query if p[0] not in VIEWS], ask="correlation")
             assert isinstance(question, Correlation)
@@ -131,20 +130,20 @@ def add_correlation_pages(app: FastAPI, frame: Frame) -> None:
         except Mistake as mistake:
             draft = CorrelationDraft.read(query, described)
             errors = draft.errors(described) or [Error("build", str(mistake))]
-            return _builder(frame, request, described, draft, errors)
+            return _builder(context, request, described, draft, errors)
         release = answer(request, question, asker)
         if isinstance(release, RedirectResponse):
             return release
-        shown = show_correlation(frame, request, asker, release)
-        return frame.render(request, "correlation.html", interactive=INTERACTIVE in query, **shown)
+        shown = show_correlation(context, request, asker, release)
+        return context.render(request, "correlation.html", interactive=INTERACTIVE in query, **shown)
 
 
 def _builder(
-    frame: Frame, request: Request, dataset: Dataset, draft: CorrelationDraft, errors: Sequence[Error] = ()
+    context: PageContext, request: Request, dataset: Dataset, draft: CorrelationDraft, errors: Sequence[Error] = ()
 ) -> Response:
-    policy = frame.service.policy
+    policy = context.service.policy
     labels = {v.name: v.label for v in dataset.variables.values()}
-    return frame.render(
+    return context.render(
         request,
         "correlation_build.html",
         status=422 if errors else 200,

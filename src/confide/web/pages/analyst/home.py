@@ -17,7 +17,7 @@ from confide.site.access import Person
 from confide.spelling.where import write_names
 from confide.web.pages.analyst.levels import by_subject, suggested
 from confide.web.pages.analyst.plainly import ROLES, kind_of, protected_how, rules_of, unit_of, uses_of
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 
 __all__ = ["add_analyst_pages"]
 
@@ -28,30 +28,30 @@ Words = Annotated[str, Query(max_length=200)]
 Number = Annotated[int, Query(ge=1, le=10_000)]
 
 
-def add_analyst_pages(app: FastAPI, frame: Frame) -> None:
+def add_analyst_pages(app: FastAPI, context: PageContext) -> None:
     """Home, how answers are protected, the data sets and their variables."""
 
     @app.get("/", include_in_schema=False)
     def home(request: Request) -> HTMLResponse:
-        known = frame.visitor(request) is not None
-        cards = [_card(dataset) for dataset in frame.service.datasets.values()] if known else []
-        how = protected_how(frame.service.policy)
-        return frame.render(request, "home.html", cards=cards, known=known, how=how)
+        known = context.visitor(request) is not None
+        cards = [_card(dataset) for dataset in context.service.datasets.values()] if known else []
+        how = protected_how(context.service.policy)
+        return context.render(request, "home.html", cards=cards, known=known, how=how)
 
     @app.get("/about", include_in_schema=False)
     def about(request: Request) -> HTMLResponse:
-        policy = frame.service.policy
+        policy = context.service.policy
         changes = protections(policy, totals=True)
         models, rules = model_notes(policy), rules_of(policy)
-        return frame.render(request, "about.html", changes=changes, models=models, rules=rules, policy=policy)
+        return context.render(request, "about.html", changes=changes, models=models, rules=rules, policy=policy)
 
     @app.get("/{dataset}", include_in_schema=False)
-    def dataset(request: Request, dataset: str, asker: Annotated[Person, frame.asker], q: Words = "") -> HTMLResponse:
-        described = frame.dataset(dataset)
+    def dataset(request: Request, dataset: str, asker: Annotated[Person, context.asker], q: Words = "") -> HTMLResponse:
+        described = context.dataset(dataset)
         found = [v for v in _public(described) if _matches(q, (v.name, v.label, v.subject))]
         subjects = [(s, [_entry(described, v) for v in group]) for s, group in by_subject(found)]
         card = _card(described)
-        return frame.render(
+        return context.render(
             request, "dataset.html", dataset=described, card=card, subjects=subjects, found=len(found), q=q
         )
 
@@ -60,13 +60,13 @@ def add_analyst_pages(app: FastAPI, frame: Frame) -> None:
         request: Request,
         dataset: str,
         name: str,
-        asker: Annotated[Person, frame.asker],
+        asker: Annotated[Person, context.asker],
         q: Words = "",
         page: Number = 1,
     ) -> HTMLResponse:
-        described = frame.dataset(dataset)
-        context = _variable(described, _known(described, name), q, page)
-        return frame.render(request, "variable.html", dataset=described, **context)
+        described = context.dataset(dataset)
+        words = _variable(described, _known(described, name), q, page)
+        return context.render(request, "variable.html", dataset=described, **words)
 
 
 def _known(dataset: Dataset, name: str) -> Variable:

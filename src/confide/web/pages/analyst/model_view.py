@@ -30,7 +30,7 @@ from confide.site.access import Person
 from confide.spelling.url import write_query, write_url
 from confide.web.charts import Picture, picture, script_address
 from confide.web.pages.analyst.code import samples
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
 
 __all__ = ["INTERACTIVE", "VIEWS", "address", "show_correlation", "show_regression"]
 
@@ -58,16 +58,16 @@ class Plot:
     data: Table
 
 
-def show_regression(frame: Frame, request: Request, asker: Person, release: ModelRelease[Any]) -> dict[str, Any]:
+def show_regression(context: PageContext, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
     assert isinstance(question, Regression)
-    dataset = frame.dataset(question.dataset)
+    dataset = context.dataset(question.dataset)
     groups = coefficients(release, dataset)
     response = factor_words(question.formula.response, dataset)
     drawn = sum(len(group.rows) for group in groups[1:])
     return {
-        **_shared(frame, request, release),
+        **_shared(context, request, release),
         "response": response,
         "predictors": [term_words(term, dataset) for term in question.formula.terms],
         "formula": write_formula(question.formula),
@@ -92,15 +92,15 @@ class Related:
     rows: list[list[str]]
 
 
-def show_correlation(frame: Frame, request: Request, asker: Person, release: ModelRelease[Any]) -> dict[str, Any]:
+def show_correlation(context: PageContext, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
     assert isinstance(question, Correlation)
-    dataset = frame.dataset(question.dataset)
+    dataset = context.dataset(question.dataset)
     names = [class_words(column, dataset, first="class") for column in grid.columns[1:]]
     spec = correlation_chart(names, [[float(value or 0) for value in row[1:]] for row in grid.rows])
     return {
-        **_shared(frame, request, release),
+        **_shared(context, request, release),
         "variables": [dataset.variables[name].label for name in question.variables],
         "groups": list(_related(grid, dataset)),
         "width": len(names),
@@ -118,12 +118,12 @@ def _related(grid: Grid, dataset: Dataset) -> Iterator[Related]:
         yield Related(words, [] if listed[0][0] == name else classes, texts)
 
 
-def _shared(frame: Frame, request: Request, release: ModelRelease[Any]) -> dict[str, Any]:
+def _shared(context: PageContext, request: Request, release: ModelRelease) -> dict[str, Any]:
     question = release.request
     ask = "regression" if isinstance(question, Regression) else "correlation"
-    dataset, query = frame.dataset(question.dataset), write_query(question)
+    dataset, query = context.dataset(question.dataset), write_query(question)
     views = [pair for pair in request.query_params.multi_items() if pair[0] == "diagnostics"]
-    site = frame.site(request)
+    site = context.site(request)
     cite = f"{release.source or site}. {release.title}. {subject(release)}. {release.scope}. Protected under policy {release.policy}."
     data = f"/{write_url(question, ending='{}')}" + "".join(f"&{key}={value}" for key, value in views)
     return {
@@ -136,7 +136,7 @@ def _shared(frame: Frame, request: Request, release: ModelRelease[Any]) -> dict[
         "still": address(dataset, ask, [*query, *views], build=False),
         "script": script_address(),
         "downloads": [(data.replace("{}", ending, 1), name, why) for ending, name, why in _FORMATS],
-        "samples": samples(question, site=site, token=frame.wants_token),
+        "samples": samples(question, site=site, token=context.wants_token),
         "citation": plain(f"{cite} Receipt {release.receipt}. {site}{address(dataset, ask, query, build=False)}"),
     }
 
@@ -161,7 +161,7 @@ def _grid(grid: Grid, dataset: Dataset, question: Regression) -> tuple[str, Tabl
     return grid.title, (columns, rows)
 
 
-def _plots(request: Request, asker: Person, release: ModelRelease[Any], dataset: Dataset) -> Iterator[Plot]:
+def _plots(request: Request, asker: Person, release: ModelRelease, dataset: Dataset) -> Iterator[Plot]:
     assert isinstance(release.request, Regression)
     known = plot_words(release.request, dataset)
     for name, chart in release.charts.items():

@@ -14,9 +14,9 @@ from confide.model.catalog.dataset import Code, CodeList, Dataset, Variable
 from confide.model.universe import Condition, Piece, Universe
 from confide.spelling.where import read_conditions, write_conditions
 from confide.web.pages.analyst.levels import Option, by_subject, options
-from confide.web.pages.frame import Error
+from confide.web.pages.context import Error
 
-__all__ = ["Draft", "PieceView", "Query", "naming", "show_pieces"]
+__all__ = ["PieceView", "Query", "UniverseDraft", "naming", "show_pieces"]
 
 Query = Sequence[tuple[str, str]]
 Allows = Callable[[Universe], bool]
@@ -38,7 +38,7 @@ Choices = tuple[Choice, ...]
 
 
 @dataclass(frozen=True)
-class Draft:
+class UniverseDraft:
     """A universe being made."""
 
     pieces: tuple[Choices, ...] = ()
@@ -47,7 +47,7 @@ class Draft:
     """Sentences about what could not be read."""
 
     @classmethod
-    def read(cls, query: Query, dataset: Dataset) -> "Draft":
+    def read(cls, query: Query, dataset: Dataset) -> "UniverseDraft":
         """The universe that an address or a form describes."""
         written, unread = [], []
         for key, text in query:
@@ -65,7 +65,7 @@ class Draft:
         where = [("where", write_conditions((c.variable, c.codes) for c in piece)) for piece in self.pieces]
         return [*where, *self.find.items()]
 
-    def press(self, button: str) -> tuple["Draft", str]:
+    def press(self, button: str) -> tuple["UniverseDraft", str]:
         """What a button of this part of the form does, and the part of the page it belongs to; any other does nothing."""
         action, _, place = button.partition(".")
         if action == "piece":
@@ -80,7 +80,7 @@ class Draft:
             return self._without(here, at), f"piece-{here + 1}"
         return self, f"piece-{here + 1}"
 
-    def _without(self, here: int, at: str) -> "Draft":
+    def _without(self, here: int, at: str) -> "UniverseDraft":
         """Without one condition of one piece."""
         kept = [
             tuple(choice for number, choice in enumerate(piece, 1) if place != here or str(number) != at)
@@ -186,7 +186,7 @@ class PieceView:
     offers: list[tuple[str, list[Option]]]
 
 
-def show_pieces(draft: Draft, dataset: Dataset, allows: Allows) -> list[PieceView]:
+def show_pieces(draft: UniverseDraft, dataset: Dataset, allows: Allows) -> list[PieceView]:
     """The pieces as the form shows them."""
     free = list(_free(draft, dataset, allows))
     return [
@@ -199,7 +199,7 @@ def show_pieces(draft: Draft, dataset: Dataset, allows: Allows) -> list[PieceVie
     ]
 
 
-def _free(draft: Draft, dataset: Dataset, allows: Allows) -> Iterator[Variable]:
+def _free(draft: UniverseDraft, dataset: Dataset, allows: Allows) -> Iterator[Variable]:
     """The variables that the universe may still name, with one breakdown of each hierarchy."""
     named = draft.names(dataset)
     for variable in dataset.variables.values() if draft.pieces else ():
@@ -220,7 +220,7 @@ def _one_chain(dataset: Dataset, first: str, second: str) -> bool:
     return first in [v.name for v in dataset.chain(second)] or second in [v.name for v in dataset.chain(first)]
 
 
-def _condition(draft: Draft, dataset: Dataset, number: int, place: int, allows: Allows) -> ConditionView:
+def _condition(draft: UniverseDraft, dataset: Dataset, number: int, place: int, allows: Allows) -> ConditionView:
     choice = draft.pieces[number - 1][place - 1]
     variable = dataset.variables[choice.variable] if _usable(choice.variable, dataset) else None
     find = draft.find.get(f"find.{number}.{choice.variable}", "")
@@ -241,7 +241,7 @@ def _condition(draft: Draft, dataset: Dataset, number: int, place: int, allows: 
     )
 
 
-def _levels(variable: Variable, draft: Draft, dataset: Dataset, allows: Allows) -> Iterator[Variable]:
+def _levels(variable: Variable, draft: UniverseDraft, dataset: Dataset, allows: Allows) -> Iterator[Variable]:
     """The level that a condition has, and the others that it may have."""
     others = draft.names(dataset) - {variable.name}
     for level in dataset.levels(variable.name):

@@ -7,7 +7,8 @@ alone shows true shares, rounded.
 from fastapi import FastAPI
 
 from confide.web.closing import at_close
-from confide.web.pages.custodian.context import Room
+from confide.web.pages.context import PageContext
+from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.drafts import add_draft
 from confide.web.pages.custodian.frontier import add_frontier
 from confide.web.pages.custodian.overview import add_overview
@@ -16,16 +17,14 @@ from confide.web.pages.custodian.questions import add_questions
 from confide.web.pages.custodian.replay import add_replay
 from confide.web.pages.custodian.tokens import add_tokens
 from confide.web.pages.custodian.why import add_why
-from confide.web.pages.frame import Frame
-from confide.web.tasks import Tasks
 
 __all__ = ["add_custodian_pages"]
 
 
-def add_custodian_pages(app: FastAPI, frame: Frame) -> None:
+def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
     """Serve everything under /custodian."""
-    room = Room(frame, Tasks())
-    at_close(app, room.tasks.close)
+    context = CustodianContext.of(pages)
+    at_close(app, context.jobs.close)
     for add in (
         add_overview,
         add_policy,
@@ -36,4 +35,4 @@ def add_custodian_pages(app: FastAPI, frame: Frame) -> None:
         add_questions,
         add_tokens,
     ):
-        add(app, room)
+        add(app, context)

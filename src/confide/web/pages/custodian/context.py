@@ -1,9 +1,9 @@
 """What the custodian's pages have at hand: who may come in, forms that are really theirs, and work that takes long."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
@@ -12,11 +12,12 @@ from confide.answering.desk import Desk
 from confide.answering.service import Service
 from confide.site.access import Denied, Person, Role, require
 from confide.web.authentication import asker_of
+from confide.web.cache import Cache
 from confide.web.forms import must_be_of_session, read_form
-from confide.web.pages.frame import Frame
-from confide.web.tasks import Task, Tasks
+from confide.web.jobs import Job, Jobs, Progress
+from confide.web.pages.context import PageContext
 
-__all__ = ["PAGES", "Room", "must_be_custodian"]
+__all__ = ["PAGES", "CustodianContext", "must_be_custodian"]
 
 PAGES = (
     ("/custodian", "Overview"),
@@ -34,16 +35,28 @@ REFRESH = 2
 """Seconds until a page that waits for its work looks again."""
 
 
-@dataclass(frozen=True)
-class Room:
-    """The frame, with what only custodians need."""
+OWNER = "custodians"
+WORKERS, MOST_KEPT = 2, 12
+"""So many pieces of custodians' work go on at once; so many outcomes are kept, until another makes place."""
 
-    frame: Frame
-    tasks: Tasks
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CustodianContext:
+    """What pages have at hand, with what only custodians need."""
+
+    pages: PageContext
+    jobs: Jobs
+
+    @classmethod
+    def of(cls, pages: PageContext) -> "CustodianContext":
+        """The context of a site."""
+        return cls(pages, Jobs(Cache(MOST_KEPT), workers=WORKERS, policy=pages.service.policy.title))
 
     @property
     def service(self) -> Service:
-        return self.frame.service
+        return self.pages.service
 
     @property
     def desks(self) -> dict[str, Desk]:
@@ -64,15 +77,19 @@ class Room:
         """The fields of a form that a custodian sent from a page of this session."""
         return Depends(_sent(self.service))
 
-    def render(self, request: Request, name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
+    def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """A page of the custodian's. It knows `csrf`, which every form of it holds."""
         session = asker_of(request).session
-        words = {"csrf": session.csrf if session else "", "pages": PAGES, **context}
-        return self.frame.render(request, f"custodian/{name}", status=status, **words)
+        words = {"csrf": session.csrf if session else "", "pages": PAGES, **values}
+        return self.pages.render(request, f"custodian/{name}", status=status, **words)
 
-    def working(self, request: Request, task: Task, title: str) -> HTMLResponse:
+    def start(self, key: Hashable, work: Callable[[Progress], T]) -> Job[T]:
+        """Long work that all custodians share: begun once, and waited for a moment."""
+        return self.jobs.start(key, work, owner=OWNER)
+
+    def working(self, request: Request, job: Job[Any], title: str) -> HTMLResponse:
         """The page of work that is not done yet. It looks again by itself, with or without scripts."""
-        page = self.render(request, "working.html", status=202, title=title, progress=task.progress)
+        page = self.render(request, "working.html", status=202, title=title, progress=job.progress)
         page.headers["Refresh"] = str(REFRESH)
         return page
 

@@ -9,7 +9,7 @@ from typing import Any
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import PRESETS, SECTIONS, Policy
-from confide.web.pages.frame import Error
+from confide.web.pages.context import Error
 
 __all__ = ["TITLES", "PolicyField", "field_id", "is_known", "policy_fields", "read_fields", "text_of"]
 

@@ -21,8 +21,8 @@ from confide.formats.charts.colours import LINE, POINT, SERIES
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Person
 from confide.web.charts import picture
-from confide.web.pages.custodian.context import Room
-from confide.web.pages.frame import Error
+from confide.web.pages.context import Error
+from confide.web.pages.custodian.context import CustodianContext
 
 __all__ = ["add_frontier"]
 
@@ -34,7 +34,7 @@ MOST_POINTS = 1500
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _FrontierQuery:
     """What is mapped and how one is chosen, as the address says."""
 
     dataset: str
@@ -46,7 +46,7 @@ class _Asked:
     limit: str
 
     @classmethod
-    def read(cls, query: QueryParams) -> "_Asked":
+    def read(cls, query: QueryParams) -> "_FrontierQuery":
         texts = {key: query.get(key, "").strip() for key in ("dataset", "sensitive", "limit")}
         words = {"risk": query.get("risk", "released"), "utility": query.get("utility", "rsqwt")}
         return cls(**texts, **words, by=query.get("by", "threshold"), variables=tuple(query.getlist("variables")))
@@ -63,33 +63,33 @@ class _Asked:
         return {"slope" if self.by == "slope" else "threshold": limit}
 
 
-def add_frontier(app: FastAPI, room: Room) -> None:
+def add_frontier(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/frontier."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian/frontier", include_in_schema=False)
-    def frontier(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
-        asked = _Asked.read(request.query_params)
+    def frontier(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        asked = _FrontierQuery.read(request.query_params)
         if asked.dataset not in service.datasets:
             asked = replace(asked, dataset=next(iter(service.datasets)), sensitive="", variables=())
         words = _words(service.datasets[asked.dataset], asked)
         if not asked.sensitive:
-            return room.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
+            return context.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
         desk, field = service.desk(asked.dataset), "sensitive"
         try:
-            task = room.tasks.get(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
-            if not task.done:
-                return room.working(request, task, "Mapping models")
-            found, field = task.outcome, "limit"
+            job = context.start(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
+            if not job.done:
+                return context.working(request, job, "Mapping models")
+            found, field = job.outcome, "limit"
             found = found.choose(**asked.choice)
         except Mistake as mistake:
             errors = [Error(field, str(mistake))]
-            return room.render(request, "frontier.html", status=422, **words, found=None, chart=None, errors=errors)
+            return context.render(request, "frontier.html", status=422, **words, found=None, chart=None, errors=errors)
         chart = picture(request, _chart(found), custodian)
         more: dict[str, Any] = {"rows": _rows(found.map), "draft": _draft(found)}
-        return room.render(request, "frontier.html", **words, found=found, chart=chart, errors=[], **more)
+        return context.render(request, "frontier.html", **words, found=found, chart=chart, errors=[], **more)
 
-    def _words(dataset: Dataset, asked: _Asked) -> dict[str, Any]:
+    def _words(dataset: Dataset, asked: _FrontierQuery) -> dict[str, Any]:
         numbers = [v for v in dataset.variables.values() if v.measurable]
         return {
             "asked": asked,
@@ -101,7 +101,7 @@ def add_frontier(app: FastAPI, room: Room) -> None:
         }
 
 
-def _map(desk: Desk, asked: _Asked) -> Mapped:
+def _map(desk: Desk, asked: _FrontierQuery) -> Mapped:
     names = asked.variables or None
     found = map_desk(desk, sensitive=asked.sensitive, variables=names, risk=asked.risk, utility=asked.utility)
     return replace(found, map=_rounded(found.map))

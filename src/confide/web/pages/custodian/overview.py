@@ -11,7 +11,7 @@ from confide.formats.charts.colours import SERIES
 from confide.site.access import Person
 from confide.site.audit import Counted, Filter
 from confide.web.charts import picture
-from confide.web.pages.custodian.context import Room
+from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.questions import shown_entry
 
 __all__ = ["add_overview"]
@@ -26,18 +26,18 @@ LAST = 10
 """So many of the last questions are shown."""
 
 
-def add_overview(app: FastAPI, room: Room) -> None:
+def add_overview(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian and /custodian/check."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian", include_in_schema=False)
-    def overview(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def overview(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         summary = service.tally.summary()
         days = _last_days(summary.days)
         last = (
             service.tally.find(service.folder.ledger, Filter(), most=LAST).entries if summary.everything.asked else ()
         )
-        return room.render(
+        return context.render(
             request,
             "overview.html",
             summary=summary,
@@ -48,13 +48,13 @@ def add_overview(app: FastAPI, room: Room) -> None:
         )
 
     @app.get("/custodian/check", include_in_schema=False)
-    def check(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
-        desks, access = room.desks, service.access
+    def check(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        desks, access = context.desks, service.access
         key = ("check", service.policy.mark, access)
-        task = room.tasks.get(key, lambda progress: check_desks(desks, service.policy, access))
-        if not task.done:
-            return room.working(request, task, "Checking the site")
-        return room.render(request, "check.html", findings=task.outcome)
+        job = context.start(key, lambda progress: check_desks(desks, service.policy, access))
+        if not job.done:
+            return context.working(request, job, "Checking the site")
+        return context.render(request, "check.html", findings=job.outcome)
 
 
 def _last_days(days: Mapping[str, Counted]) -> list[tuple[str, Counted]]:

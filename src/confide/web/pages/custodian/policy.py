@@ -8,20 +8,20 @@ from confide.errors import Mistake
 from confide.model.policy import Policy, describe
 from confide.site.access import Person
 from confide.site.policies import compare, kept, preset_name, read_draft
-from confide.web.pages.custodian.context import Room
+from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.fields import TITLES, policy_fields, text_of
 
 __all__ = ["add_policy", "changes"]
 
 
-def add_policy(app: FastAPI, room: Room) -> None:
+def add_policy(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/policy and /custodian/policy/changes."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian/policy", include_in_schema=False)
-    def policy(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def policy(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         preset = preset_name(service.folder)
-        return room.render(
+        return context.render(
             request,
             "policy.html",
             policy=service.policy,
@@ -30,17 +30,17 @@ def add_policy(app: FastAPI, room: Room) -> None:
             sections=policy_fields(service.policy, preset=preset),
             versions=list(reversed(kept(service.folder))),
             draft=read_draft(service.folder),
-            choices=_choices(_versions(room)),
+            choices=_choices(_versions(context)),
         )
 
     @app.get("/custodian/policy/changes", include_in_schema=False)
-    def differences(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
-        known = _versions(room)
+    def differences(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        known = _versions(context)
         before, after = (request.query_params.get(key, "") for key in ("before", "after"))
         if before not in known or after not in known:
             raise _unknown()
         titles = {name: title for name, (title, _) in known.items()}
-        return room.render(
+        return context.render(
             request,
             "changes.html",
             titles=titles,
@@ -59,13 +59,13 @@ def changes(before: Policy, after: Policy) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _versions(room: Room) -> dict[str, tuple[str, Policy]]:
+def _versions(context: CustodianContext) -> dict[str, tuple[str, Policy]]:
     """Everything that can be compared: what was in force by its number, and the draft."""
     found = {
         str(each.number): (f"{each.policy.title}, in force since {each.since:%Y-%m-%d %H:%M} UTC", each.policy)
-        for each in kept(room.service.folder)
+        for each in kept(context.service.folder)
     }
-    draft = read_draft(room.service.folder)
+    draft = read_draft(context.service.folder)
     return found | ({"draft": (f"the draft: {draft.policy.title}", draft.policy)} if draft else {})
 
 

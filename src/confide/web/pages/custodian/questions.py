@@ -16,7 +16,7 @@ from confide.site.audit import Filter, Tally
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 from confide.spelling.url import write_url
-from confide.web.pages.custodian.context import Room
+from confide.web.pages.custodian.context import CustodianContext
 
 __all__ = ["ShownEntry", "add_questions", "shown_entry", "shown_question"]
 
@@ -52,16 +52,16 @@ def shown_question(request: Mapping[str, Any]) -> str:
     return question if len(question) <= LONGEST_SHOWN else question[:LONGEST_SHOWN] + " …"
 
 
-def add_questions(app: FastAPI, room: Room) -> None:
+def add_questions(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/ledger, /custodian/ledger/verify and /custodian/ledger.jsonl."""
-    tally, path = room.service.tally, room.service.folder.ledger
+    tally, path = context.service.tally, context.service.folder.ledger
 
     @app.get("/custodian/ledger", include_in_schema=False)
-    def browse(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def browse(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         query = request.query_params
         wanted = Filter(**{key: query.get(key, "").strip() for key in asdict(Filter())})
         found = tally.find(path, wanted, before=_number(query.get("before", "")), most=PAGE) if len(tally) else None
-        return room.render(
+        return context.render(
             request,
             "ledger.html",
             entries=[shown_entry(entry) for entry in found.entries] if found else [],
@@ -73,16 +73,16 @@ def add_questions(app: FastAPI, room: Room) -> None:
         )
 
     @app.get("/custodian/ledger/verify", include_in_schema=False)
-    def verify(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def verify(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         if not len(tally):
-            return room.render(request, "verify.html", found=None)
-        task = room.tasks.get(("verify", len(tally)), lambda progress: ledger.verify(path))
-        if not task.done:
-            return room.working(request, task, "Verifying the ledger")
-        return room.render(request, "verify.html", found=task.outcome)
+            return context.render(request, "verify.html", found=None)
+        job = context.start(("verify", len(tally)), lambda progress: ledger.verify(path))
+        if not job.done:
+            return context.working(request, job, "Verifying the ledger")
+        return context.render(request, "verify.html", found=job.outcome)
 
     @app.get("/custodian/ledger.jsonl", include_in_schema=False)
-    def download(custodian: Annotated[Person, room.custodian]) -> Response:
+    def download(custodian: Annotated[Person, context.custodian]) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
         return StreamingResponse(_bytes(path, tally), headers=headers, media_type="application/jsonl")
 

@@ -11,9 +11,9 @@ from confide.answering.service import Replayed, Service, trial
 from confide.model.policy import Policy
 from confide.site.access import Person
 from confide.site.policies import read_draft
-from confide.web.pages.custodian.context import REFRESH, Room
+from confide.web.jobs import Progress
+from confide.web.pages.custodian.context import OWNER, REFRESH, CustodianContext
 from confide.web.pages.custodian.questions import shown_question
-from confide.web.tasks import Progress
 
 __all__ = ["add_replay"]
 
@@ -34,36 +34,36 @@ class Outcome:
         return self.counts.total()
 
 
-def add_replay(app: FastAPI, room: Room) -> None:
+def add_replay(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/replay."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian/replay", include_in_schema=False)
-    def replay(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def replay(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         draft = read_draft(service.folder)
         policy = trial(draft.policy, service.policy) if draft else None
-        task = room.tasks.find(("replay", policy.mark)) if policy else None
-        done = task is not None and task.done
-        page = room.render(
+        job = context.jobs.find(("replay", policy.mark), owner=OWNER) if policy else None
+        done = job is not None and job.done
+        page = context.render(
             request,
             "replay.html",
             draft=draft,
-            progress=task.progress if task else None,
-            outcome=task.outcome if task and done else None,
+            progress=job.progress if job else None,
+            outcome=job.outcome if job and done else None,
             shown=shown_question,
             asked=len(service.tally),
         )
-        if task and not done:
+        if job and not done:
             page.headers["Refresh"] = str(REFRESH)
         return page
 
     @app.post("/custodian/replay", include_in_schema=False)
-    def start(form: Annotated[dict[str, str], room.form]) -> Response:
+    def start(form: Annotated[dict[str, str], context.form]) -> Response:
         draft = read_draft(service.folder)
         if draft is not None and len(service.tally):
             policy = trial(draft.policy, service.policy)
-            room.tasks.forget(lambda key: isinstance(key, tuple) and key[0] == "replay")
-            room.tasks.get(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
+            context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
+            context.start(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
         return RedirectResponse("/custodian/replay", 303)
 
 

@@ -7,26 +7,26 @@ from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
 from confide.site.access import Person, Role, Token, add_token, remove_token
-from confide.web.pages.custodian.context import Room
-from confide.web.pages.frame import Error
+from confide.web.pages.context import Error
+from confide.web.pages.custodian.context import CustodianContext
 
 __all__ = ["add_tokens"]
 
 
-def add_tokens(app: FastAPI, room: Room) -> None:
+def add_tokens(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/tokens and /custodian/tokens/remove."""
-    service = room.service
+    service = context.service
 
     def listed(request: Request, *, errors: list[Error], name: str = "", role: str = "analyst") -> Response:
         words = {"access": service.access, "roles": tuple(Role), "called": name, "role": role, "errors": errors}
-        return room.render(request, "tokens.html", status=422 if errors else 200, **words)
+        return context.render(request, "tokens.html", status=422 if errors else 200, **words)
 
     @app.get("/custodian/tokens", include_in_schema=False)
-    def tokens(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def tokens(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         return listed(request, errors=[])
 
     @app.post("/custodian/tokens", include_in_schema=False)
-    def add(request: Request, form: Annotated[dict[str, str], room.form]) -> Response:
+    def add(request: Request, form: Annotated[dict[str, str], context.form]) -> Response:
         name, role = form.get("name", "").strip(), form.get("role", "")
         try:
             if role not in tuple(Role):
@@ -35,31 +35,31 @@ def add_tokens(app: FastAPI, room: Room) -> None:
         except Mistake as mistake:
             errors = [Error("name" if role in tuple(Role) else "role", str(mistake))]
             return listed(request, errors=errors, name=name, role=role)
-        return room.render(request, "token.html", token=token, called=name, role=role)
+        return context.render(request, "token.html", token=token, called=name, role=role)
 
     @app.get("/custodian/tokens/remove", include_in_schema=False)
-    def removing(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
-        token = _named(room, request.query_params.get("name", ""))
-        return room.render(request, "token_remove.html", token=token, mine=token.name == custodian.name, errors=[])
+    def removing(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        token = _named(context, request.query_params.get("name", ""))
+        return context.render(request, "token_remove.html", token=token, mine=token.name == custodian.name, errors=[])
 
     @app.post("/custodian/tokens/remove", include_in_schema=False)
     def remove(
         request: Request,
-        form: Annotated[dict[str, str], room.form],
-        custodian: Annotated[Person, room.custodian],
+        form: Annotated[dict[str, str], context.form],
+        custodian: Annotated[Person, context.custodian],
     ) -> Response:
-        token = _named(room, form.get("name", ""))
+        token = _named(context, form.get("name", ""))
         try:
-            _must_leave_a_custodian(room, token)
+            _must_leave_a_custodian(context, token)
             remove_token(service.folder.access, name=token.name)
         except Mistake as mistake:
             words = {"token": token, "mine": token.name == custodian.name, "errors": [Error("remove", str(mistake))]}
-            return room.render(request, "token_remove.html", status=422, **words)
+            return context.render(request, "token_remove.html", status=422, **words)
         return RedirectResponse("/custodian/tokens", 303)
 
 
-def _named(room: Room, name: str) -> Token:
-    for token in room.service.access.tokens:
+def _named(context: CustodianContext, name: str) -> Token:
+    for token in context.service.access.tokens:
         if token.name == name:
             return token
     mistake = Mistake("Nobody of that name has a token.", suggestions=["It may have been removed already."])
@@ -67,8 +67,8 @@ def _named(room: Room, name: str) -> Token:
     raise mistake
 
 
-def _must_leave_a_custodian(room: Room, token: Token) -> None:
-    others = [other for other in room.service.access.tokens if other != token]
+def _must_leave_a_custodian(context: CustodianContext, token: Token) -> None:
+    others = [other for other in context.service.access.tokens if other != token]
     if token.role is Role.CUSTODIAN and all(other.role is not Role.CUSTODIAN for other in others):
         raise Mistake(
             f"{token.name!r} is the only custodian, and nobody could open these pages any more.",

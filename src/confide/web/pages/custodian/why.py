@@ -18,8 +18,8 @@ from confide.spelling.pasted import read_pasted
 from confide.spelling.url import write_url
 from confide.web.pages.analyst import model_view
 from confide.web.pages.analyst.table import view
-from confide.web.pages.custodian.context import Room
-from confide.web.pages.frame import Error
+from confide.web.pages.context import Error
+from confide.web.pages.custodian.context import CustodianContext
 
 __all__ = ["add_why"]
 
@@ -28,7 +28,7 @@ VIEWS = (*view.PARAMETERS, *model_view.VIEWS)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ExplainQuery:
     """What the page was asked: a text, or an entry of the ledger; under the policy in force or the draft."""
 
     text: str
@@ -36,42 +36,44 @@ class _Asked:
     under: str
 
 
-def add_why(app: FastAPI, room: Room) -> None:
+def add_why(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/why."""
-    service = room.service
+    service = context.service
 
     @app.get("/custodian/why", include_in_schema=False)
-    def why(request: Request, custodian: Annotated[Person, room.custodian]) -> Response:
+    def why(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         draft = read_draft(service.folder)
         query = request.query_params
         under = "draft" if draft and query.get("under") == "draft" else "force"
-        asked = _Asked(query.get("request", ""), _entry(room, query.get("number", "")), under)
+        asked = _ExplainQuery(query.get("request", ""), _entry(context, query.get("number", "")), under)
         if not asked.text and asked.entry is None:
-            return room.render(request, "why.html", asked=asked, draft=draft, found=None, errors=[])
+            return context.render(request, "why.html", asked=asked, draft=draft, found=None, errors=[])
         try:
             question = _question(asked)
             policy = trial(draft.policy, service.policy) if draft and asked.under == "draft" else None
-            return _explained(room, request, asked, question, policy)
+            return _explained(context, request, asked, question, policy)
         except Mistake as mistake:
             errors = [Error("request", str(mistake))]
-            return room.render(request, "why.html", status=422, asked=asked, draft=draft, found=None, errors=errors)
+            return context.render(request, "why.html", status=422, asked=asked, draft=draft, found=None, errors=errors)
 
 
-def _explained(room: Room, request: Request, asked: _Asked, question: Question, policy: Policy | None) -> Response:
-    service = room.service
+def _explained(
+    context: CustodianContext, request: Request, asked: _ExplainQuery, question: Question, policy: Policy | None
+) -> Response:
+    service = context.service
     question = service.desk(question.dataset).admit(question)
     address = "/" + write_url(question)
     key = ("why", (policy or service.policy).mark, address)
-    task = room.tasks.get(key, lambda progress: service.explain(question, policy))
-    if not task.done:
-        return room.working(request, task, "Asking every rule")
-    return room.render(
+    job = context.start(key, lambda progress: service.explain(question, policy))
+    if not job.done:
+        return context.working(request, job, "Asking every rule")
+    return context.render(
         request,
         "why.html",
         asked=asked,
         draft=read_draft(service.folder),
-        found=task.outcome,
-        failed=[checked for checked in task.outcome if checked.verdict == "failed"],
+        found=job.outcome,
+        failed=[checked for checked in job.outcome if checked.verdict == "failed"],
         address=address,
         scope=scope(question.where, service.desk(question.dataset).dataset),
         policy=policy or service.policy,
@@ -79,11 +81,11 @@ def _explained(room: Room, request: Request, asked: _Asked, question: Question, 
     )
 
 
-def _question(asked: _Asked) -> Question:
+def _question(asked: _ExplainQuery) -> Question:
     return read_pasted(asked.text, views=VIEWS) if asked.entry is None else read_request(asked.entry.request)
 
 
-def _entry(room: Room, number: str) -> Entry | None:
+def _entry(context: CustodianContext, number: str) -> Entry | None:
     if not (number.isascii() and number.isdecimal() and len(number) < 16):
         return None
-    return room.service.tally.entry(room.service.folder.ledger, int(number))
+    return context.service.tally.entry(context.service.folder.ledger, int(number))

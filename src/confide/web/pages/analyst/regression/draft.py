@@ -18,9 +18,8 @@ from confide.model.policy import Policy
 from confide.model.request import Family, Regression
 from confide.model.universe import EVERYONE, Universe
 from confide.spelling.json import make_regression
-from confide.web.pages.analyst import universe
-from confide.web.pages.analyst.universe import Query, naming
-from confide.web.pages.frame import Error
+from confide.web.pages.analyst.universe import Query, UniverseDraft, naming
+from confide.web.pages.context import Error
 
 __all__ = ["ModelDraft"]
 
@@ -32,7 +31,7 @@ class ModelDraft:
     """A model being made. Interactions always have their parts in it, and leave with them."""
 
     dataset: Dataset
-    who: universe.Draft
+    who: UniverseDraft
     family: Family = Family.GAUSSIAN
     response: Factor | None = None
     terms: tuple[Term, ...] = ()
@@ -43,7 +42,7 @@ class ModelDraft:
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "ModelDraft":
         """The model that an address or a form describes; what cannot be read is an error, and nothing else is lost."""
-        draft = cls(dataset, universe.Draft.read(query, dataset))._explaining(_first(query, "response"))
+        draft = cls(dataset, UniverseDraft.read(query, dataset))._explaining(_first(query, "response"))
         draft = draft._with_terms([text for key, text in query if key in ("term", "predictor") and text])
         formula = _first(query, "formula")
         return draft._retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft

@@ -13,7 +13,7 @@ from confide.model.request import Family
 from confide.web.pages.analyst.levels import by_subject, options
 from confide.web.pages.analyst.regression.draft import ModelDraft
 
-__all__ = ["FAMILIES", "Predictors", "TermView", "predictors", "responses", "show_terms"]
+__all__ = ["FAMILIES", "OfferedPredictors", "TermView", "predictors", "responses", "show_terms"]
 
 MOST_CLASSES = 30
 """Of a variable with more classes, none is listed as a response; it can be typed."""
@@ -59,14 +59,14 @@ def _forms(variable: Variable, family: Family) -> list[Factor]:
 
 
 @dataclass(frozen=True)
-class Predictors:
+class OfferedPredictors:
     """The predictors that may be added, under the headings of the codebook; and why the others may not."""
 
     offered: list[tuple[str, Options]]
     others: list[tuple[str, str]]
 
 
-def predictors(draft: ModelDraft, policy: Policy) -> Predictors:
+def predictors(draft: ModelDraft, policy: Policy) -> OfferedPredictors:
     """What may still be added to a model."""
     before = draft.reasons(policy)
     fitting, others = [], []
@@ -79,7 +79,7 @@ def predictors(draft: ModelDraft, policy: Policy) -> Predictors:
         else:
             fitting.append(variable)
     groups = [(s, [o for v in group for o in _predictor(draft, v)]) for s, group in by_subject(fitting)]
-    return Predictors([(subject, group) for subject, group in groups if group], others)
+    return OfferedPredictors([(subject, group) for subject, group in groups if group], others)
 
 
 def _hindrance(draft: ModelDraft, variable: Variable, policy: Policy, before: list[Reason]) -> str:

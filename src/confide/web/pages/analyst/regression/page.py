@@ -11,23 +11,23 @@ from confide.model.formula import write_formula
 from confide.model.request import Regression
 from confide.site.access import Person
 from confide.spelling.url import read_query
-from confide.web.jobs import answer
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, responses, show_terms
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import show_pieces
-from confide.web.pages.frame import Frame
+from confide.web.pages.context import PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["add_model_pages"]
 
 
-def add_model_pages(app: FastAPI, frame: Frame) -> None:
+def add_model_pages(app: FastAPI, context: PageContext) -> None:
     """The builder and the answer."""
 
     @app.get("/{dataset}/regression/build", include_in_schema=False)
-    def build(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
         ticked = [text for key, text in query if key == "tick"]
         if pressed == SHOW:
@@ -38,30 +38,30 @@ def add_model_pages(app: FastAPI, frame: Frame) -> None:
             draft, part = draft.press(pressed, ticked)
             if not draft.errors:
                 return RedirectResponse(address(described, "regression", draft.write(), part=part), 303)
-        return _builder(frame, request, draft, ticked)
+        return _builder(context, request, draft, ticked)
 
     @app.get("/{dataset}/regression", include_in_schema=False)
-    def regression(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
             question = read_query(described.name, [p for p in query if p[0] not in VIEWS], ask="regression")
             assert isinstance(question, Regression)
             question = admit_model(question, described)
         except Mistake as mistake:
             draft = ModelDraft.read(query, described).finished()
-            return _builder(frame, request, draft if draft.errors else draft.wrong("build", mistake), ())
+            return _builder(context, request, draft if draft.errors else draft.wrong("build", mistake), ())
         diagnose = ("diagnostics", "true") in query
         release = answer(request, question, asker, diagnose=diagnose)
         if isinstance(release, RedirectResponse):
             return release
-        shown = show_regression(frame, request, asker, release)
-        return frame.render(request, "regression.html", interactive=INTERACTIVE in query, **shown)
+        shown = show_regression(context, request, asker, release)
+        return context.render(request, "regression.html", interactive=INTERACTIVE in query, **shown)
 
 
-def _builder(frame: Frame, request: Request, draft: ModelDraft, ticked: Any) -> Response:
-    dataset, policy = draft.dataset, frame.service.policy
+def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: Any) -> Response:
+    dataset, policy = draft.dataset, context.service.policy
     offered = predictors(draft, policy)
-    return frame.render(
+    return context.render(
         request,
         "regression_build.html",
         status=422 if draft.errors else 200,

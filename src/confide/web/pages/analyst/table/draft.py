@@ -10,10 +10,9 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Measure
 from confide.spelling.where import read_names, write_names
-from confide.web.pages.analyst import universe
 from confide.web.pages.analyst.levels import Option, by_subject, options
-from confide.web.pages.analyst.universe import Query, naming
-from confide.web.pages.frame import Error
+from confide.web.pages.analyst.universe import Query, UniverseDraft, naming
+from confide.web.pages.context import Error
 
 __all__ = ["SHOW", "TableDraft", "address", "offers", "show_side"]
 
@@ -31,7 +30,7 @@ class TableDraft:
     columns: tuple[str, ...] = ()
     measure: tuple[str, ...] = ()
     of: str = ""
-    who: universe.Draft = field(default_factory=universe.Draft)
+    who: UniverseDraft = field(default_factory=UniverseDraft)
 
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "TableDraft":
@@ -40,7 +39,7 @@ class TableDraft:
         rows += tuple(name for name in _names(query, "add.rows") if name not in rows + columns)
         columns += tuple(name for name in _names(query, "add.columns") if name not in rows + columns)
         of = next((text for key, text in query if key == "of"), "")
-        return cls(rows, columns, measure, of, universe.Draft.read(query, dataset))
+        return cls(rows, columns, measure, of, UniverseDraft.read(query, dataset))
 
     def press(self, button: str) -> tuple["TableDraft", str]:
         """What a button of the form does, and the part of the page that it belongs to."""

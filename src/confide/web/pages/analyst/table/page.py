@@ -19,14 +19,15 @@ from confide.model.request import Measure, Table
 from confide.site.access import Person
 from confide.spelling.url import read_query, write_query, write_url
 from confide.spelling.where import write_names
-from confide.web import charts, jobs
+from confide.web import charts
 from confide.web.pages.analyst.code import samples
 from confide.web.pages.analyst.levels import size
 from confide.web.pages.analyst.plainly import title_of
 from confide.web.pages.analyst.table.draft import SHOW, TableDraft, address, offers, show_side
 from confide.web.pages.analyst.table.view import View, links
 from confide.web.pages.analyst.universe import Query, naming, show_pieces
-from confide.web.pages.frame import Error, Frame
+from confide.web.pages.context import Error, PageContext
+from confide.web.pages.job import answer
 
 __all__ = ["add_table_pages"]
 
@@ -43,12 +44,12 @@ _FORMATS = (
 )
 
 
-def add_table_pages(app: FastAPI, frame: Frame) -> None:
+def add_table_pages(app: FastAPI, context: PageContext) -> None:
     """The builder and the answer."""
 
     @app.get("/{dataset}/table/build", include_in_schema=False)
-    def build(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         draft = TableDraft.read(query, described)
         pressed = dict(query).get("do")
         if pressed == SHOW:
@@ -56,25 +57,25 @@ def add_table_pages(app: FastAPI, frame: Frame) -> None:
         if pressed is not None:
             draft, part = draft.press(pressed)
             return RedirectResponse(address(described, draft.write(), build=True, part=part), 303)
-        return frame.render(request, "table_build.html", **_builder(frame, described, draft))
+        return context.render(request, "table_build.html", **_builder(context, described, draft))
 
     @app.get("/{dataset}/table", include_in_schema=False)
-    def table(request: Request, dataset: str, asker: Annotated[Person, frame.asker]) -> Response:
-        described, query = frame.dataset(dataset), request.query_params.multi_items()
+    def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+        described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
             view, asked = View.read(query)
             question = _question(described, asked)
-            release = jobs.answer(request, question, asker)
+            release = answer(request, question, asker)
         except Mistake as mistake:
-            return _mistake(frame, request, described, mistake)
+            return _mistake(context, request, described, mistake)
         if isinstance(release, Response):
             return release
         shown = view.apply(release)
         chart = table_chart(shown)
-        return frame.render(
+        return context.render(
             request,
             "table.html",
-            **_answer(frame, request, described, release),
+            **_answer(context, request, described, release),
             fragment=Markup(write_html(view.finish(shown), zeros=view.zeros)),
             views=links(view, release, lambda more: address(described, [*write_query(question), *more], build=False)),
             picture=chart and charts.picture(request, {**chart, "title": None}, asker),
@@ -89,18 +90,18 @@ def _question(dataset: Dataset, query: Query) -> Table:
     return question
 
 
-def _mistake(frame: Frame, request: Request, dataset: Dataset, mistake: Mistake) -> Response:
+def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: Mistake) -> Response:
     """The builder again, with everything as it was, and what is wrong at its field."""
     draft = TableDraft.read(request.query_params.multi_items(), dataset)
     errors = draft.errors(dataset) or [Error("build", str(mistake))]
-    return frame.render(request, "table_build.html", status=422, **_builder(frame, dataset, draft, errors))
+    return context.render(request, "table_build.html", status=422, **_builder(context, dataset, draft, errors))
 
 
-def _answer(frame: Frame, request: Request, dataset: Dataset, release: Release) -> dict[str, Any]:
+def _answer(context: PageContext, request: Request, dataset: Dataset, release: Release) -> dict[str, Any]:
     """What the page of a table says around its numbers."""
     question = release.request
     query = write_query(question)
-    site = frame.site(request)
+    site = context.site(request)
     title = title_of(question.rows, question.columns, dataset)
     cite = (
         f"{release.source or site}. {release.title}: {title}. {release.scope}. Protected under policy {release.policy}."
@@ -113,7 +114,7 @@ def _answer(frame: Frame, request: Request, dataset: Dataset, release: Release) 
             (words, text, address(dataset, query, build=True, part=part)) for words, text, part in _parts(release)
         ],
         "downloads": [("/" + write_url(question, ending=e), words, purpose) for e, words, purpose in _FORMATS],
-        "samples": samples(question, site=site, token=frame.wants_token),
+        "samples": samples(question, site=site, token=context.wants_token),
         "citation": plain(f"{cite} Receipt {release.receipt}. {site}{address(dataset, query, build=False)}"),
     }
 
@@ -128,9 +129,11 @@ def _parts(release: Release) -> Iterator[tuple[str, str, str]]:
     yield "Universe", release.scope, "universe"
 
 
-def _builder(frame: Frame, dataset: Dataset, draft: TableDraft, errors: list[Error] | None = None) -> dict[str, Any]:
+def _builder(
+    context: PageContext, dataset: Dataset, draft: TableDraft, errors: list[Error] | None = None
+) -> dict[str, Any]:
     """What the builder shows."""
-    policy = frame.service.policy
+    policy = context.service.policy
     known, named = draft.known(dataset), draft.who.names(dataset)
     sizes = [size(dataset.variables[name]) for name in known]
     cells = prod(sizes) if sizes else 0

@@ -1,4 +1,4 @@
-"""What every page stands in: the templates, who asks, the way back, and where the site is."""
+"""What every page has at hand: the templates, who asks, the way back, and where the site is."""
 
 import re
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ from confide.errors import Mistake
 from confide.formats.about import plain
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Denied, Person
-from confide.web.authentication import Door, asker_of
+from confide.web.authentication import Authentication, asker_of
 from confide.web.pages import static
 
-__all__ = ["Error", "Frame", "exact"]
+__all__ = ["Error", "PageContext", "exact"]
 
 _HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
 
@@ -63,21 +63,21 @@ _TEMPLATES = _templates()
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageContext:
     """What the routes of pages have at hand."""
 
     service: Service
-    door: Door
+    authentication: Authentication
 
-    def render(self, request: Request, name: str, *, status: int = 200, **context: Any) -> HTMLResponse:
-        """The page of a template. It knows `frame`, `person` (None for a stranger) and `here`, its own address."""
+    def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+        """The page of a template. It knows `context`, `person` (None for a stranger) and `here`, its own address."""
         page = _TEMPLATES.get_template(name)
         words = {
-            "frame": self,
+            "context": self,
             "person": self.visitor(request),
             "asker": asker_of(request),
             "here": here(request),
-            **context,
+            **values,
         }
         return HTMLResponse(page.render(words), status)
 
@@ -97,7 +97,7 @@ class Frame:
 
     @cached_property
     def asker(self) -> Any:
-        """What routes ask of a request: who asks, as in `asker: Annotated[Person, frame.asker]`."""
+        """What routes ask of a request: who asks, as in `asker: Annotated[Person, context.asker]`."""
 
         async def asker(request: Request) -> Person:
             return self.person(request)

@@ -1,4 +1,4 @@
-"""What every page stands in: one stylesheet, one script, strict headers, nothing that acts by itself."""
+"""What every page has: one stylesheet, one script, strict headers, nothing that acts by itself."""
 
 import re
 

@@ -1,0 +1,67 @@
+"""The page of a question that takes long, and how other pages get their answers."""
+
+from datetime import UTC, datetime
+from typing import Annotated, overload
+from urllib.parse import unquote_plus
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
+
+from confide.errors import Mistake
+from confide.formats.about import plain
+from confide.model.model_release import ModelRelease
+from confide.model.release import Release
+from confide.model.request import Correlation, Regression, Table
+from confide.model.request import Request as Question
+from confide.site.access import Person
+from confide.web.jobs import Job
+from confide.web.pages.context import PageContext, here
+from confide.web.questions import Answered, Questions
+
+__all__ = ["add_job_page", "answer"]
+
+
+@overload
+def answer(request: Request, question: Table, asker: Person) -> Release | RedirectResponse: ...
+@overload
+def answer(
+    request: Request, question: Regression | Correlation, asker: Person, *, diagnose: bool = False
+) -> ModelRelease | RedirectResponse: ...
+def answer(
+    request: Request, question: Question, asker: Person, *, diagnose: bool = False
+) -> Answered | RedirectResponse:
+    """The answer to the question of a page; or, if it takes long, the way to the page of the job.
+
+    Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long.
+    """
+    questions: Questions = request.app.state.questions
+    found = questions.ask(question, who=asker.name, address=here(request), diagnose=diagnose)
+    return RedirectResponse(f"/jobs/{found.id}", 303) if isinstance(found, Job) else found
+
+
+def add_job_page(app: FastAPI, context: PageContext) -> None:
+    """Serve /jobs/{number}, which sends the browser back to the page when the answer is there."""
+
+    @app.get("/jobs/{number}", include_in_schema=False)
+    def job(request: Request, number: str, asker: Annotated[Person, context.asker]) -> Response:
+        questions: Questions = app.state.questions
+        found = questions.job(number, who=asker.name)
+        if found is None:
+            raise _gone()
+        if found.done:
+            return RedirectResponse(found.address, 303)
+        page = context.render(request, "job.html", job=found, asked=plain(unquote_plus(found.address)))
+        # In a header: readers of pages warn of a <meta> element that refreshes.
+        page.headers["Refresh"] = str(_pause(found))
+        return page
+
+
+def _pause(job: Job[Answered]) -> int:
+    """Seconds until the browser looks again: the longer it has taken, the longer it may take."""
+    return max(2, min(30, int((datetime.now(UTC) - job.asked).total_seconds() / 4)))
+
+
+def _gone() -> Mistake:
+    gone = Mistake("No question of yours is being answered here.", suggestions=["Open the page you came from again."])
+    gone.http_status = 404
+    return gone
