@@ -78,7 +78,7 @@ class Analysis(Protocol[Q, E, P]):
         """The answer from a protected base, which no rule on universes need guard; None if the base does not have it."""
 
     def release(self, question: Admitted[Q], protected: P, facts: Facts, *, diagnostics: bool) -> Any:
-        """What leaves; a Mistake if diagnostics are asked for and there are none."""
+        """What leaves; with its diagnostics if they are wanted, which only a diagnosable kind has."""
 
     def near(self, question: Admitted[Q]) -> Iterator[Near[Q]]:
         """What to ask instead, nearest first. Found from public metadata alone."""

@@ -19,7 +19,9 @@ from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
 from confide.answering.check import Finding, check_roads
+from confide.answering.frontier.frontier import RiskUtilityMap
 from confide.answering.frontier.mapping import Mapped, candidates, map_road
+from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.notes import protections, scope
 from confide.answering.opening import open_roads
 from confide.answering.road import ANALYSES, Road
@@ -38,12 +40,15 @@ from confide.site.policies import keep
 from confide.spelling.json import read_request, write_request
 
 __all__ = [
+    "RISKS",
     "RULES",
+    "UTILITIES",
     "Admitted",
     "Checked",
     "Finding",
     "Mapped",
     "Replayed",
+    "RiskUtilityMap",
     "Rule",
     "Service",
     "Stage",
@@ -144,6 +149,8 @@ class Service:
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
         """
         question = request if isinstance(request, Admitted) else self.admit(request)
+        if diagnostics and not question.request.diagnosable:
+            raise Mistake("Only a regression has diagnostics.")
         road = self._road(question.request.dataset)
         with self._turn(road.dataset.name, who):
             considered = road.consider(question)
@@ -177,9 +184,9 @@ class Service:
     def frontier(
         self, dataset: str, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str
     ) -> Mapped:
-        """The map of models of a sensitive variable, of true figures: for the custodian alone."""
+        """The map of models of a sensitive variable, of true figures rounded to two decimals: for the custodian alone."""
         road = self._road(dataset)
-        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility).rounded()
 
     def close(self) -> None:
         self._opened.close()

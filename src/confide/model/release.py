@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,16 @@ class Release:
         for name, column in sorted(self.columns.items()):
             digest.update(name.encode() + column.values.tobytes() + column.marks.tobytes() + column.noise.tobytes())
         return digest.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """About so many bytes the numbers take."""
+        arrays = (a for column in self.columns.values() for a in (column.values, column.marks, column.noise))
+        return sum(array.nbytes for array in arrays)
+
+    def without_plots(self) -> Self:
+        """A table has none."""
+        return self
 
     @property
     def shape(self) -> tuple[int, ...]:

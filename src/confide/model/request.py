@@ -44,6 +44,12 @@ class Request(Generic[R_co]):
     ask: ClassVar[str]
     """What this kind of question is called, in every spelling."""
 
+    summary: ClassVar[str]
+    """What is answered, in a few words."""
+
+    diagnosable: ClassVar[bool] = False
+    """Whether the answer may have diagnostics: plots to judge it by."""
+
     dataset: str
     where: Universe
 
@@ -145,6 +151,7 @@ class Table(Request["Release"]):
     """A table of measures by rows and columns over a universe."""
 
     ask: ClassVar = "table"
+    summary: ClassVar = "A protected table"
 
     dataset: str
     rows: tuple[str, ...] = names("Variables down the side; repeat, or put commas.")
@@ -190,6 +197,8 @@ class Regression(Request["ModelRelease[Regression]"]):
     """A model of a response over a universe."""
 
     ask: ClassVar = "regression"
+    summary: ClassVar = "A protected regression"
+    diagnosable: ClassVar = True
 
     dataset: str
     formula: Formula = text(
@@ -219,6 +228,7 @@ class Correlation(Request["ModelRelease[Correlation]"]):
     """Correlations of variables over a universe; a categorical variable enters by its classes."""
 
     ask: ClassVar = "correlation"
+    summary: ClassVar = "Protected correlations"
 
     dataset: str
     variables: tuple[str, ...] = names("Two variables or more; repeat, or put commas.", bare=True)

@@ -1,19 +1,17 @@
 """Answers as data: the address is the question, its ending the format."""
 
-from collections.abc import Callable
+from dataclasses import MISSING, fields
 from enum import StrEnum
+from inspect import Parameter, Signature
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic.json_schema import SkipJsonSchema
 
-from confide.formats.csv import write_csv, write_model_csv
-from confide.formats.jsonstat.write import write_jsonstat
-from confide.formats.models.json import write_model
-from confide.formats.xlsx import write_model_xlsx, write_xlsx
-from confide.model.model_release import ModelRelease
-from confide.model.release import Release
+from confide.formats.release import Released, writers
+from confide.model.request import Request as Question
+from confide.model.request import spelled_fields
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
@@ -33,87 +31,76 @@ class Ending(StrEnum):
 
 Name = Annotated[str, Path(description="The name of a data set.")]
 Format = Annotated[Ending, Path(description="The format of the answer.")]
-Names = list[str]
-Where = Annotated[Names, Query(description="A piece: variable=code,code;variable=code. Repeat for a union.")]
-
-Measures = Annotated[Names, Query(description="count, weighted_count, total, mean; repeat, or put commas.")]
-
-# FastAPI copies defaults; these parameters are declared to be described, and read in one place for all spellings.
+Where = Annotated[list[str], Query(description="A piece: variable=code,code;variable=code. Repeat for a union.")]
+Diagnostics = Annotated[Literal["true", "false"], Query(description="Add plots of synthetic residuals.")]
 
 
-def _table(
-    rows: Annotated[Names, Query(description="Variables down the side; repeat, or put commas.")] = [],  # noqa: B006
-    columns: Annotated[Names, Query(description="Variables across the top; repeat, or put commas.")] = [],  # noqa: B006
-    where: Where = [],  # noqa: B006
-    measure: Measures = ["count"],  # noqa: B006
-    of: Annotated[str | SkipJsonSchema[None], Query(description="The numeric variable of a total or mean.")] = None,
-) -> None: ...
+_Optional = str | SkipJsonSchema[None]
 
 
-def _regression(
-    formula: Annotated[str, Query(description="The model: log(income) ~ age + age^2 + sex + age:sex.")] = "",
-    where: Where = [],  # noqa: B006
-    family: Annotated[str, Query(description="gaussian, binomial or poisson.")] = "gaussian",
-    diagnostics: Annotated[Literal["true", "false"], Query(description="Add plots of synthetic residuals.")] = "false",
-) -> None: ...
+class _Parameters:
+    """The parameters of a kind of question, to be described by FastAPI; they are read in one place for all spellings."""
+
+    def __init__(self, kind: type[Question[Any]]) -> None:
+        spelled = spelled_fields(kind)
+        found = []
+        for field in fields(kind):  # type: ignore[arg-type]  # every kind is a dataclass
+            if field.name == "where":
+                found.append(_parameter("where", Where, []))
+            elif field.name in spelled:
+                found.append(_described(field.name, *spelled[field.name]))
+        if kind.diagnosable:
+            found.append(_parameter("diagnostics", Diagnostics, "false"))
+        self.__signature__ = Signature(found)
+
+    def __call__(self, **given: Any) -> None: ...
 
 
-def _correlation(
-    variables: Annotated[Names, Query(description="Two variables or more; repeat, or put commas.")] = [],  # noqa: B006
-    where: Where = [],  # noqa: B006
-) -> None: ...
+def _described(name: str, how: Any, default: Any) -> Parameter:
+    query = Query(description=how.help)
+    if how.many:
+        return _parameter(name, Annotated[list[str], query], list(how.write(default)))
+    if default is None:
+        return _parameter(name, Annotated[_Optional, query], None)
+    return _parameter(name, Annotated[str, query], "" if default is MISSING else how.write(default))
 
 
-_ASKS: dict[str, tuple[str, Callable[..., None], dict[str, Any]]] = {
-    "table": ("A protected table", _table, TABLE),
-    "regression": ("A protected regression", _regression, MODEL),
-    "correlation": ("Protected correlations", _correlation, MODEL),
-}
-"""What may be asked for: its summary, its parameters, and what is answered."""
+def _parameter(name: str, annotation: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+_DOCUMENTS = {"table": TABLE}
+"""What is answered, where it is not the tables of a model."""
 
 
 def add_answers(app: FastAPI, context: PageContext) -> None:
     """One address for each kind of question."""
-    for ask in _ASKS:
-        _add(app, context, ask)
+    for kind in context.service.kinds:
+        _add(app, context, kind)
 
 
-def _add(app: FastAPI, context: PageContext, ask: str) -> None:
-    summary, parameters, answered = _ASKS[ask]
-
+def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
     @app.get(
-        f"/{{dataset}}/{ask}.{{ending}}",
-        summary=summary,
+        f"/{{dataset}}/{kind.ask}.{{ending}}",
+        summary=kind.summary,
         response_class=Response,
-        responses={200: answered, **problems(401, 403, 404, 422)},
-        dependencies=[Depends(parameters)],
-        operation_id=ask,
+        responses={200: _DOCUMENTS.get(kind.ask, MODEL), **problems(401, 403, 404, 422)},
+        dependencies=[Depends(_Parameters(kind))],
+        operation_id=kind.ask,
     )
     def answer(request: Request, dataset: Name, ending: Format, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        asked = [pair for pair in query if ask != "regression" or pair[0] != "diagnostics"]
-        question = read_query(context.dataset(dataset).name, asked, ask=ask)
+        asked = [pair for pair in query if not (kind.diagnosable and pair[0] == "diagnostics")]
+        diagnose = kind.diagnosable and ("diagnostics", "true") in query
+        question = read_query(context.dataset(dataset).name, asked, kind)
         questions: Questions = app.state.questions
-        diagnose = ask == "regression" and ("diagnostics", "true") in query
         return _response(questions.answer(question, who=asker.name, diagnose=diagnose), ending)
 
 
-def _response(release: Release | ModelRelease[Any], ending: Ending) -> Response:
-    content = _TABLES[ending](release) if isinstance(release, Release) else _MODELS[ending](release)
+def _response(release: Released, ending: Ending) -> Response:
+    content = getattr(writers(release), ending)(release)
     headers = {"ETag": f'"{release.receipt}"'}
     if ending is Ending.JSON:
         return JSONResponse(content, headers=headers)
     headers["Content-Disposition"] = f'attachment; filename="{release.request.dataset}.{ending}"'
     return Response(content, headers=headers, media_type=XLSX if ending is Ending.XLSX else f"{CSV}; charset=utf-8")
-
-
-_TABLES: dict[Ending, Callable[[Release], Any]] = {
-    Ending.JSON: write_jsonstat,
-    Ending.CSV: write_csv,
-    Ending.XLSX: write_xlsx,
-}
-_MODELS: dict[Ending, Callable[[ModelRelease[Any]], Any]] = {
-    Ending.JSON: write_model,
-    Ending.CSV: write_model_csv,
-    Ending.XLSX: write_model_xlsx,
-}

@@ -5,18 +5,16 @@ answer is kept.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
-from confide.answering.service import Service
-from confide.model.model_release import ModelRelease
-from confide.model.release import Release
-from confide.model.request import Regression, Request
+from confide.answering.service import Admitted, Service
+from confide.formats.release import Released
+from confide.model.request import Request
 from confide.web.cache import Cache
 from confide.web.jobs import PATIENCE, Job, Jobs, JobState, Progress
 
-__all__ = ["Answered", "Questions"]
+__all__ = ["Questions"]
 
 KEPT = 600.0
 """Seconds an outcome is kept for whoever asked."""
@@ -27,11 +25,11 @@ MEMORY = 64_000_000
 WORKERS = 4
 """So many questions of pages are worked on at once; the others wait."""
 
-_SMALL, _CELL = 6_000, 200
-"""Bytes of a small outcome, and of a number in the tables of a model, as measured: a table of 29 x 6 cells with three measures takes
-16,000, a model without plots 13,000, one with two plots 5,400,000."""
+_SMALL = 6_000
+"""Bytes of an outcome beside its numbers, as measured: a table of 29 x 6 cells with three measures takes 16,000 in all, a model
+without plots 13,000, one with two plots 5,400,000."""
 
-Answered = Release | ModelRelease
+R = TypeVar("R")
 Key = tuple[str, bool]
 """The receipt of an answer, and whether the answer has diagnostics."""
 
@@ -59,18 +57,19 @@ class Questions:
         self._service = service
         self._jobs = Jobs(cache, workers=WORKERS, policy=service.policy.title, patience=patience, clock=clock)
 
-    def answer(self, question: Request, *, who: str, diagnose: bool = False) -> Answered:
+    def answer(self, question: Request[R], *, who: str, diagnose: bool = False) -> R:
         """The answer, kept or new, however long it takes: for programs."""
-        key, work = self._piece(question, who, diagnose=diagnose)
-        return _as_asked(self._jobs.run(key, work, owner=who).outcome, diagnose=diagnose)
+        key, work = self._piece(self._service.admit(question), who, diagnose=diagnose)
+        answer: R = _as_asked(self._jobs.run(key, work, owner=who).outcome, diagnose=diagnose)
+        return answer
 
-    def ask(self, question: Request, *, who: str, address: str, diagnose: bool = False) -> Answered | Job[Answered]:
+    def ask(self, question: Admitted[Request[R]], *, who: str, address: str, diagnose: bool = False) -> R | Job[R]:
         """The answer, kept or new; or, if it takes long, its job, which will send the browser to `address`: for pages."""
         key, work = self._piece(question, who, diagnose=diagnose)
-        job = self._jobs.start(key, work, owner=who, address=address)
+        job: Job[Any] = self._jobs.start(key, work, owner=who, address=address)
         return _as_asked(job.outcome, diagnose=diagnose) if job.done else job
 
-    def job(self, number: str, *, who: str) -> Job[Answered] | None:
+    def job(self, number: str, *, who: str) -> Job[Released] | None:
         """The job of that number, if it is this person's."""
         return self._jobs.numbered(number, owner=who)
 
@@ -82,14 +81,13 @@ class Questions:
         """How many questions are remembered."""
         return len(self._jobs)
 
-    def _piece(self, question: Request, who: str, *, diagnose: bool) -> tuple[Key, Callable[[Progress], Answered]]:
+    def _piece(
+        self, question: Admitted[Request[Any]], who: str, *, diagnose: bool
+    ) -> tuple[Key, Callable[[Progress], Any]]:
         """Under which key a question is found, and what is to be done if it is not."""
-        desk = self._service.desk(question.dataset)
-        question = desk.admit(question)
-        receipt = desk.receipt(question)
-        if isinstance(question, Regression) and self._diagnosed(receipt, who, wanted=diagnose):
-            return (receipt, True), lambda progress: self._service.diagnose(question, who=who)
-        return (receipt, False), lambda progress: self._service.answer(question, who=who)
+        receipt = self._service.receipt(question)
+        diagnosed = question.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)
+        return (receipt, diagnosed), lambda progress: self._service.answer(question, who=who, diagnostics=diagnosed)
 
     def _diagnosed(self, receipt: str, who: str, *, wanted: bool) -> bool:
         """Whether to look for the answer with diagnostics: it will do for who wants none, and a refusal is one for both."""
@@ -99,21 +97,11 @@ class Questions:
         return plain is None or plain.state is not JobState.REFUSED
 
 
-def _as_asked(answer: Answered, *, diagnose: bool) -> Answered:
+def _as_asked(answer: Any, *, diagnose: bool) -> Any:
     """The answer without the plots that nobody asked for."""
-    if diagnose or isinstance(answer, Release) or not answer.charts:
-        return answer
-    plots = {f"plot: {name}" for name in answer.charts}
-    return replace(answer, grids={name: grid for name, grid in answer.grids.items() if name not in plots}, charts={})
+    return answer if diagnose else answer.without_plots()
 
 
-def _weight(job: Job[Answered]) -> int:
+def _weight(job: Job[Released]) -> int:
     """About so many bytes an outcome takes."""
-    if job.error is not None:
-        return _SMALL
-    answer = job.outcome
-    if isinstance(answer, Release):
-        arrays = (a for column in answer.columns.values() for a in (column.values, column.marks, column.noise))
-        return _SMALL + sum(array.nbytes for array in arrays)
-    cells = sum(len(grid.columns) * len(grid.rows) for grid in answer.grids.values())
-    return _SMALL + cells * _CELL
+    return _SMALL + (job.outcome.size if job.error is None else 0)

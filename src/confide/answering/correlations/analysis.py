@@ -14,7 +14,6 @@ from confide.answering.rules.rule import Rule
 from confide.answering.rules.universe import UNIVERSE_RULES
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
-from confide.errors import Mistake
 from confide.model.admission.correlation import admit_correlation
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
@@ -45,8 +44,6 @@ class CorrelationAnalysis:
     def release(
         self, question: Admitted[Correlation], protected: JudgedCorrelation, facts: Facts, *, diagnostics: bool
     ) -> ModelRelease[Correlation]:
-        if diagnostics:
-            raise Mistake("Only a regression has diagnostics.")
         assert protected.correlated is not None
         grid = correlation_grid(protected.correlated, labels=protected.labels, n=protected.published)
         notes = model_notes(protected.sums.shield.policy)

@@ -62,6 +62,11 @@ class Mapped:
             return self
         return replace(self, release=self.map.choose(threshold=threshold, slope=slope))
 
+    def rounded(self, decimals: int = 2) -> "Mapped":
+        """The same with every figure rounded, so that nothing made from it tells more."""
+        figures = {key: getattr(self.map, key).round(decimals) for key in ("risk", "utility", "released")}
+        return replace(self, map=replace(self.map, **figures))
+
     @property
     def chart(self) -> dict[str, Any]:
         """The map in Vega-Lite."""

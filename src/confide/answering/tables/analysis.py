@@ -13,7 +13,6 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.nearby import near_tables
 from confide.answering.tables.protect import TableEvidence, dimensions, gather, protect
-from confide.errors import Mistake
 from confide.model.admission.table import admit_table
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
@@ -60,8 +59,6 @@ class TableAnalysis:
     def release(
         self, question: Admitted[Table], protected: ProtectedTable, facts: Facts, *, diagnostics: bool
     ) -> Release:
-        if diagnostics:
-            raise Mistake("Only a regression has diagnostics.")
         return Release(
             request=question.request,
             dimensions=dimensions(question.request, question.dataset),

@@ -149,7 +149,7 @@ def _examples(dataset: Dataset, site: str, *, token: bool) -> dict[str, Samples]
     return examples
 
 
-def _questions(dataset: Dataset) -> Iterator[Question]:
+def _questions(dataset: Dataset) -> Iterator[Question[Any]]:
     """A table, a model and correlations that the codebook allows: of few classes, and of numbers that tell little."""
     classes = [v for v in dataset.variables.values() if v.classifies]
     numbers = [v for v in dataset.variables.values() if v.measurable]

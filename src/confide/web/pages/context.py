@@ -107,7 +107,7 @@ class PageContext:
     def dataset(self, name: str) -> Dataset:
         """A data set by its name; an address without one is not found."""
         try:
-            return self.service.desk(name).dataset
+            return self.service.dataset(name)
         except Mistake as mistake:
             mistake.http_status = 404
             raise

@@ -1,35 +1,29 @@
 """The page of a question that takes long, and how other pages get their answers."""
 
 from datetime import UTC, datetime
-from typing import Annotated, overload
+from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_plus
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
+from confide.answering.service import Admitted
 from confide.errors import Mistake
 from confide.formats.about import plain
-from confide.model.model_release import ModelRelease
-from confide.model.release import Release
-from confide.model.request import Correlation, Regression, Table
 from confide.model.request import Request as Question
 from confide.site.access import Person
 from confide.web.jobs import Job
 from confide.web.pages.context import PageContext, here
-from confide.web.questions import Answered, Questions
+from confide.web.questions import Questions
 
 __all__ = ["add_job_page", "answer"]
 
+R = TypeVar("R")
 
-@overload
-def answer(request: Request, question: Table, asker: Person) -> Release | RedirectResponse: ...
-@overload
+
 def answer(
-    request: Request, question: Regression | Correlation, asker: Person, *, diagnose: bool = False
-) -> ModelRelease | RedirectResponse: ...
-def answer(
-    request: Request, question: Question, asker: Person, *, diagnose: bool = False
-) -> Answered | RedirectResponse:
+    request: Request, question: Admitted[Question[R]], asker: Person, *, diagnose: bool = False
+) -> R | RedirectResponse:
     """The answer to the question of a page; or, if it takes long, the way to the page of the job.
 
     Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long.
@@ -56,7 +50,7 @@ def add_job_page(app: FastAPI, context: PageContext) -> None:
         return page
 
 
-def _pause(job: Job[Answered]) -> int:
+def _pause(job: Job[Any]) -> int:
     """Seconds until the browser looks again: the longer it has taken, the longer it may take."""
     return max(2, min(30, int((datetime.now(UTC) - job.asked).total_seconds() / 4)))
 

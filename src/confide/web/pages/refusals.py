@@ -7,9 +7,10 @@ from urllib.parse import quote
 from fastapi import Request, Response
 from starlette.types import Scope
 
-from confide.answering.rules.described import RULES
+from confide.answering.service import RULES
 from confide.model.catalog.dataset import Dataset
-from confide.spelling.url import PARAMETERS, read_query
+from confide.model.request import kinds
+from confide.spelling.url import parameters, read_query
 from confide.web.pages.analyst.plainly import in_words
 from confide.web.pages.context import PageContext, here
 from confide.web.problems import ProblemDocument, Reply, as_document
@@ -67,7 +68,7 @@ def _page(context: PageContext, request: Request, problem: ProblemDocument) -> R
         asked=_asked(request, known) if refused and known else "",
         reasons=[(reason.rule, labelled(reason.text, known)) for reason in problem.reasons],
         suggestions=[(labelled(offer.text, known), offer.url) for offer in problem.suggestions],
-        rules={rule.name: rule.words.format(**vars(policy)) for rule in RULES},
+        rules={rule.name: rule.wants(policy) for rule in RULES},
         protected=policy.universe.decide_on == "protected",
         change=_change(request),
         login="/login?next=" + quote(here(request), safe=""),
@@ -95,14 +96,17 @@ def labelled(text: str, dataset: Dataset | None) -> str:
 def _asked(request: Request, dataset: Dataset) -> str:
     """The refused question in words; a refused question is well formed, but its address may hold more."""
     ask = request.scope["path"].rpartition("/")[2]
-    query = [pair for pair in request.query_params.multi_items() if pair[0] in PARAMETERS.get(ask, ())]
-    return in_words(read_query(dataset.name, query, ask=ask), dataset) if ask in PARAMETERS else ""
+    kind = kinds().get(ask)
+    if kind is None:
+        return ""
+    query = [pair for pair in request.query_params.multi_items() if pair[0] in parameters(kind)]
+    return in_words(read_query(dataset.name, query, kind), dataset)
 
 
 def _change(request: Request) -> str:
     """Where the question can be changed: the builder, with everything kept; nothing for what is no question."""
     dataset, _, ask = request.scope["path"][1:].partition("/")
-    if ask not in PARAMETERS:
+    if ask not in kinds():
         return ""
     query = here(request).partition("?")[2]
     return f"/{quote(dataset, safe='')}/{ask}/build?{query}"

@@ -7,10 +7,9 @@ from typing import Annotated
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.answering.correlations.correlation import admit_correlation
-from confide.answering.regressions.terms import check_related
-from confide.answering.rules.admission import check_universe
 from confide.errors import Mistake, Reason
+from confide.model.admission.related import check_predictors, check_related
+from confide.model.admission.universe import check_universe
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
 from confide.model.request import Correlation
@@ -87,11 +86,8 @@ def _unknown(name: str, dataset: Dataset) -> str:
 
 
 def _reasons(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
-    told = [*check_universe(where, policy), *check_related(names, where, dataset, policy)]
-    if len(names) > policy.models.predictors:
-        most = f"At most {policy.models.predictors} variables may be correlated at once."
-        told.append(Reason("models.predictors", most))
-    return told
+    related = check_related(names, where, dataset, policy)
+    return [*check_universe(where, policy), *related, *check_predictors(names, policy)]
 
 
 def _offers(draft: CorrelationDraft, dataset: Dataset, policy: Policy) -> list[tuple[str, list[Option]]]:
@@ -124,9 +120,8 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
-            question = read_query(described.name, [p for p in query if p[0] not in VIEWS], ask="correlation")
-            assert isinstance(question, Correlation)
-            admit_correlation(question, described)
+            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], Correlation)
+            question = context.service.admit(asked)
         except Mistake as mistake:
             draft = CorrelationDraft.read(query, described)
             errors = draft.errors(described) or [Error("build", str(mistake))]

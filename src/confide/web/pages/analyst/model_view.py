@@ -58,10 +58,11 @@ class Plot:
     data: Table
 
 
-def show_regression(context: PageContext, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
+def show_regression(
+    context: PageContext, request: Request, asker: Person, release: ModelRelease[Regression]
+) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
-    assert isinstance(question, Regression)
     dataset = context.dataset(question.dataset)
     groups = coefficients(release, dataset)
     response = factor_words(question.formula.response, dataset)
@@ -92,10 +93,11 @@ class Related:
     rows: list[list[str]]
 
 
-def show_correlation(context: PageContext, request: Request, asker: Person, release: ModelRelease) -> dict[str, Any]:
+def show_correlation(
+    context: PageContext, request: Request, asker: Person, release: ModelRelease[Correlation]
+) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
-    assert isinstance(question, Correlation)
     dataset = context.dataset(question.dataset)
     names = [class_words(column, dataset, first="class") for column in grid.columns[1:]]
     spec = correlation_chart(names, [[float(value or 0) for value in row[1:]] for row in grid.rows])
@@ -118,9 +120,9 @@ def _related(grid: Grid, dataset: Dataset) -> Iterator[Related]:
         yield Related(words, [] if listed[0][0] == name else classes, texts)
 
 
-def _shared(context: PageContext, request: Request, release: ModelRelease) -> dict[str, Any]:
+def _shared(context: PageContext, request: Request, release: ModelRelease[Any]) -> dict[str, Any]:
     question = release.request
-    ask = "regression" if isinstance(question, Regression) else "correlation"
+    ask = question.ask
     dataset, query = context.dataset(question.dataset), write_query(question)
     views = [pair for pair in request.query_params.multi_items() if pair[0] == "diagnostics"]
     site = context.site(request)
@@ -161,8 +163,7 @@ def _grid(grid: Grid, dataset: Dataset, question: Regression) -> tuple[str, Tabl
     return grid.title, (columns, rows)
 
 
-def _plots(request: Request, asker: Person, release: ModelRelease, dataset: Dataset) -> Iterator[Plot]:
-    assert isinstance(release.request, Regression)
+def _plots(request: Request, asker: Person, release: ModelRelease[Regression], dataset: Dataset) -> Iterator[Plot]:
     known = plot_words(release.request, dataset)
     for name, chart in release.charts.items():
         words = known.get(name, name)

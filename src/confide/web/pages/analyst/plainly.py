@@ -1,13 +1,12 @@
 """Policies, roles and kinds of variables in the words of a reader who knows none of them."""
 
 from collections.abc import Sequence
+from typing import Any
 
-from confide.answering.notes import scope
-from confide.answering.rules.described import RULES, Stage
+from confide.answering.service import RULES, Stage, scope
 from confide.model.catalog.dataset import Dataset, Role, Variable
-from confide.model.formula import write_formula
 from confide.model.policy import Policy
-from confide.model.request import Regression, Request, Table
+from confide.model.request import Request
 
 __all__ = ["ROLES", "in_words", "kind_of", "protected_how", "rules_of", "title_of", "unit_of", "uses_of"]
 
@@ -37,16 +36,16 @@ def protected_how(policy: Policy) -> str:
 
 def rules_of(policy: Policy) -> list[tuple[str, list[tuple[str, str]]]]:
     """The rules that a policy has switched on, with their names, by what they look at."""
-    headings = {
-        Stage.SHAPE: "What may be asked for",
-        Stage.UNIVERSE: "Whom it may be about",
-        Stage.ANSWER: "What may be released",
+    headings: dict[str, list[tuple[str, str]]] = {
+        "What may be asked for": [],
+        "Whom it may be about": [],
+        "What may be released": [],
     }
-    active = [rule for rule in RULES if not rule.off(policy)]
-    return [
-        (words, [(rule.words.format(**vars(policy)), rule.name) for rule in active if rule.stage is stage])
-        for stage, words in headings.items()
-    ]
+    for rule in RULES:
+        if rule.applies(policy):
+            first = min(*rule.judges, Stage.CELLS)
+            list(headings.values())[first].append((rule.wants(policy), rule.name))
+    return list(headings.items())
 
 
 def unit_of(dataset: Dataset) -> str:
@@ -71,15 +70,9 @@ def title_of(rows: Sequence[str], columns: Sequence[str], dataset: Dataset) -> s
     return " by ".join(" and ".join(side) for side in sides)
 
 
-def in_words(request: Request, dataset: Dataset) -> str:
+def in_words(request: Request[Any], dataset: Dataset) -> str:
     """What a question asks for, and of whom."""
-    if isinstance(request, Table):
-        asked = title_of(request.rows, request.columns, dataset)
-    elif isinstance(request, Regression):
-        asked = write_formula(request.formula)
-    else:
-        asked = "Correlations of " + ", ".join(dataset.variables[name].label for name in request.variables)
-    return f"{asked}. {scope(request.where, dataset)}."
+    return f"{request.words(dataset)}. {scope(request.where, dataset)}."
 
 
 def uses_of(variable: Variable) -> list[tuple[str, bool, str]]:

@@ -8,8 +8,8 @@ search among them, and `add.N` the variable of one more condition; `do` is the b
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from confide.answering.rules.admission import admit_universe
 from confide.errors import Mistake
+from confide.model.admission.universe import admit_universe
 from confide.model.catalog.dataset import Code, CodeList, Dataset, Variable
 from confide.model.universe import Condition, Piece, Universe
 from confide.spelling.where import read_conditions, write_conditions

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
-from confide.answering.desk import Desk
 from confide.answering.service import Service
 from confide.site.access import Denied, Person, Role, require
 from confide.web.authentication import asker_of
@@ -57,11 +56,6 @@ class CustodianContext:
     @property
     def service(self) -> Service:
         return self.pages.service
-
-    @property
-    def desks(self) -> dict[str, Desk]:
-        """Where questions about each data set are considered."""
-        return {name: self.service.desk(name) for name in self.service.datasets}
 
     @cached_property
     def custodian(self) -> Any:

@@ -1,7 +1,7 @@
 """Which models may be released: the risk-utility map of a sensitive variable, and the choice of one release.
 
-The map is computed from everyone's true values. Here every figure is rounded before anything looks at it, so that neither the page,
-nor its chart, nor the choice by a threshold tells more than two decimals of a share of variance of the whole file.
+The map is computed from everyone's true values. The service rounds every figure before anything looks at it, so that neither the
+page, nor its chart, nor the choice by a threshold tells more than two decimals of a share of variance of the whole file.
 """
 
 from dataclasses import dataclass, replace
@@ -12,10 +12,7 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
-from confide.answering.desk import Desk
-from confide.answering.frontier.frontier import RiskUtilityMap
-from confide.answering.frontier.mapping import Mapped, candidates, map_desk
-from confide.answering.frontier.splits import RISKS, UTILITIES
+from confide.answering.service import RISKS, UTILITIES, Mapped, RiskUtilityMap, candidates
 from confide.errors import Mistake
 from confide.formats.charts.colours import LINE, POINT, SERIES
 from confide.model.catalog.dataset import Dataset
@@ -75,9 +72,14 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
         words = _words(service.datasets[asked.dataset], asked)
         if not asked.sensitive:
             return context.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
-        desk, field = service.desk(asked.dataset), "sensitive"
+        field, names = "sensitive", asked.variables or None
         try:
-            job = context.start(("frontier", replace(asked, by="", limit="")), lambda progress: _map(desk, asked))
+            job = context.start(
+                ("frontier", replace(asked, by="", limit="")),
+                lambda progress: service.frontier(
+                    asked.dataset, sensitive=asked.sensitive, variables=names, risk=asked.risk, utility=asked.utility
+                ),
+            )
             if not job.done:
                 return context.working(request, job, "Mapping models")
             found, field = job.outcome, "limit"
@@ -99,16 +101,6 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
             "risks": RISKS,
             "utilities": UTILITIES,
         }
-
-
-def _map(desk: Desk, asked: _FrontierQuery) -> Mapped:
-    names = asked.variables or None
-    found = map_desk(desk, sensitive=asked.sensitive, variables=names, risk=asked.risk, utility=asked.utility)
-    return replace(found, map=_rounded(found.map))
-
-
-def _rounded(found: RiskUtilityMap) -> RiskUtilityMap:
-    return replace(found, **{key: getattr(found, key).round(DECIMALS) for key in ("risk", "utility", "released")})
 
 
 def _rows(found: RiskUtilityMap) -> list[dict[str, Any]]:

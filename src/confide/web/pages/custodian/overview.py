@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
-from confide.answering.check import check_desks
 from confide.formats.charts.colours import SERIES
 from confide.site.access import Person
 from confide.site.audit import Counted, Filter
@@ -49,9 +48,8 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/check", include_in_schema=False)
     def check(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        desks, access = context.desks, service.access
-        key = ("check", service.policy.mark, access)
-        job = context.start(key, lambda progress: check_desks(desks, service.policy, access))
+        key = ("check", service.policy.mark, service.access)
+        job = context.start(key, lambda progress: service.check())
         if not job.done:
             return context.working(request, job, "Checking the site")
         return context.render(request, "check.html", findings=job.outcome)

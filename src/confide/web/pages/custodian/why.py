@@ -1,12 +1,11 @@
 """Why a request is allowed or refused: every rule, how it came out, and in what words. No number of the data is shown."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
-from confide.answering.notes import scope
-from confide.answering.service import trial
+from confide.answering.service import scope, trial
 from confide.errors import Mistake
 from confide.model.policy import Policy
 from confide.model.request import Request as Question
@@ -58,10 +57,10 @@ def add_why(app: FastAPI, context: CustodianContext) -> None:
 
 
 def _explained(
-    context: CustodianContext, request: Request, asked: _ExplainQuery, question: Question, policy: Policy | None
+    context: CustodianContext, request: Request, asked: _ExplainQuery, question: Question[Any], policy: Policy | None
 ) -> Response:
     service = context.service
-    question = service.desk(question.dataset).admit(question)
+    question = service.admit(question).request
     address = "/" + write_url(question)
     key = ("why", (policy or service.policy).mark, address)
     job = context.start(key, lambda progress: service.explain(question, policy))
@@ -75,13 +74,13 @@ def _explained(
         found=job.outcome,
         failed=[checked for checked in job.outcome if checked.verdict == "failed"],
         address=address,
-        scope=scope(question.where, service.desk(question.dataset).dataset),
+        scope=scope(question.where, service.dataset(question.dataset)),
         policy=policy or service.policy,
         errors=[],
     )
 
 
-def _question(asked: _ExplainQuery) -> Question:
+def _question(asked: _ExplainQuery) -> Question[Any]:
     return read_pasted(asked.text, views=VIEWS) if asked.entry is None else read_request(asked.entry.request)
 
 

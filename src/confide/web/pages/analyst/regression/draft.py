@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from confide.answering.regressions.terms import admit_factor, admit_model, admit_response, check_model
-from confide.answering.rules.admission import check_universe, check_variables
 from confide.errors import Mistake, Reason
+from confide.model.admission.regression import admit_factor, admit_regression, admit_response, check_regression
+from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Formula, Term, read_term, write_formula, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family, Regression
 from confide.model.universe import EVERYONE, Universe
-from confide.spelling.json import make_regression
+from confide.spelling.json import make_request
 from confide.web.pages.analyst.universe import Query, UniverseDraft, naming
 from confide.web.pages.context import Error
 
@@ -91,7 +91,7 @@ class ModelDraft:
         if self.formula is None:
             return check_variables((), where, self.dataset, policy)
         question = Regression(self.dataset.name, self.formula, where, self.family)
-        return [*check_universe(where, policy), *check_model(question, self.dataset, policy)]
+        return check_regression(question, self.dataset, policy)
 
     def wider(self, factor: Factor) -> "ModelDraft":
         """The same with a predictor more; with an error if that cannot be."""
@@ -145,7 +145,7 @@ class ModelDraft:
         try:
             formula = Formula(self.response or _NOTHING, terms)
             if self.response:
-                admit_model(Regression(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
+                admit_regression(Regression(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
             else:
                 for factor in {factor for term in terms for factor in term}:
                     admit_factor(factor, self.dataset)
@@ -169,8 +169,10 @@ class ModelDraft:
     def _retyped(self, text: str, family: str) -> "ModelDraft":
         """The same with the model of a typed formula, completed by the parts of its interactions."""
         try:
-            asked = make_regression(self.dataset.name, formula=text, where=EVERYONE, family=family)
-            asked = admit_model(asked, self.dataset)
+            asked = make_request(
+                Regression, self.dataset.name, where=EVERYONE, given={"formula": text, "family": family}
+            )
+            asked = admit_regression(asked, self.dataset)
             terms = tuple(part for term in asked.formula.terms for part in _parts(term))
             formula = Formula(asked.formula.response, terms)
         except Mistake as mistake:

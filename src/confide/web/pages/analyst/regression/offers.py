@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from confide.answering.regressions.terms import admit_factor, admit_response
 from confide.errors import Mistake, Reason
 from confide.formats.models.words import factor_words, term_words
+from confide.model.admission.regression import admit_factor, admit_response
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, Transform, write_term
 from confide.model.policy import Policy

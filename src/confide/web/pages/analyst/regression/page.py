@@ -5,7 +5,6 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.answering.regressions.terms import admit_model
 from confide.errors import Mistake
 from confide.model.formula import write_formula
 from confide.model.request import Regression
@@ -44,9 +43,8 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
-            question = read_query(described.name, [p for p in query if p[0] not in VIEWS], ask="regression")
-            assert isinstance(question, Regression)
-            question = admit_model(question, described)
+            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], Regression)
+            question = context.service.admit(asked)
         except Mistake as mistake:
             draft = ModelDraft.read(query, described).finished()
             return _builder(context, request, draft if draft.errors else draft.wrong("build", mistake), ())

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote, urlencode
 
-from confide.answering.rules.admission import check_variables
 from confide.errors import Mistake
+from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Measure

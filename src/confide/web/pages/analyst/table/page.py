@@ -8,11 +8,11 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from confide.answering.rules.admission import admit, check_variables
 from confide.errors import Mistake
 from confide.formats.about import plain
 from confide.formats.charts.tables import table_chart
 from confide.formats.html import write_html
+from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.release import Release
 from confide.model.request import Measure, Table
@@ -25,7 +25,7 @@ from confide.web.pages.analyst.levels import size
 from confide.web.pages.analyst.plainly import title_of
 from confide.web.pages.analyst.table.draft import SHOW, TableDraft, address, offers, show_side
 from confide.web.pages.analyst.table.view import View, links
-from confide.web.pages.analyst.universe import Query, naming, show_pieces
+from confide.web.pages.analyst.universe import naming, show_pieces
 from confide.web.pages.context import Error, PageContext
 from confide.web.pages.job import answer
 
@@ -64,13 +64,13 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
             view, asked = View.read(query)
-            question = _question(described, asked)
-            release = answer(request, question, asker)
+            admitted = context.service.admit(read_query(described.name, asked, Table))
+            release = answer(request, admitted, asker)
         except Mistake as mistake:
             return _mistake(context, request, described, mistake)
         if isinstance(release, Response):
             return release
-        shown = view.apply(release)
+        question, shown = release.request, view.apply(release)
         chart = table_chart(shown)
         return context.render(
             request,
@@ -81,13 +81,6 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
             picture=chart and charts.picture(request, {**chart, "title": None}, asker),
             caption=f"{next(iter(shown.columns.values())).label}: {title_of(question.rows, question.columns, described)}",
         )
-
-
-def _question(dataset: Dataset, query: Query) -> Table:
-    question = read_query(dataset.name, query)
-    assert isinstance(question, Table)
-    admit(question, dataset)
-    return question
 
 
 def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: Mistake) -> Response:
