@@ -25,12 +25,13 @@ import httpx
 
 import confide
 from confide import demo
-from confide.answering.service import Desk, Service
+from confide.answering.road import Road
+from confide.answering.service import Service
 from confide.answering.universe.resolve import resolve
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.model.evidence import Box
 from confide.model.request import Table
-from confide.spelling.python import python_table
+from confide.spelling.python import read_arguments
 
 UNION = [{"region": ["N", "S"], "sex": ["female"]}, {"age_group": ["20-29", "30-39"], "region": ["C"]}]
 
@@ -54,17 +55,18 @@ class Bench:
         print(f"{rows:,} rows: generated in {made - start:.1f} s, ingested in {time.perf_counter() - made:.1f} s")
         self.rows, self.repeat, self.folder = rows, repeat, folder
         self.service = Service.open(folder)
+        self.road = self.service._roads["people"]
         self.raw = duckdb.connect(str(folder / "people" / "records.duckdb"), read_only=True)
-        self.facts = self.service.desk("people")._engine.facts
+        self.facts = self.road._engine.facts
 
     def protected(self, request: Table, *, again: bool = False) -> float:
         """Consider and release, without the ledger's wait for the disk; unless `again`, nothing is kept from before."""
-        desk = self.service.desk("people")
+        road = self.road
 
         def ask() -> None:
             if not again:
-                desk._engine._whole_file.cache_clear()
-            desk.release(request, desk.consider(request))
+                road._engine._whole_file.cache_clear()
+            road.release(road.consider(road.admit(request)))
 
         return median(ask, self.repeat)
 
@@ -106,14 +108,14 @@ class Stopwatch:
 
 def overhead(bench: Bench) -> None:
     """What a request of about 1,000 cells costs outside the engine, the wait for the disk aside."""
-    desk = bench.service.desk("people")
-    watch = Stopwatch(desk._engine)
-    timed = Desk(desk.dataset, watch, desk.policy, desk._secret)
-    request = python_table("people", rows=["occupation"], columns=["age_group"])
+    road = bench.road
+    watch = Stopwatch(road._engine)
+    timed = Road(road.dataset, watch, road._shield)
+    request = read_arguments(Table, "people", {"rows": ["occupation"], "columns": ["age_group"]})
     outside = []
     for _ in range(30):
         watch.seconds, start = 0.0, time.perf_counter()
-        release = timed.release(request, timed.consider(request))
+        release = timed.release(timed.consider(timed.admit(request)))
         write_jsonstat(release)
         outside.append(time.perf_counter() - start - watch.seconds)
     cells = release.columns["count"].values.size
@@ -165,16 +167,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder) / "site", given.rows, given.repeat)
         for by in (["sex"], ["age_group", "region"], ["age_group", "county", "education"]):
-            request = python_table("people", rows=by)
+            request = read_arguments(Table, "people", {"rows": by})
             report(f"count by {' x '.join(by)} / raw count", bench.protected(request), bench.plain(request), 1.0)
         for by in (["industry"], ["age_group", "region"], ["age_group", "county", "education"]):
-            request = python_table("people", rows=by, measure=["count", "weighted_count", "total"], of="income")
+            request = read_arguments(
+                Table, "people", {"rows": by, "measure": ["count", "weighted_count", "total"], "of": "income"}
+            )
             ours = bench.protected(request)
             report(f"count, weighted count, total by {' x '.join(by)} / raw count", ours, bench.plain(request), 1.5)
             report("    / raw count and sums", ours, bench.plain(request, sums=True), 1.2)
             again = bench.protected(request, again=True)
             report("    the second time / raw count", again, bench.plain(request), 1.5)
-        request = python_table("people", rows=["education", "marital"], where=UNION)
+        request = read_arguments(Table, "people", {"rows": ["education", "marital"], "where": UNION})
         bench.protected(request)
         report(
             "two pieces, rules and Drop q, second request / raw filtered count",

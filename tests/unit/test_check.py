@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.answering.check import Finding, check_site
+from confide.answering.service import Finding
+from confide.answering.service import check as check_site
 from confide.errors import Mistake
 
 RNG = np.random.default_rng(5)

@@ -172,7 +172,7 @@ def test_a_server_that_is_no_confide_site_is_a_fault(status, body):
             with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
                 opened.ask(read_url(address))
         with pytest.raises(confide.Fault, match="did not answer as a Confide site"):
-            opened.diagnose(read_url("people/regression?formula=y~x"))
+            opened.ask(read_url("people/regression?formula=y~x"), diagnostics=True)
 
 
 PROBLEM = {"type": "about:blank", "title": "", "detail": "No.", "reasons": [], "suggestions": [{"text": "Wait."}]}

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import confide
 from confide import demo
 from confide.answering.frontier.frontier import Release
-from confide.answering.frontier.mapping import frontier, write_choice
+from confide.answering.service import frontier, write_choice
 from confide.cli.main import app
 from confide.errors import Mistake, Refused
 from confide.model.policy import read_policy

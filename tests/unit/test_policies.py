@@ -8,7 +8,7 @@ import pytest
 from confide.errors import Fault, Mistake
 from confide.model.policy import PRESETS, Policy
 from confide.site.folder import Folder, create_folder
-from confide.site.policies import Draft, compare, enforce, keep, kept, preset_name, read_draft, save_draft
+from confide.site.policies import PolicyDraft, compare, enforce, keep, kept, preset_name, read_draft, save_draft
 
 STANDARD = PRESETS["standard"]
 
@@ -59,13 +59,13 @@ def test_a_kept_policy_that_cannot_be_read_is_left_out_and_what_is_none_is_not_t
 def test_a_draft_is_kept_apart_from_the_policy_in_force(folder: Folder) -> None:
     before = (folder.path / "policy.toml").read_bytes()
     assert read_draft(folder) is None
-    save_draft(folder, Draft(version(2, 40), "standard"))
-    assert read_draft(folder) == Draft(version(2, 40), "standard")
+    save_draft(folder, PolicyDraft(version(2, 40), "standard"))
+    assert read_draft(folder) == PolicyDraft(version(2, 40), "standard")
     assert (folder.path / "policy.toml").read_bytes() == before
 
 
 def test_enforcing_puts_the_draft_in_force_and_keeps_the_policy_before(folder: Folder) -> None:
-    save_draft(folder, Draft(replace(PRESETS["tablebuilder"], version=2), "tablebuilder"))
+    save_draft(folder, PolicyDraft(replace(PRESETS["tablebuilder"], version=2), "tablebuilder"))
     assert enforce(folder).title == "tablebuilder, version 2"
     assert folder.policy() == replace(PRESETS["tablebuilder"], version=2) and preset_name(folder) == "tablebuilder"
     assert [each.policy for each in kept(folder)] == [STANDARD] and read_draft(folder) is None
@@ -82,7 +82,7 @@ def test_there_is_nothing_to_enforce_without_a_draft(folder: Folder) -> None:
 
 
 def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_draft(folder, Draft(version(2, 40), "standard"))
+    save_draft(folder, PolicyDraft(version(2, 40), "standard"))
     before = (folder.path / "policy.toml").read_bytes()
 
     def full(*_: object) -> None:

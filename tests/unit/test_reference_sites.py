@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import confide
-from confide.answering.check import check_site
+from confide.answering.service import check as check_site
 from confide.model.catalog.dataset import Dataset
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -102,7 +102,7 @@ def test_the_python_that_the_command_line_writes_runs(server, run, address):
 
 def test_diagnostics_are_the_same_everywhere(here, there, server, run):
     request = read_url(ANSWERED[0])
-    found = [Diagnostics(opened.diagnose(request), opened) for opened in (here, there)]
+    found = [Diagnostics(opened.ask(request, diagnostics=True), opened) for opened in (here, there)]
     assert found[0] == found[1] and found[0].charts
     document = server.get(at(ANSWERED[0], "json") + "&diagnostics=true").json()
     done = run("regression", server.url, *write_words(request), "--diagnostics", "--format", "json")

@@ -20,9 +20,10 @@ from typing import Any, Self, TypeVar
 from confide.answering.analysis import Admitted, Analysis
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import RiskUtilityMap
-from confide.answering.frontier.mapping import Mapped, candidates, map_road
+from confide.answering.frontier.mapping import Mapped, candidates, map_road, write_choice
 from confide.answering.frontier.splits import RISKS, UTILITIES
-from confide.answering.notes import protections, scope
+from confide.answering.mechanisms.safe.build import make_base
+from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opening import open_roads
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
@@ -33,8 +34,8 @@ from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, Role
-from confide.site.audit import Tally
-from confide.site.folder import Folder
+from confide.site.audit import AuditLog
+from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
 from confide.site.policies import keep
 from confide.spelling.json import read_request, write_request
@@ -56,10 +57,13 @@ __all__ = [
     "candidates",
     "check",
     "frontier",
+    "make_base",
+    "model_notes",
     "protections",
     "replay",
     "scope",
     "trial",
+    "write_choice",
 ]
 
 R = TypeVar("R")
@@ -96,7 +100,7 @@ class Service:
         allow_open: bool,
         analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
     ) -> None:
-        self.folder, self.policy, self.tally = folder, policy, Tally()
+        self.policy, self.papers, self.audit = policy, Papers(folder.path), AuditLog(folder.ledger)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
@@ -104,7 +108,7 @@ class Service:
         with ExitStack() as opened:
             roads = open_roads(folder, policy, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
-            self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.tally.add))
+            self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.audit.add))
             keep(folder, policy)
             self._opened = opened.pop_all()
 
@@ -134,6 +138,10 @@ class Service:
         """
         today = f"{datetime.now(UTC).date()} {machine}"
         return Person(VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10], Role.ANALYST)
+
+    def signing_key(self, purpose: str) -> bytes:
+        """A key for signing what the site will have to recognise again; it tells nothing of the secret."""
+        return self._secret.digest(purpose, b"")
 
     def admit(self, request: Request[R]) -> Admitted[Request[R]]:
         """The question as it will be considered; a Mistake if it does not fit the codebook."""
@@ -175,7 +183,7 @@ class Service:
 
     def replay(self, policy: Policy) -> Iterator[Replayed]:
         """Every recorded question under another policy, beside a running site. Nothing is recorded or released."""
-        return _replayed(self._roads, ledger.read(self.folder.ledger), trial(policy, self.policy))
+        return _replayed(self._roads, ledger.read(self.papers.ledger), trial(policy, self.policy))
 
     def check(self) -> list[Finding]:
         """What a custodian should know: what is missing, risky or unanswerable."""
@@ -267,13 +275,18 @@ def frontier(
     variables: Sequence[str] | None = None,
     risk: str = "released",
     utility: str = "rsqwt",
+    threshold: float | None = None,
+    slope: float | None = None,
     allow_open: bool = False,
 ) -> Mapped:
-    """The map of models of a sensitive variable of a site that is not open. True figures: for the custodian alone."""
+    """The map of models of a sensitive variable of a site that is not open, with a release chosen by a threshold of risk or
+    a slope, if one is given. True figures: for the custodian alone.
+    """
     folder = Folder(Path(path))
     with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
         road = _named(roads, dataset)
-        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+        found = map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+    return found.choose(threshold=threshold, slope=slope)
 
 
 def _replayed(roads: Mapping[str, Road], entries: Iterable[Entry], policy: Policy) -> Iterator[Replayed]:

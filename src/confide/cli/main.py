@@ -15,8 +15,6 @@ from rich.console import Console
 
 import confide
 from confide.answering import service as answering
-from confide.answering.frontier import mapping as map_models
-from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.service import Service
 from confide.cli import mask, measure
 from confide.cli.protect.commands import app as protect_app
@@ -152,7 +150,7 @@ def safe(
     """
     names = [name.strip() for name in by.split(",") if name.strip()]
     with working("Searching"):
-        base = make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
+        base = answering.make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
     typer.echo(repr(base))
     for note in base.notes:
         typer.echo(note)
@@ -443,14 +441,15 @@ def frontier(
     names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
     with working("Mapping models"):
         mapped = answering.frontier(
-            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility, allow_open=allow_open
-        ).choose(threshold=threshold, slope=slope)
+            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
+            threshold=threshold, slope=slope, allow_open=allow_open,
+        )  # fmt: skip
     typer.echo(mapped.text)
     if output is not None:
         _write(json.dumps(mapped.chart, ensure_ascii=False), output)
     if write and mapped.release is not None:
         before = Folder(site).policy().models.sensitive
-        after = map_models.write_choice(site, mapped.release)
+        after = answering.write_choice(site, mapped.release)
         typer.echo(f"Written into policy.toml, now {after.title}; a running server learns of it when started again.")
         if before not in ("", sensitive):
             typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")

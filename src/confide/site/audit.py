@@ -11,7 +11,7 @@ from threading import Lock
 from confide.site.access import VISITOR
 from confide.site.ledger import Entry, read_between
 
-__all__ = ["Counted", "Filter", "Found", "Summary", "Tally"]
+__all__ = ["AuditLog", "Counted", "Filter", "FoundEntries", "Summary"]
 
 VISITORS = "visitors without a token"
 LOOKED_AT = 2_000
@@ -65,22 +65,22 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundEntries:
     """Entries, the newest first; `older` is the number before which to look on, 0 if there is nothing older."""
 
     entries: tuple[Entry, ...]
     older: int
 
 
-class Tally:
+class AuditLog:
     """What was asked of a site, counted as it is recorded. Safe to share among threads.
 
     Promise: it holds counts of questions and places in the file, nothing of the data; memory is eight bytes a question and the
     counts.
     """
 
-    def __init__(self) -> None:
-        self._lock = Lock()
+    def __init__(self, ledger: Path) -> None:
+        self._ledger, self._lock = ledger, Lock()
         self._ends = array("q", [0])
         self._counts: dict[str, Counter[tuple[str, str]]] = {key: Counter() for key in ("day", "dataset", "who")}
         self._rules: Counter[str] = Counter()
@@ -111,29 +111,29 @@ class Tally:
         total = Counted(*(sum(getattr(day, key) for day in days.values()) for key in ("released", "refused")))
         return Summary(total, dict(sorted(days.items())), _ranked(datasets), _ranked(askers), rules)
 
-    def entry(self, path: Path, number: int) -> Entry | None:
+    def entry(self, number: int) -> Entry | None:
         """The entry of that number."""
-        return next(iter(self._between(path, number, number + 1)), None) if 0 <= number < len(self) else None
+        return next(iter(self._between(number, number + 1)), None) if 0 <= number < len(self) else None
 
-    def find(self, path: Path, wanted: Filter, *, before: int | None = None, most: int = 50) -> Found:
+    def find(self, wanted: Filter, *, before: int | None = None, most: int = 50) -> FoundEntries:
         """The newest entries that match, older than the one numbered `before`."""
         place = len(self) if before is None else max(0, min(before, len(self)))
         last = max(0, place - LOOKED_AT)
-        matching = (entry for entry in self._backwards(path, place, last) if wanted.matches(entry))
+        matching = (entry for entry in self._backwards(place, last) if wanted.matches(entry))
         entries = tuple(islice(matching, most))
         full = len(entries) == most
-        return Found(entries, entries[-1].number if full else last)
+        return FoundEntries(entries, entries[-1].number if full else last)
 
-    def _backwards(self, path: Path, place: int, last: int) -> Iterator[Entry]:
+    def _backwards(self, place: int, last: int) -> Iterator[Entry]:
         while place > last:
             begin = max(last, place - _BLOCK)
-            yield from reversed(self._between(path, begin, place))
+            yield from reversed(self._between(begin, place))
             place = begin
 
-    def _between(self, path: Path, begin: int, end: int) -> list[Entry]:
+    def _between(self, begin: int, end: int) -> list[Entry]:
         with self._lock:
             places = self._ends[begin], self._ends[end]
-        return read_between(path, *places)
+        return read_between(self._ledger, *places)
 
 
 def _counted(counts: Counter[tuple[str, str]]) -> dict[str, Counted]:

@@ -15,7 +15,7 @@ from confide.model.catalog.toml import read_dataset
 from confide.model.policy import Policy, preset_policy, read_policy, write_policy
 from confide.site.secret import Secret, create_secret, read_secret
 
-__all__ = ["Folder", "check_name", "create_folder", "write_whole"]
+__all__ = ["Folder", "Papers", "check_name", "create_folder", "write_whole"]
 
 RESERVED = {
     "about",
@@ -35,8 +35,8 @@ RESERVED = {
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The files of a site."""
+class Papers:
+    """What a custodian writes and reads of a site: policies, access, the ledger. Neither data nor the secret."""
 
     path: Path
 
@@ -51,9 +51,6 @@ class Folder:
     @property
     def draft(self) -> Path:
         return self.path / "draft.toml"
-
-    def secret(self) -> Secret:
-        return read_secret(self.path / "secret")
 
     def policy(self) -> Policy:
         if not self.names():
@@ -70,18 +67,8 @@ class Folder:
             )
         return sorted(file.parent.name for file in self.path.glob("*/dataset.toml"))
 
-    def dataset(self, name: str) -> Dataset:
-        text = self._text(self.catalog(name))
-        return read_dataset(text, name=name, read_file=lambda file: self._text(self.catalog(name).parent / file))
-
     def catalog(self, name: str) -> Path:
         return self.path / name / "dataset.toml"
-
-    def store(self, name: str) -> Path:
-        return self.path / name / "records.duckdb"
-
-    def base(self, name: str) -> Path:
-        return self.path / name / "safe.parquet"
 
     def _text(self, file: Path) -> str:
         try:
@@ -90,6 +77,24 @@ class Folder:
             raise Mistake(f"{file} is missing.") from None
         except (OSError, UnicodeDecodeError):
             raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
+
+
+@dataclass(frozen=True)
+class Folder(Papers):
+    """All files of a site."""
+
+    def secret(self) -> Secret:
+        return read_secret(self.path / "secret")
+
+    def dataset(self, name: str) -> Dataset:
+        text = self._text(self.catalog(name))
+        return read_dataset(text, name=name, read_file=lambda file: self._text(self.catalog(name).parent / file))
+
+    def store(self, name: str) -> Path:
+        return self.path / name / "records.duckdb"
+
+    def base(self, name: str) -> Path:
+        return self.path / name / "safe.parquet"
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:

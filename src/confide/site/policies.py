@@ -12,9 +12,20 @@ from typing import Any
 
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, SECTIONS, Policy, read_policy, write_policy
-from confide.site.folder import Folder, write_whole
+from confide.site.folder import Papers, write_whole
 
-__all__ = ["Change", "Draft", "Kept", "compare", "enforce", "keep", "kept", "preset_name", "read_draft", "save_draft"]
+__all__ = [
+    "Change",
+    "Kept",
+    "PolicyDraft",
+    "compare",
+    "enforce",
+    "keep",
+    "kept",
+    "preset_name",
+    "read_draft",
+    "save_draft",
+]
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.toml")
 _TIME = "%Y%m%dT%H%M%SZ"
@@ -31,7 +42,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PolicyDraft:
     """A policy that is not in force."""
 
     policy: Policy
@@ -47,60 +58,60 @@ class Change:
     after: Any
 
 
-def keep(folder: Folder, policy: Policy) -> None:
+def keep(papers: Papers, policy: Policy) -> None:
     """Keep the policy in force, with all its fields written out, unless it is the last one kept."""
-    known = _files(folder)
+    known = _files(papers)
     if known and (last := _read(*known[-1])) and last.policy == policy:
         return
     number, now = (known[-1][0] + 1 if known else 1), datetime.now(UTC).strftime(_TIME)
-    places = folder.path / "policies"
+    places = papers.path / "policies"
     try:
         places.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Mistake(f"{places} cannot be made ({error.strerror}).") from None
-    write_whole(places / f"{number:04}-{now}.toml", write_policy(policy, preset=preset_name(folder)))
+    write_whole(places / f"{number:04}-{now}.toml", write_policy(policy, preset=preset_name(papers)))
 
 
-def kept(folder: Folder) -> list[Kept]:
+def kept(papers: Papers) -> list[Kept]:
     """The policies that were in force, the oldest first; one that can no longer be read is left out."""
-    return [found for place in _files(folder) if (found := _read(*place))]
+    return [found for place in _files(papers) if (found := _read(*place))]
 
 
-def preset_name(folder: Folder) -> str:
+def preset_name(papers: Papers) -> str:
     """The preset that the policy in force starts from."""
     try:
-        return _preset((folder.path / "policy.toml").read_text(encoding="utf-8"))
+        return _preset((papers.path / "policy.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return "standard"
 
 
-def read_draft(folder: Folder) -> Draft | None:
+def read_draft(papers: Papers) -> PolicyDraft | None:
     """The draft of a policy, if there is one."""
     try:
-        text = folder.draft.read_text(encoding="utf-8")
+        text = papers.draft.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError):
-        raise Mistake(f"{folder.draft} cannot be read as UTF-8 text.") from None
+        raise Mistake(f"{papers.draft} cannot be read as UTF-8 text.") from None
     try:
-        return Draft(read_policy(text), _preset(text))
+        return PolicyDraft(read_policy(text), _preset(text))
     except Mistake as mistake:
         raise Mistake(f"The draft cannot be used. {mistake}", suggestions=["Mend draft.toml, or discard it."]) from None
 
 
-def save_draft(folder: Folder, draft: Draft) -> None:
+def save_draft(papers: Papers, draft: PolicyDraft) -> None:
     """Keep a draft on the site, with all its fields written out. The policy in force stays."""
-    write_whole(folder.draft, write_policy(draft.policy, preset=draft.preset))
+    write_whole(papers.draft, write_policy(draft.policy, preset=draft.preset))
 
 
-def enforce(folder: Folder) -> Policy:
+def enforce(papers: Papers) -> Policy:
     """Put the draft in force: it becomes `policy.toml`, and the policy before it is kept."""
-    draft = read_draft(folder)
+    draft = read_draft(papers)
     if draft is None:
-        raise Mistake(f"There is no draft at {str(folder.draft)!r}.", suggestions=["Write one in the browser first."])
-    keep(folder, folder.policy())
-    write_whole(folder.path / "policy.toml", write_policy(draft.policy, preset=draft.preset))
-    folder.draft.unlink(missing_ok=True)
+        raise Mistake(f"There is no draft at {str(papers.draft)!r}.", suggestions=["Write one in the browser first."])
+    keep(papers, papers.policy())
+    write_whole(papers.path / "policy.toml", write_policy(draft.policy, preset=draft.preset))
+    papers.draft.unlink(missing_ok=True)
     return draft.policy
 
 
@@ -118,8 +129,8 @@ def compare(before: Policy, after: Policy) -> list[Change]:
     return [change for change in changes if change.before != change.after]
 
 
-def _files(folder: Folder) -> list[tuple[int, Path]]:
-    named = ((_NAME.fullmatch(file.name), file) for file in (folder.path / "policies").glob("*.toml"))
+def _files(papers: Papers) -> list[tuple[int, Path]]:
+    named = ((_NAME.fullmatch(file.name), file) for file in (papers.path / "policies").glob("*.toml"))
     return sorted((int(match[1]), file) for match, file in named if match)
 
 

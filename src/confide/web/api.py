@@ -117,5 +117,5 @@ def _ledger(app: FastAPI, context: PageContext) -> None:
     )
     def questions(asker: Annotated[Person, context.asker], last: Last = 100) -> JSONResponse:
         require(asker, Role.CUSTODIAN)
-        entries = deque(ledger.read(context.service.folder.ledger), maxlen=last)
+        entries = deque(ledger.read(context.service.papers.ledger), maxlen=last)
         return JSONResponse({"entries": [vars(entry) for entry in entries]})

@@ -141,7 +141,7 @@ def script_address() -> str:
 
 def add_charts(app: FastAPI, context: PageContext) -> None:
     """Serve the pictures that pages register."""
-    charts = app.state.charts = Charts(context.service.folder.secret().digest("charts", b""))
+    charts = app.state.charts = Charts(context.service.signing_key("charts"))
     at_close(app, charts.close)
 
     @app.get("/charts/vega.{mark}.js", include_in_schema=False)

@@ -91,7 +91,7 @@ def finish(job):
 
 
 def asked(service):
-    return [entry.who for entry in read(service.folder.ledger)]
+    return [entry.who for entry in read(service.papers.ledger)]
 
 
 # ---- one question

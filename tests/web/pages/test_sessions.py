@@ -308,9 +308,9 @@ def test_a_session_ends_when_its_token_is_removed_and_does_not_come_back_with_th
     authentication = Authentication(service)
     cookie = begin(authentication, token)
     assert authentication.recognise(scope_of(cookie)).person.role is Role.CUSTODIAN
-    remove_token(service.folder.access, name="carla")
+    remove_token(service.papers.access, name="carla")
     assert authentication.recognise(scope_of(cookie)).session is None
-    add_token(service.folder.access, name="carla", role=Role.CUSTODIAN)
+    add_token(service.papers.access, name="carla", role=Role.CUSTODIAN)
     assert authentication.recognise(scope_of(cookie)).session is None
 
 
@@ -345,7 +345,7 @@ def test_the_public_asks_beside_people_with_tokens_and_is_told_apart_by_machine(
 
 def test_machines_have_names_of_their_own_for_the_day(held: tuple[Service, str]) -> None:
     service, _ = held
-    set_public(service.folder.access, public=True)
+    set_public(service.papers.access, public=True)
     authentication = Authentication(service)
     names = [
         authentication.recognise(scope_of(client=(client, 1))).person.name

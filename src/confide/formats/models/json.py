@@ -47,8 +47,10 @@ def read_model(document: Mapping[str, Any]) -> ModelRelease[Any]:
 
 def _read(document: Mapping[str, Any]) -> ModelRelease[Any]:
     must(document["class"] == CLASS)
+    request = read_request(document["request"])
+    must(not request.by)
     return ModelRelease(
-        request=read_request(document["request"]),
+        request=request,
         grids={text(name): _read_grid(name, grid) for name, grid in document["grids"].items()},
         notes=tuple(text(note) for note in document["notes"]),
         charts={text(name): {**chart} for name, chart in document.get("charts", {}).items()},

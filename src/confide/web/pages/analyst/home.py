@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
-from confide.answering.notes import model_notes, protections
+from confide.answering.service import model_notes, protections
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, write_term

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, Policy, read_policy, write_policy
 from confide.site.access import Person
-from confide.site.policies import Draft, kept, preset_name, read_draft, save_draft
+from confide.site.policies import PolicyDraft, kept, preset_name, read_draft, save_draft
 from confide.web.pages.context import Error
 from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.fields import TITLES, field_id, is_known, policy_fields, read_fields
@@ -26,7 +26,7 @@ _CHOSEN = ("models.sensitive", "models.suppressed")
 
 def add_draft(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/draft, and its form, its text and its end."""
-    folder = context.service.folder
+    folder = context.service.papers
 
     @app.get("/custodian/draft", include_in_schema=False)
     def draft(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
@@ -48,7 +48,7 @@ def add_draft(app: FastAPI, context: CustodianContext) -> None:
 
 
 def _form(app: FastAPI, context: CustodianContext) -> None:
-    def show(request: Request, start: Draft, *, given: Form, errors: list[Error]) -> Response:
+    def show(request: Request, start: PolicyDraft, *, given: Form, errors: list[Error]) -> Response:
         return context.render(
             request,
             "draft_form.html",
@@ -71,12 +71,14 @@ def _form(app: FastAPI, context: CustodianContext) -> None:
     @app.post("/custodian/draft/form", include_in_schema=False)
     def save(request: Request, form: Annotated[Form, context.form]) -> Response:
         preset = form.get("preset", "")
-        start = Draft(context.service.policy, preset if preset in PRESETS else preset_name(context.service.folder))
+        start = PolicyDraft(
+            context.service.policy, preset if preset in PRESETS else preset_name(context.service.papers)
+        )
         policy, errors = read_fields(form, base=start.policy)
         errors = errors or _mistakes(context, policy, form)
         if errors:
             return show(request, start, given=form, errors=errors)
-        save_draft(context.service.folder, Draft(policy, start.preset))
+        save_draft(context.service.papers, PolicyDraft(policy, start.preset))
         return RedirectResponse("/custodian/draft", 303)
 
 
@@ -103,25 +105,25 @@ def _text(app: FastAPI, context: CustodianContext) -> None:
             return show(request, text=text, base=form.get("base", ""), errors=errors)
         preset = re.search(r'^preset\s*=\s*["\']([\w-]+)["\']', text, re.MULTILINE)
         named = preset[1] if preset and preset[1] in PRESETS else "standard"
-        save_draft(context.service.folder, Draft(policy, named))
+        save_draft(context.service.papers, PolicyDraft(policy, named))
         return RedirectResponse("/custodian/draft", 303)
 
 
-def _start(context: CustodianContext, wanted: str) -> Draft:
+def _start(context: CustodianContext, wanted: str) -> PolicyDraft:
     """Where a form begins: the draft there is, a preset, a policy that was in force, or the one that is, one version on."""
-    folder, force = context.service.folder, context.service.policy
+    folder, force = context.service.papers, context.service.policy
     if wanted in PRESETS:
-        return Draft(replace(PRESETS[wanted], version=force.version + 1), wanted)
+        return PolicyDraft(replace(PRESETS[wanted], version=force.version + 1), wanted)
     for each in kept(folder):
         if wanted == str(each.number):
-            return Draft(replace(each.policy, version=force.version + 1), each.preset)
+            return PolicyDraft(replace(each.policy, version=force.version + 1), each.preset)
     found = None if wanted == "force" else read_draft(folder)
-    return found or Draft(replace(force, version=force.version + 1), preset_name(folder))
+    return found or PolicyDraft(replace(force, version=force.version + 1), preset_name(folder))
 
 
 def _mark(context: CustodianContext) -> str:
     """The draft there is, for a form to say which one it changes."""
-    draft = read_draft(context.service.folder)
+    draft = read_draft(context.service.papers)
     return draft.policy.mark if draft else ""
 
 

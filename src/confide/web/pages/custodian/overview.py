@@ -31,11 +31,9 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian", include_in_schema=False)
     def overview(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        summary = service.tally.summary()
+        summary = service.audit.summary()
         days = _last_days(summary.days)
-        last = (
-            service.tally.find(service.folder.ledger, Filter(), most=LAST).entries if summary.everything.asked else ()
-        )
+        last = service.audit.find(Filter(), most=LAST).entries if summary.everything.asked else ()
         return context.render(
             request,
             "overview.html",

@@ -20,7 +20,7 @@ def add_policy(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/policy", include_in_schema=False)
     def policy(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        preset = preset_name(service.folder)
+        preset = preset_name(service.papers)
         return context.render(
             request,
             "policy.html",
@@ -28,8 +28,8 @@ def add_policy(app: FastAPI, context: CustodianContext) -> None:
             preset=preset,
             titles=TITLES,
             sections=policy_fields(service.policy, preset=preset),
-            versions=list(reversed(kept(service.folder))),
-            draft=read_draft(service.folder),
+            versions=list(reversed(kept(service.papers))),
+            draft=read_draft(service.papers),
             choices=_choices(_versions(context)),
         )
 
@@ -63,9 +63,9 @@ def _versions(context: CustodianContext) -> dict[str, tuple[str, Policy]]:
     """Everything that can be compared: what was in force by its number, and the draft."""
     found = {
         str(each.number): (f"{each.policy.title}, in force since {each.since:%Y-%m-%d %H:%M} UTC", each.policy)
-        for each in kept(context.service.folder)
+        for each in kept(context.service.papers)
     }
-    draft = read_draft(context.service.folder)
+    draft = read_draft(context.service.papers)
     return found | ({"draft": (f"the draft: {draft.policy.title}", draft.policy)} if draft else {})
 
 

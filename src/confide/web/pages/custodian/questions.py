@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from confide.errors import Mistake
 from confide.site import ledger
 from confide.site.access import Person
-from confide.site.audit import Filter, Tally
+from confide.site.audit import AuditLog, Filter
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 from confide.spelling.url import write_url
@@ -54,19 +54,19 @@ def shown_question(request: Mapping[str, Any]) -> str:
 
 def add_questions(app: FastAPI, context: CustodianContext) -> None:
     """Serve /custodian/ledger, /custodian/ledger/verify and /custodian/ledger.jsonl."""
-    tally, path = context.service.tally, context.service.folder.ledger
+    audit, path = context.service.audit, context.service.papers.ledger
 
     @app.get("/custodian/ledger", include_in_schema=False)
     def browse(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         query = request.query_params
         wanted = Filter(**{key: query.get(key, "").strip() for key in asdict(Filter())})
-        found = tally.find(path, wanted, before=_number(query.get("before", "")), most=PAGE) if len(tally) else None
+        found = audit.find(wanted, before=_number(query.get("before", "")), most=PAGE) if len(audit) else None
         return context.render(
             request,
             "ledger.html",
             entries=[shown_entry(entry) for entry in found.entries] if found else [],
             wanted=wanted,
-            summary=tally.summary(),
+            summary=audit.summary(),
             newest="before" not in query,
             older=_address(wanted, before=found.older) if found and found.older else "",
             first=_address(wanted),
@@ -74,9 +74,9 @@ def add_questions(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/ledger/verify", include_in_schema=False)
     def verify(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        if not len(tally):
+        if not len(audit):
             return context.render(request, "verify.html", found=None)
-        job = context.start(("verify", len(tally)), lambda progress: ledger.verify(path))
+        job = context.start(("verify", len(audit)), lambda progress: ledger.verify(path))
         if not job.done:
             return context.working(request, job, "Verifying the ledger")
         return context.render(request, "verify.html", found=job.outcome)
@@ -84,12 +84,12 @@ def add_questions(app: FastAPI, context: CustodianContext) -> None:
     @app.get("/custodian/ledger.jsonl", include_in_schema=False)
     def download(custodian: Annotated[Person, context.custodian]) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
-        return StreamingResponse(_bytes(path, tally), headers=headers, media_type="application/jsonl")
+        return StreamingResponse(_bytes(path, audit), headers=headers, media_type="application/jsonl")
 
 
-def _bytes(path: Path, tally: Tally) -> Iterator[bytes]:
+def _bytes(path: Path, audit: AuditLog) -> Iterator[bytes]:
     """The ledger as far as it was written when one asked: whole lines only."""
-    left = tally.end
+    left = audit.end
     with path.open("rb") as file:
         while left > 0 and (chunk := file.read(min(left, _CHUNK))):
             left -= len(chunk)

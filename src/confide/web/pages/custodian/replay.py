@@ -40,7 +40,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/replay", include_in_schema=False)
     def replay(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        draft = read_draft(service.folder)
+        draft = read_draft(service.papers)
         policy = trial(draft.policy, service.policy) if draft else None
         job = context.jobs.find(("replay", policy.mark), owner=OWNER) if policy else None
         done = job is not None and job.done
@@ -51,7 +51,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
             progress=job.progress if job else None,
             outcome=job.outcome if job and done else None,
             shown=shown_question,
-            asked=len(service.tally),
+            asked=len(service.audit),
         )
         if job and not done:
             page.headers["Refresh"] = str(REFRESH)
@@ -59,8 +59,8 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
 
     @app.post("/custodian/replay", include_in_schema=False)
     def start(form: Annotated[dict[str, str], context.form]) -> Response:
-        draft = read_draft(service.folder)
-        if draft is not None and len(service.tally):
+        draft = read_draft(service.papers)
+        if draft is not None and len(service.audit):
             policy = trial(draft.policy, service.policy)
             context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
             context.start(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
@@ -70,7 +70,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
 def _replay(service: Service, policy: Policy, progress: Progress) -> Outcome:
     counts: Counter[tuple[str, str]] = Counter()
     changed: list[Replayed] = []
-    progress.of = len(service.tally)
+    progress.of = len(service.audit)
     for replayed in service.replay(policy):
         progress.step()
         if replayed.changed:

@@ -31,7 +31,7 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
         try:
             if role not in tuple(Role):
                 raise Mistake("Choose what the person may do.")
-            token = add_token(service.folder.access, name=name, role=Role(role))
+            token = add_token(service.papers.access, name=name, role=Role(role))
         except Mistake as mistake:
             errors = [Error("name" if role in tuple(Role) else "role", str(mistake))]
             return listed(request, errors=errors, name=name, role=role)
@@ -51,7 +51,7 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
         token = _named(context, form.get("name", ""))
         try:
             _must_leave_a_custodian(context, token)
-            remove_token(service.folder.access, name=token.name)
+            remove_token(service.papers.access, name=token.name)
         except Mistake as mistake:
             words = {"token": token, "mine": token.name == custodian.name, "errors": [Error("remove", str(mistake))]}
             return context.render(request, "token_remove.html", status=422, **words)

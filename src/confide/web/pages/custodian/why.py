@@ -41,7 +41,7 @@ def add_why(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/why", include_in_schema=False)
     def why(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        draft = read_draft(service.folder)
+        draft = read_draft(service.papers)
         query = request.query_params
         under = "draft" if draft and query.get("under") == "draft" else "force"
         asked = _ExplainQuery(query.get("request", ""), _entry(context, query.get("number", "")), under)
@@ -70,7 +70,7 @@ def _explained(
         request,
         "why.html",
         asked=asked,
-        draft=read_draft(service.folder),
+        draft=read_draft(service.papers),
         found=job.outcome,
         failed=[checked for checked in job.outcome if checked.verdict == "failed"],
         address=address,
@@ -87,4 +87,4 @@ def _question(asked: _ExplainQuery) -> Question[Any]:
 def _entry(context: CustodianContext, number: str) -> Entry | None:
     if not (number.isascii() and number.isdecimal() and len(number) < 16):
         return None
-    return context.service.tally.entry(context.service.folder.ledger, int(number))
+    return context.service.audit.entry(int(number))

@@ -42,10 +42,10 @@ class ModelDraft:
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "ModelDraft":
         """The model that an address or a form describes; what cannot be read is an error, and nothing else is lost."""
-        draft = cls(dataset, UniverseDraft.read(query, dataset))._explaining(_first(query, "response"))
-        draft = draft._with_terms([text for key, text in query if key in ("term", "predictor") and text])
+        draft = cls(dataset, UniverseDraft.read(query, dataset)).explaining(_first(query, "response"))
+        draft = draft.with_terms([text for key, text in query if key in ("term", "predictor") and text])
         formula = _first(query, "formula")
-        return draft._retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
+        return draft.retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address; of a whole model those of the question."""
@@ -63,7 +63,7 @@ class ModelDraft:
         """What a button of the form does, and the part of the page that it belongs to."""
         action, _, text = button.partition(".")
         if action in ("with", "without"):
-            return self._with_terms([text]) if action == "with" else self._without(text), "predictors"
+            return self.with_terms([text]) if action == "with" else self._without(text), "predictors"
         if action == "cross":
             return self._crossed(ticked), "interaction"
         who, part = self.who.press(button)
@@ -110,7 +110,7 @@ class ModelDraft:
             draft = draft.wrong("predictor", "Add at least one predictor.")
         return replace(draft, errors=(*draft.errors, *self.who.errors(self.dataset)))
 
-    def _explaining(self, text: str) -> "ModelDraft":
+    def explaining(self, text: str) -> "ModelDraft":
         if not text:
             return self
         family, _, factor = text.partition(" ")
@@ -123,7 +123,7 @@ class ModelDraft:
             return self.wrong("response", f"There is no family {family[:40]!r} of models.")
         return replace(self, family=Family(family), response=response)
 
-    def _with_terms(self, texts: Sequence[str]) -> "ModelDraft":
+    def with_terms(self, texts: Sequence[str]) -> "ModelDraft":
         """Terms more, with their parts. If one of several does not fit, the others are added all the same."""
         try:
             terms = [part for text in texts for part in _parts(read_term(text))]
@@ -135,7 +135,7 @@ class ModelDraft:
             return tried
         draft = self
         for text in texts:
-            draft = draft._with_terms([text])
+            draft = draft.with_terms([text])
         return draft
 
     def _having(self, terms: tuple[Term, ...]) -> "ModelDraft":
@@ -163,10 +163,10 @@ class ModelDraft:
     def _crossed(self, texts: Sequence[str]) -> "ModelDraft":
         if len(texts) not in (2, 3):
             return self.wrong("interaction", "Tick two or three predictors that shall interact.")
-        tried = self._with_terms([":".join(texts)])
+        tried = self.with_terms([":".join(texts)])
         return replace(tried, errors=tuple(replace(error, field="interaction") for error in tried.errors))
 
-    def _retyped(self, text: str, family: str) -> "ModelDraft":
+    def retyped(self, text: str, family: str) -> "ModelDraft":
         """The same with the model of a typed formula, completed by the parts of its interactions."""
         try:
             asked = make_request(

@@ -61,13 +61,13 @@ class TableDraft:
         rest = names[:at] + names[at + 1 :]
         if verb == "up":
             above = max(at - 1, 0)
-            return self._with(side, (*rest[:above], names[at], *rest[above:]))
-        without = self._with(side, rest)
+            return self.having(side, (*rest[:above], names[at], *rest[above:]))
+        without = self.having(side, rest)
         if verb == "move":
-            return without._with(other, (*getattr(self, other), names[at]))
+            return without.having(other, (*getattr(self, other), names[at]))
         return without if verb == "remove" else self
 
-    def _with(self, side: str, names: tuple[str, ...]) -> "TableDraft":
+    def having(self, side: str, names: tuple[str, ...]) -> "TableDraft":
         return replace(self, rows=names) if side == "rows" else replace(self, columns=names)
 
     def write(self) -> list[tuple[str, str]]:

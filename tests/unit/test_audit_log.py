@@ -1,4 +1,4 @@
-"""The tally: every question is counted once, found again, and read back as it was written."""
+"""The audit log: every question is counted once, found again, and read back as it was written."""
 
 from collections import Counter
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Fault
-from confide.site.audit import VISITORS, Filter, Tally
+from confide.site.audit import VISITORS, AuditLog, Filter
 from confide.site.ledger import Entry, Ledger, read, read_between
 
 questions = st.fixed_dictionaries(
@@ -21,13 +21,13 @@ questions = st.fixed_dictionaries(
 )
 
 
-def write(path: Path, asked: list[dict[str, Any]]) -> Tally:
-    tally = Tally()
-    with Ledger(path, watch=tally.add) as ledger:
+def write(path: Path, asked: list[dict[str, Any]]) -> AuditLog:
+    log = AuditLog(path)
+    with Ledger(path, watch=log.add) as ledger:
         for question in asked:
             outcome = "refused" if question["rules"] else "released"
-            ledger.append(request={"n": len(tally)}, outcome=outcome, policy="p", data="d", **question)
-    return tally
+            ledger.append(request={"n": len(log)}, outcome=outcome, policy="p", data="d", **question)
+    return log
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
@@ -50,7 +50,7 @@ def test_counts_are_those_of_the_ledger(tmp_path: Path, asked: list[dict[str, An
 def test_pages_of_a_filter_together_are_the_filtered_ledger(tmp_path: Path, asked: Any, more: int, data: Any) -> None:
     path = tmp_path / "ledger.jsonl"
     path.unlink(missing_ok=True)
-    tally = write(path, asked)
+    log = write(path, asked)
     wanted = Filter(
         who=data.draw(st.sampled_from(["", "ana", VISITORS])),
         outcome=data.draw(st.sampled_from(["", "refused"])),
@@ -59,7 +59,7 @@ def test_pages_of_a_filter_together_are_the_filtered_ledger(tmp_path: Path, aske
     seen: list[Entry] = []
     before = None
     for _ in range(30):
-        found = tally.find(path, wanted, before=before, most=more)
+        found = log.find(wanted, before=before, most=more)
         seen += found.entries
         if not found.older:
             break
@@ -67,10 +67,10 @@ def test_pages_of_a_filter_together_are_the_filtered_ledger(tmp_path: Path, aske
     assert seen == [entry for entry in reversed(list(read(path))) if wanted.matches(entry)]
 
 
-def test_a_tally_made_when_a_site_is_opened_again_is_the_same(tmp_path: Path) -> None:
+def test_a_log_made_when_a_site_is_opened_again_is_the_same(tmp_path: Path) -> None:
     asked = [{"who": "ana", "dataset": "people", "rules": ["a.b"] * (n % 2)} for n in range(5)]
     first = write(tmp_path / "ledger.jsonl", asked)
-    again = Tally()
+    again = AuditLog(tmp_path / "ledger.jsonl")
     with Ledger(tmp_path / "ledger.jsonl", watch=again.add):
         assert (
             again.summary() == first.summary() and again.end == first.end == (tmp_path / "ledger.jsonl").stat().st_size
@@ -79,9 +79,9 @@ def test_a_tally_made_when_a_site_is_opened_again_is_the_same(tmp_path: Path) ->
 
 def test_an_entry_is_found_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
-    tally = write(path, [{"who": "ana", "dataset": "people", "rules": []} for _ in range(3)])
-    assert [tally.entry(path, number).number for number in range(3)] == [0, 1, 2]
-    assert tally.entry(path, 3) is None and tally.entry(path, -1) is None
+    log = write(path, [{"who": "ana", "dataset": "people", "rules": []} for _ in range(3)])
+    assert [log.entry(number).number for number in range(3)] == [0, 1, 2]
+    assert log.entry(3) is None and log.entry(-1) is None
 
 
 def test_a_search_for_what_is_rare_stops_and_says_where_to_go_on(
@@ -89,20 +89,20 @@ def test_a_search_for_what_is_rare_stops_and_says_where_to_go_on(
 ) -> None:
     monkeypatch.setattr("confide.site.audit.LOOKED_AT", 4)
     path = tmp_path / "ledger.jsonl"
-    tally = write(path, [{"who": "ana" if n == 1 else "ben", "dataset": "people", "rules": []} for n in range(9)])
-    first = tally.find(path, Filter(who="ana"))
+    log = write(path, [{"who": "ana" if n == 1 else "ben", "dataset": "people", "rules": []} for n in range(9)])
+    first = log.find(Filter(who="ana"))
     assert first.entries == () and first.older == 5
-    second = tally.find(path, Filter(who="ana"), before=first.older)
+    second = log.find(Filter(who="ana"), before=first.older)
     assert [entry.number for entry in second.entries] == [1] and second.older == 1
-    assert tally.find(path, Filter(who="ana"), before=second.older).older == 0
+    assert log.find(Filter(who="ana"), before=second.older).older == 0
 
 
 def test_an_entry_that_was_changed_is_not_shown(tmp_path: Path) -> None:
     path = tmp_path / "ledger.jsonl"
-    tally = write(path, [{"who": "ana", "dataset": "people", "rules": []}])
+    log = write(path, [{"who": "ana", "dataset": "people", "rules": []}])
     path.write_bytes(path.read_bytes().replace(b"ana", b"bea"))
     with pytest.raises(Fault, match="was changed"):
-        tally.find(path, Filter())
+        log.find(Filter())
     with pytest.raises(Fault, match="was changed"):
         read_between(path, 5, 90)
 
@@ -110,5 +110,5 @@ def test_an_entry_that_was_changed_is_not_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize("before", [-5, 0, 10**12])
 def test_a_place_outside_the_ledger_is_its_end_or_its_beginning(tmp_path: Path, before: int) -> None:
     path = tmp_path / "ledger.jsonl"
-    tally = write(path, [{"who": "ana", "dataset": "people", "rules": []}])
-    assert len(tally.find(path, Filter(), before=before).entries) == (1 if before > 0 else 0)
+    log = write(path, [{"who": "ana", "dataset": "people", "rules": []}])
+    assert len(log.find(Filter(), before=before).entries) == (1 if before > 0 else 0)
