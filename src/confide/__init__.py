@@ -2,8 +2,7 @@
 
 from confide.client import Answer, Site
 from confide.client import open_site as open
-from confide.errors import Fault, Mistake, Refused
-from confide.site.access import Denied
+from confide.errors import Denied, Fault, Mistake, Refused
 from confide.site.ingest import add, ingest
 
 __all__ = ["Answer", "Denied", "Fault", "Mistake", "Refused", "Site", "add", "ingest", "open"]

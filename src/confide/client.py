@@ -12,7 +12,7 @@ import httpx
 import pyarrow as pa
 
 from confide.answering.service import Service
-from confide.errors import ConfideError, Fault, Mistake, Reason, Refused, Suggestion, nearest
+from confide.errors import ConfideError, Denied, Fault, Mistake, Reason, Refused, Suggestion, nearest
 from confide.formats.arrow import grid_to_arrow, to_arrow
 from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.html import write_html, write_model_html
@@ -24,7 +24,6 @@ from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import Regression, Request, Table
-from confide.site.access import Denied
 from confide.spelling.codebook import write_codebook
 from confide.spelling.python import python_correlation, python_regression, python_table
 from confide.spelling.url import write_url
