@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import confide
-from confide.client import RemoteSite
+from confide.client.remote import RemoteSite
 from confide.errors import Denied, Suggestion
 from confide.site.access import Role, add_token
 from confide.site.folder import Folder
