@@ -30,6 +30,7 @@ screenshots: $(VENV)/.dev chromium
 	$(BIN)/python scripts/screenshots.py
 
 bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/publish.py
