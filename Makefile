@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SHARED_DATA := ../shared/data
 
 .PHONY: demo test chromium docs screenshots bench clean
 
@@ -15,7 +14,7 @@ test: chromium $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
-	$(BIN)/pytest -n 2 $(if $(wildcard $(SHARED_DATA)/README.md),,-m "not reference")
+	$(BIN)/pytest -n 2
 
 # The pages are tested in a real browser.
 chromium:

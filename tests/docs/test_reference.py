@@ -66,7 +66,7 @@ def test_every_policy_field_and_preset_is_described(reference: Page) -> None:
     assert not [name for name in PRESETS if f"`{name}`" not in page]
 
 
-def test_every_address_and_parameter_is_described(reference: Page, made: Path, desktop: Path) -> None:
+def test_every_address_and_parameter_is_described(reference: Page, desktop: Path) -> None:
     page = reference("http")
     with Service.open(desktop / "demo-site") as service:
         app = create_app(service)
