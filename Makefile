@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SHARED_DATA := ../shared/data
 
 .PHONY: demo test chromium docs screenshots bench clean
 
@@ -15,7 +14,7 @@ test: chromium $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
-	$(BIN)/pytest -n 2 $(if $(wildcard $(SHARED_DATA)/README.md),,-m "not reference")
+	$(BIN)/pytest -n 2
 
 # The pages are tested in a real browser.
 chromium:
@@ -30,6 +29,7 @@ screenshots: $(VENV)/.dev chromium
 	$(BIN)/python scripts/screenshots.py
 
 bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/publish.py

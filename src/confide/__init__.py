@@ -1,10 +1,9 @@
-"""Confide: analyse confidential microdata without seeing it."""
+"""Confide: analyse confidential microdata without seeing it.
 
-from confide.client import Answer, Site
-from confide.client import open_site as open
-from confide.errors import Fault, Mistake, Refused
-from confide.site.access import Denied
-from confide.site.ingest import add, ingest
+Its names are imported when they are first used: `__init__.pyi` says where each lives.
+"""
 
-__all__ = ["Answer", "Denied", "Fault", "Mistake", "Refused", "Site", "add", "ingest", "open"]
+from lazy_loader import attach_stub
+
 __version__ = "0.1.0"
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

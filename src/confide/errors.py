@@ -1,4 +1,4 @@
-"""The three outcomes that reach a person instead of an answer.
+"""The four outcomes that reach a person instead of an answer. They are the same after pickling, so after a process pool.
 
 >>> raise Mistake("No variable called 'aeg' in 'people'.", suggestions=["Did you mean 'age'?"])
 Traceback (most recent call last):
@@ -8,7 +8,7 @@ confide.errors.Mistake: No variable called 'aeg' in 'people'. Did you mean 'age'
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["ConfideError", "Fault", "Mistake", "Reason", "Refused", "Suggestion", "nearest"]
+__all__ = ["ConfideError", "Denied", "Fault", "Mistake", "Reason", "Refused", "Suggestion", "nearest"]
 
 
 class ConfideError(Exception):
@@ -22,6 +22,14 @@ class ConfideError(Exception):
         self.message = message
         self.suggestions = tuple(suggestions)
         super().__init__(" ".join([message, *self.suggestions]))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """An exception is usually made again by `__init__` of its sentence, from which reasons cannot be had back."""
+        return _again, (type(self), *self.args), self.__dict__
+
+
+def _again(kind: type[ConfideError], sentence: str) -> ConfideError:
+    return kind.__new__(kind, sentence)
 
 
 class Mistake(ConfideError):
@@ -46,6 +54,9 @@ class Reason(str):
         reason.rule = rule
         return reason
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return Reason, (self.rule, str(self))
+
 
 class Suggestion(str):
     """A way forward in words; `address` is where the request that passes is answered."""
@@ -56,6 +67,9 @@ class Suggestion(str):
         suggestion = super().__new__(cls, words)
         suggestion.address = address
         return suggestion
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Suggestion, (str(self), self.address)
 
 
 class Refused(ConfideError):
@@ -69,6 +83,18 @@ class Refused(ConfideError):
         self.reasons = tuple(reasons)
         self.policy = policy
         super().__init__(" ".join(self.reasons), suggestions=suggestions)
+
+
+class Denied(ConfideError):
+    """We do not know who asks (HTTP 401), or it is not theirs to ask (HTTP 403): exit code 3."""
+
+    exit_code = 3
+    http_status = 401
+    title = "Denied"
+
+    def __init__(self, message: str, *, http_status: int = 401, suggestions: Sequence[str] = ()) -> None:
+        self.http_status = http_status
+        super().__init__(message, suggestions=suggestions)
 
 
 def nearest(name: str, known: Iterable[str]) -> list[str]:

@@ -25,7 +25,8 @@ from confide.answering.shield import Shield
 from confide.arrays import Ints
 from confide.client import LocalSite
 from confide.errors import Mistake, Reason, Refused
-from confide.formats.release import read_release, writers
+from confide.formats.document import read_release
+from confide.formats.release import writers
 from confide.model.admission.universe import admit_universe
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import Grid, ModelRelease

@@ -41,11 +41,16 @@ from confide.microdata import METHODS, Method, Plan
 from confide.microdata.parameters import described
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
+from confide.site import ledger
 from confide.site.access import list_tokens
 from confide.spelling.json import read_request
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TAUGHT = [page for page in PAGES if re.search(r"README|/first-|/replay-a-policy", str(page))]
+"""The pages that a newcomer follows word for word, with a site of their own."""
+
+SECRETS = [hashlib.sha256(f"secret {number}".encode()).hexdigest() for number in range(5)]
 UPDATE = bool(os.environ.get("CONFIDE_UPDATE_DOCS"))
 
 FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -65,6 +70,30 @@ def test_what_a_page_shows_is_what_happens(page: Path, desktop: Path) -> None:
         page.write_text(true, encoding="utf-8")
     else:
         assert true.splitlines() == text.splitlines(), "write what is true: CONFIDE_UPDATE_DOCS=1 pytest tests/docs"
+
+
+@pytest.mark.parametrize("page", TAUGHT, ids=[str(page.relative_to(ROOT)) for page in TAUGHT])
+def test_what_a_page_is_answered_and_refused_does_not_depend_on_the_secret(
+    page: Path, under: Callable[[str], Path]
+) -> None:
+    """Numbers may differ, as the pages say; a reader who is refused where the page is answered is lost."""
+    text = page.read_text(encoding="utf-8")
+    seen = []
+    for secret in SECRETS:
+        folder = under(secret)
+        with Desk(folder, str(page.relative_to(ROOT))) as desk:
+            FENCE.sub(desk.block, text)
+        seen.append(list(outcomes(folder)))
+    assert seen[0] and all(others == seen[0] for others in seen[1:])
+
+
+def outcomes(folder: Path) -> Iterator[tuple[Any, ...]]:
+    """What was asked of the sites in a folder, and what became of it."""
+    for site in ("demo-site", "mysite"):
+        if (folder / site / "ledger.jsonl").exists():
+            yield from (
+                (entry.request, entry.outcome, entry.rules) for entry in ledger.read(folder / site / "ledger.jsonl")
+            )
 
 
 @dataclass

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from fastapi.routing import APIRoute
 
 import confide
 from confide import tables
 from confide.answering.service import Service
-from confide.cli.main import app
+from confide.cli.registry import COMMANDS, load
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
 from confide.formats.models.json import write_model
 from confide.model.catalog import toml as catalog_toml
@@ -26,14 +25,18 @@ from confide.web.problems import ProblemDocument
 Page = Callable[[str], str]
 
 
-def commands(group: Any, *names: str) -> Iterator[str]:
-    for name, command in group.commands.items():
-        yield from commands(command, *names, name) if hasattr(command, "commands") else [" ".join((*names, name))]
+def commands(group: dict[str, Any], *names: str) -> Iterator[str]:
+    for name, command in group.items():
+        yield from (
+            commands(command.commands, *names, name) if hasattr(command, "commands") else [" ".join((*names, name))]
+        )
 
 
 def test_every_command_is_shown_with_its_help(reference: Page) -> None:
     page = reference("command-line")
-    missing = [name for name in commands(typer.main.get_command(app)) if f"$ confide {name} --help\n" not in page]
+    missing = [
+        name for name in commands({name: load(name) for name in COMMANDS}) if f"$ confide {name} --help\n" not in page
+    ]
     assert not missing
 
 
@@ -63,7 +66,7 @@ def test_every_policy_field_and_preset_is_described(reference: Page) -> None:
     assert not [name for name in PRESETS if f"`{name}`" not in page]
 
 
-def test_every_address_and_parameter_is_described(reference: Page, made: Path, desktop: Path) -> None:
+def test_every_address_and_parameter_is_described(reference: Page, desktop: Path) -> None:
     page = reference("http")
     with Service.open(desktop / "demo-site") as service:
         app = create_app(service)

@@ -15,7 +15,7 @@ import pytest
 
 from confide.cli.main import main
 from confide.cli.protect.options import Rules
-from confide.cli.protect.source import Source
+from confide.cli.protect.source import TableSource
 from confide.tables import Table, read_jj, read_ptable, read_tab, write_asc, write_tab
 from confide.tables.files import endings
 
@@ -67,7 +67,7 @@ def same(first: Table, second: Table) -> bool:
 
 
 def test_options_ask_for_the_same_table_as_python(people):
-    source = Source([people], by=["region,sex"], of="x", holding="sex", hierarchy=["region=region.hrc"], top="2")
+    source = TableSource([people], by=["region,sex"], of="x", holding="sex", hierarchy=["region=region.hrc"], top="2")
     expected = Table.from_microdata(
         people, by=["region", "sex"], of="x", holding="sex", hierarchies={"region": "region.hrc"}, top=2
     )
@@ -76,20 +76,20 @@ def test_options_ask_for_the_same_table_as_python(people):
 
 
 def test_variables_given_twice_are_linked_tables(people):
-    linked = Source([people], by=["region", "sex"]).table()
+    linked = TableSource([people], by=["region", "sex"]).table()
     assert linked.variables == ("region", "sex")
     assert len(linked) == 4 + 3 - 1
 
 
 def test_levels_may_be_columns_of_the_file(tmp_path):
     (tmp_path / "t.csv").write_text("town,county\na1,A\na2,A\nb1,B\n")
-    table = Source([tmp_path / "t.csv"], by=["town"], hierarchy=["town=county"]).table()
+    table = TableSource([tmp_path / "t.csv"], by=["town"], hierarchy=["town=county"]).table()
     assert table.hierarchies[0].codes == ("Total", "A", "a1", "a2", "B", "b1")
 
 
 def test_cells_are_asked_for_by_their_columns(tmp_path):
     (tmp_path / "c.csv").write_text("sex,n,v,max,mark\nall,5,30,9,S\nf,2,10,9,U\nm,3,20,8,S\n")
-    table = Source(
+    table = TableSource(
         [tmp_path / "c.csv"], by=["sex"], value="v", frequency="n", top="max", total=["sex=all"], column=["status=mark"]
     ).table()
     assert table.primary.tolist() == [False, True, False]
@@ -100,13 +100,13 @@ def test_cells_are_asked_for_by_their_columns(tmp_path):
 def test_files_of_the_field_say_it_all(people):
     table = Table.from_microdata(PEOPLE, by=["region", "sex"], of="x", hierarchies={"region": "region.hrc"})
     write_tab(table, "t.tab")
-    assert same(Source([people.with_name("t.tab")]).table(), table)
+    assert same(TableSource([people.with_name("t.tab")]).table(), table)
     write_asc(PEOPLE, "m.asc", keywords={"region": {"HIERCODELIST": "region.hrc"}})
-    assert same(Source([people.with_name("m.asc")], by=["region,sex"], of="x").table(), table)
+    assert same(TableSource([people.with_name("m.asc")], by=["region,sex"], of="x").table(), table)
 
 
 def test_rules_are_asked_for_by_their_parameters(people):
-    table = Source([people], by=["region,sex"], of="x").table()
+    table = TableSource([people], by=["region,sex"], of="x").table()
     rules = Rules(threshold=2, p_percent=10, dominance=["1,85", "2,99"], pq="10,50", all_zero=3)
     assert [type(rule).__name__ for rule in rules._rules()] == [
         "Threshold", "PPercent", "Dominance", "Dominance", "PQ", "AllZero",
@@ -249,7 +249,7 @@ def test_audit_judges_what_was_published_in_any_format(firms, ending):
 
 
 def test_a_pattern_without_its_secondaries_fails_and_the_cells_are_named(firms):
-    flagged = Source([firms / "firms.csv"], by=["region,sector"], of="turnover").table()
+    flagged = TableSource([firms / "firms.csv"], by=["region,sector"], of="turnover").table()
     flagged = Rules(threshold=2, p_percent=10).flag(flagged)
     write_tab(flagged, "p.tab")
     done = run("audit", "p.tab", "-o", "intervals.csv", "--report", "audit.html")
@@ -296,7 +296,7 @@ def test_a_value_that_was_left_beside_its_mark_is_seen(firms):
 
 
 def test_a_file_with_marks_is_judged_by_them_where_a_rule_marks_more(firms):
-    flagged = Source([firms / "firms.csv"], by=["region,sector"], of="turnover").table()
+    flagged = TableSource([firms / "firms.csv"], by=["region,sector"], of="turnover").table()
     write_tab(flagged.mark(flagged.find(region="r3"), "primary"), "p.tab")
     done = run("audit", "p.tab", "--threshold", "2")
     assert done.status == 1
@@ -334,7 +334,7 @@ def test_several_files_are_linked_tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("act,size,n\nA,1,4\nA,2,3\nB,1,1\nB,2,9\n")
     (tmp_path / "b.csv").write_text("act,town,n\nA,x,5\nA,y,2\nB,x,4\nB,y,6\n")
-    source = Source([Path("a.csv"), Path("b.csv")], by=["act,size", "act,town"], frequency="n")
+    source = TableSource([Path("a.csv"), Path("b.csv")], by=["act,size", "act,town"], frequency="n")
     linked = source.table()
     assert linked.variables == ("act", "size", "town")
     assert len(linked) == 9 + 9 - 3

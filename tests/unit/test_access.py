@@ -14,11 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from confide.errors import Fault, Mistake
+from confide.errors import Denied, Fault, Mistake
 from confide.site.access import (
     Access,
     AccessFile,
-    Denied,
     Person,
     Role,
     add_token,

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 import confide
 from confide import demo
 from confide.cli.main import app, main
+from confide.cli.registry import COMMANDS as HOMES
+from confide.cli.registry import load
 from confide.model.policy import describe
 from confide.site import ledger
 from confide.site.access import Access, Role
@@ -71,8 +73,10 @@ def test_help_teaches(words):
 
 
 def command(words):
-    found = typer.main.get_command(app)
-    for word in words:
+    if not words:
+        return typer.main.get_command(app)
+    found = load(words[0])
+    for word in words[1:]:
         found = found.commands[word]
     return found
 
@@ -81,6 +85,19 @@ def test_help_describes_every_option():
     for words in COMMANDS:
         for parameter in command(words).params:
             assert parameter.help, (words, parameter.name)
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_the_line_that_help_shows_without_importing_a_command_is_its_own(name):
+    assert HOMES[name][1] == load(name).get_short_help_str(1000)
+
+
+def test_a_mistyped_command_is_told_the_nearest():
+    assert "Did you mean 'table'" in run("tabel").stderr
+
+
+def test_the_version_is_shown():
+    assert run("--version").stdout == f"confide {confide.__version__}\n"
 
 
 def test_a_table_is_printed_and_exits_0(site):
@@ -125,7 +142,8 @@ def test_a_fault_exits_1_and_shows_no_detail(site):
 
 def test_an_unforeseen_error_is_a_fault_without_its_message():
     code = (
-        "import confide.cli.main as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\nc.main()"
+        "import confide.cli.policies as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\n"
+        "from confide.cli.main import main\nmain()"
     )
     words = [sys.executable, "-c", code, "policy"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

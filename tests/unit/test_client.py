@@ -14,7 +14,7 @@ import pytest
 
 import confide
 from confide import demo
-from confide.site.access import Denied
+from confide.errors import Denied
 from confide.spelling.url import read_url
 
 

@@ -32,7 +32,8 @@ def test_the_names_a_module_declares_are_there_and_sorted(name):
         [n for n in declared if not n.isupper() and n[0].isupper()],
         [n for n in declared if not n[0].isupper()],
     )
-    assert list(declared) == sorted(constants) + sorted(classes) + sorted(others), "as ruff sorts __all__"
+    as_ruff_sorts = sorted(constants) + sorted(classes) + sorted(others)
+    assert list(declared) in (as_ruff_sorts, sorted(declared)), "the second where names are imported on use"
 
 
 @pytest.mark.parametrize("name", MODULES)

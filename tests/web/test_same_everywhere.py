@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 import confide
-from confide.client import RemoteSite
-from confide.errors import Suggestion
-from confide.site.access import Denied, Role, add_token
+from confide.client.remote import RemoteSite
+from confide.errors import Denied, Suggestion
+from confide.site.access import Role, add_token
 from confide.site.folder import Folder
 from confide.spelling.python import read_python
 from confide.spelling.url import read_url, write_url

@@ -45,6 +45,8 @@ class _PlanUnlessNamed(TyperGroup):
 app = typer.Typer(
     cls=_PlanUnlessNamed,
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
     help="Mask a file for publication: by a plan, or by one method. 'confide mask PLAN IN OUT' is short for 'mask plan'.",
 )
 methods_app = typer.Typer(no_args_is_help=True, help="Mask a file by one method; each has its own --help.")

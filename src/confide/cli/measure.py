@@ -12,7 +12,7 @@ import pyarrow as pa
 import typer
 
 from confide import measures
-from confide.cli.terminal import working
+from confide.cli.terminal import working, write
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import METHODS, Plan
@@ -67,8 +67,8 @@ def measure_command(
         spare = None if holdout is None else read_file(holdout, missing=marks)
         found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
         if report is not None:
-            _write(found.to_html(), report)
-        _write(_written(found, format), output)
+            write(found.to_html(), report)
+        write(_written(found, format), output)
     if report is not None:
         typer.echo(f"The page is {report}.", err=True)
 
@@ -102,7 +102,7 @@ def map_command(
             read_file(file, missing=missing or ()), read_ways(ways),
             columns=_split(columns), risk=risk, utility=utility, seed=seed,
         )  # fmt: skip
-        _write(_written(found, format), output)
+        write(_written(found, format), output)
     if most is not None:
         typer.echo(
             f"With a risk of at most {most:g}: {found.choose(risk=most).name}.", err=output is None and format != "text"
@@ -127,16 +127,6 @@ def _written(found: Any, format: str) -> str:
 
 def _split(names: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (names or "").split(",") if name.strip())
-
-
-def _write(content: str, output: Path | None) -> None:
-    if output is None:
-        typer.echo(content, nl=not content.endswith("\n"))
-        return
-    try:
-        output.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise Mistake(f"{output} cannot be written ({error.strerror}).") from None
 
 
 def read_file(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:

@@ -1,21 +1,19 @@
-"""A release in every format, whatever was asked: each kind of release has its writers here, and its reader."""
+"""A release in every format, whatever was asked: each kind of release has its writers here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confide.errors import Mistake
 from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.html import write_html, write_model_html
-from confide.formats.jsonstat.read import read_jsonstat
 from confide.formats.jsonstat.write import write_jsonstat
-from confide.formats.models.json import CLASS, read_model, write_model
+from confide.formats.models.json import write_model
 from confide.formats.text import write_model_text, write_text
 from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 
-__all__ = ["Released", "Writers", "read_release", "writers"]
+__all__ = ["Released", "Writers", "writers"]
 
 Released = Release | ModelRelease[Any]
 """What leaves: a table, or the small tables of a model."""
@@ -41,10 +39,3 @@ _WRITERS: dict[type, Writers] = {
 def writers(release: Released) -> Writers:
     """The writers of a release."""
     return _WRITERS[type(release)]
-
-
-def read_release(document: Any) -> Released:
-    """The release that was written as JSON; anything else is a Mistake."""
-    if not isinstance(document, Mapping):
-        raise Mistake("This is not an answer written by Confide.", suggestions=["Ask for it again."])
-    return read_model(document) if document.get("class") == CLASS else read_jsonstat(document)

@@ -1,8 +1,5 @@
 """Risk and utility of released files: single measures in `risk` and `utility`, all of them in a `report`."""
 
-from confide.measures import risk, utility
-from confide.measures.maps import RiskUtilityMap, risk_utility_map
-from confide.measures.reports.report import Report, report
-from confide.measures.scores import Score, score
+from lazy_loader import attach_stub
 
-__all__ = ["Report", "RiskUtilityMap", "Score", "report", "risk", "risk_utility_map", "score", "utility"]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -12,7 +12,7 @@ import os
 import secrets
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -22,14 +22,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from confide.errors import ConfideError, Fault, Mistake, nearest
+from confide.errors import Denied, Fault, Mistake, nearest
 
 __all__ = [
     "ANYONE",
     "VISITOR",
     "Access",
     "AccessFile",
-    "Denied",
     "Person",
     "Role",
     "Token",
@@ -51,18 +50,6 @@ class Role(StrEnum):
 
     ANALYST = "analyst"
     CUSTODIAN = "custodian"
-
-
-class Denied(ConfideError):
-    """We do not know who asks (HTTP 401), or it is not theirs to ask (HTTP 403): exit code 3."""
-
-    exit_code = 3
-    http_status = 401
-    title = "Denied"
-
-    def __init__(self, message: str, *, http_status: int = 401, suggestions: Sequence[str] = ()) -> None:
-        self.http_status = http_status
-        super().__init__(message, suggestions=suggestions)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from starlette.requests import cookie_parser
 from starlette.types import Scope
 
 from confide.answering.service import Service
-from confide.site.access import ANYONE, Denied, Person, is_loopback
+from confide.errors import Denied
+from confide.site.access import ANYONE, Person, is_loopback
 from confide.web.sessions import Session, Sessions
 
 __all__ = ["Asker", "Authentication", "asker_of", "encrypted", "private"]

@@ -5,8 +5,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 
-from confide.errors import Mistake
-from confide.site.access import Denied
+from confide.errors import Denied, Mistake
 from confide.web.authentication import asker_of, encrypted
 
 __all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "read_form"]

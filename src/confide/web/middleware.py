@@ -7,8 +7,8 @@ from fastapi import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from confide.errors import Denied
 from confide.model.policy import Policy
-from confide.site.access import Denied
 from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from confide import tables
-from confide.cli.protect.options import Rules, Target, names, show, with_options
-from confide.cli.protect.source import Source, read_frame
+from confide.cli.protect.options import Destination, Rules, names, show, with_options
+from confide.cli.protect.source import TableSource, read_frame
 from confide.errors import Mistake
 from confide.tables.files.endings import FRAMES, check_target, write_frame
 from confide.tables.files.ptable import KeyTable, PTable, write_key_table, write_ptable
@@ -26,6 +26,7 @@ __all__ = ["app"]
 app = typer.Typer(
     help="Publish tables: which cells say too much, and how they are protected.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
@@ -42,11 +43,11 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same result; ke
 
 
 @app.command()
-@with_options(Source, Rules, Target)
+@with_options(TableSource, Rules, Destination)
 def suppress(
-    source: Source,
+    source: TableSource,
     rules: Rules,
-    target: Target,
+    destination: Destination,
     cost: Annotated[str, typer.Option(help="What to save: value, count, cells or given.")] = "value",
     method: Annotated[str, typer.Option(help="auto, optimal or fast.")] = "auto",
     time_limit: TimeLimit = 60,
@@ -65,14 +66,14 @@ def suppress(
     table = rules.find(source.table())
     with _progress("Suppressing") as progress:
         result = tables.suppress(table, cost=cost, method=method, time_limit=time_limit, progress=progress)
-    target.write(result)
+    destination.write(result)
     _say(repr(result))
 
 
 @app.command()
-@with_options(Source, Rules)
+@with_options(TableSource, Rules)
 def audit(
-    source: Source,
+    source: TableSource,
     rules: Rules,
     pattern: Annotated[
         Path | None,
@@ -131,10 +132,10 @@ def _failing(judged: "Audit") -> Iterator[str]:
 
 
 @app.command("round")
-@with_options(Source, Target)
+@with_options(TableSource, Destination)
 def round_table(
-    source: Source,
-    target: Target,
+    source: TableSource,
+    destination: Destination,
     base: Annotated[float, typer.Option(help="Values become multiples of it.")] = 3,
     method: Annotated[str, typer.Option(help="controlled, small (only small counts) or random.")] = "controlled",
     seed: Seed = 1,
@@ -148,16 +149,16 @@ def round_table(
     table = source.table()
     with _progress("Rounding") as progress:
         result = tables.round(table, base=base, method=method, seed=seed, time_limit=time_limit, progress=progress)
-    target.write(result)
+    destination.write(result)
     _say(repr(result), *result.notes)
 
 
 @app.command()
-@with_options(Source, Rules, Target)
+@with_options(TableSource, Rules, Destination)
 def adjust(
-    source: Source,
+    source: TableSource,
     rules: Rules,
-    target: Target,
+    destination: Destination,
     original: Annotated[
         list[Path] | None,
         typer.Option(help="The table before the noise, laid out as FILE is; repeat for linked tables."),
@@ -184,7 +185,7 @@ def adjust(
         result = tables.adjust(
             table, original=before, D=D, js=js, cost=cost, seed=seed, time_limit=time_limit, progress=progress
         )
-    target.write(result)
+    destination.write(result)
     _say(repr(result), *result.notes)
 
 

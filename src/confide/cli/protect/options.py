@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from confide.tables.changed import Changed
     from confide.tables.suppression.suppress import Suppressed
 
-__all__ = ["Rules", "Target", "names", "number", "option", "pair", "show", "with_options"]
+__all__ = ["Destination", "Rules", "names", "number", "option", "pair", "show", "with_options"]
 
 
 def option(help: str, *names: str) -> Any:
@@ -94,7 +94,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Target:
+class Destination:
     """Where the protected table goes, and what the custodian keeps; looked at before the work begins."""
 
     output: Annotated[

@@ -20,11 +20,11 @@ from confide.tables.files.tab import read_tab
 from confide.tables.hierarchy import TOTAL
 from confide.tables.table.frames import Frame
 
-__all__ = ["Source", "read_frame"]
+__all__ = ["TableSource", "read_frame"]
 
 
 @dataclass(frozen=True)
-class Source:
+class TableSource:
     """Where a table comes from: microdata, cells, or files that say it all; several tables are linked."""
 
     files: Annotated[

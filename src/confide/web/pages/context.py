@@ -12,10 +12,10 @@ from markupsafe import Markup, escape
 
 from confide import __version__
 from confide.answering.service import Service
-from confide.errors import Mistake
+from confide.errors import Denied, Mistake
 from confide.formats.about import plain
 from confide.model.catalog.dataset import Dataset
-from confide.site.access import Denied, Person
+from confide.site.access import Person
 from confide.web.authentication import Authentication, asker_of
 from confide.web.pages import static
 

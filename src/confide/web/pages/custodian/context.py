@@ -9,7 +9,8 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from confide.answering.service import Service
-from confide.site.access import Denied, Person, Role, require
+from confide.errors import Denied
+from confide.site.access import Person, Role, require
 from confide.web.authentication import asker_of
 from confide.web.cache import Cache
 from confide.web.forms import must_be_of_session, read_form

@@ -1,35 +1,32 @@
-"""`confide.open(path or URL)`: one interface, whether the site is in this process or behind HTTP."""
+"""`confide.open(path or URL)`: one interface, whether the site is in this process or behind HTTP.
+
+Who asks a site elsewhere waits for no engine: what a local site, a remote one or a format needs is imported on use.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
-import httpx
-import pyarrow as pa
-
-from confide.answering.service import Service
-from confide.errors import ConfideError, Fault, Mistake, Reason, Refused, Suggestion, nearest
-from confide.formats.arrow import grid_to_arrow, to_arrow
+from confide.errors import Mistake, nearest
 from confide.formats.csv import write_csv, write_model_csv
-from confide.formats.html import write_html, write_model_html
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.formats.models.json import write_model
-from confide.formats.release import read_release
 from confide.formats.text import write_model_text, write_text
-from confide.formats.xlsx import write_model_xlsx, write_xlsx
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import Correlation, Regression, Request, Table
-from confide.site.access import Denied
 from confide.spelling.codebook import write_codebook
 from confide.spelling.python import read_arguments
-from confide.spelling.url import write_url
 
-__all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open_site"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from confide.answering.service import Service
+
+__all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open"]
 
 R = TypeVar("R")
 
@@ -71,8 +68,10 @@ class Answer(_Told):
         super().__init__(release)
         self.release = release
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> "pa.Table":
         """One row a cell: codes, values, marks, standard deviations of the protection noise."""
+        from confide.formats.arrow import to_arrow
+
         return to_arrow(self.release)
 
     def to_pandas(self) -> Any:
@@ -87,6 +86,8 @@ class Answer(_Told):
         return write_jsonstat(self.release)
 
     def to_xlsx(self) -> bytes:
+        from confide.formats.xlsx import write_xlsx
+
         return write_xlsx(self.release)
 
     def to_text(self, *, width: int | None = None) -> str:
@@ -96,6 +97,8 @@ class Answer(_Told):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
+        from confide.formats.html import write_html
+
         return write_html(self.release)
 
 
@@ -111,8 +114,10 @@ class ModelAnswer(_Told):
         """The names of the tables."""
         return list(self.release.grids)
 
-    def grid(self, name: str | None = None) -> pa.Table:
+    def grid(self, name: str | None = None) -> "pa.Table":
         """A table by its name; the first, if none is given."""
+        from confide.formats.arrow import grid_to_arrow
+
         known = self.grids
         if name is not None and name not in known:
             hint = nearest(str(name), known) or ["There are " + ", ".join(known) + "."]
@@ -120,22 +125,22 @@ class ModelAnswer(_Told):
         return grid_to_arrow(self.release, known[0] if name is None else name)
 
     @property
-    def coefficients(self) -> pa.Table:
+    def coefficients(self) -> "pa.Table":
         """The coefficients of a regression."""
         return self.grid("coefficients")
 
     @property
-    def anova(self) -> pa.Table:
+    def anova(self) -> "pa.Table":
         """The analysis of variance of a regression."""
         return self.grid("anova")
 
     @property
-    def statistics(self) -> pa.Table:
+    def statistics(self) -> "pa.Table":
         """How well a regression fits."""
         return self.grid("statistics")
 
     @property
-    def correlations(self) -> pa.Table:
+    def correlations(self) -> "pa.Table":
         """The correlations."""
         return self.grid("correlations")
 
@@ -156,6 +161,8 @@ class ModelAnswer(_Told):
         return write_model(self.release)
 
     def to_xlsx(self) -> bytes:
+        from confide.formats.xlsx import write_model_xlsx
+
         return write_model_xlsx(self.release)
 
     def to_text(self, *, width: int | None = None) -> str:
@@ -165,6 +172,8 @@ class ModelAnswer(_Told):
         return self.grid().__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
+        from confide.formats.html import write_model_html
+
         return write_model_html(self.release)
 
 
@@ -268,7 +277,7 @@ class Site(Mapping[str, DatasetHandle]):
 class LocalSite(Site):
     """A site in this process."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: "Service") -> None:
         self.service = service
         self._close = finalize(self, service.close)
 
@@ -285,90 +294,15 @@ class LocalSite(Site):
         self._close()
 
 
-class RemoteSite(Site):
-    """A site behind HTTP."""
-
-    def __init__(self, url: str, *, token: str | None = None) -> None:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        try:
-            self._http = httpx.Client(base_url=url.rstrip("/") + "/", headers=headers, timeout=300)
-        except (httpx.InvalidURL, ValueError):
-            raise Mistake(f"{url[:80]!r} is not an address, or the token is not one that Confide gave.") from None
-        self._close = finalize(self, self._http.close)
-        self._names: list[str] | None = None
-
-    def names(self) -> list[str]:
-        if self._names is None:
-            listed = self._get("api/datasets")
-            try:
-                self._names = [str(dataset["name"]) for dataset in listed["datasets"]]
-            except (KeyError, TypeError):
-                raise self._stranger("its list of data sets cannot be read") from None
-        return self._names
-
-    def ask(self, request: Request[R], *, diagnostics: bool = False) -> R:
-        document = self._get(write_url(request, ending=".json") + ("&diagnostics=true" if diagnostics else ""))
-        release: R = self._read(document)
-        return release
-
-    def codebook(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._get(f"api/datasets/{quote(name, safe='')}")
-        return found
-
-    def close(self) -> None:
-        self._close()
-
-    def _get(self, address: str) -> Any:
-        try:
-            response = self._http.get(address)
-            body = response.json()
-        except httpx.HTTPError as error:
-            what = f"{self._http.base_url} cannot be reached ({type(error).__name__})."
-            raise Fault(what, suggestions=["Is the server running, and the address right?"]) from None
-        except ValueError:
-            raise self._stranger(f"status {response.status_code}, not JSON") from None
-        if response.status_code == 200 and isinstance(body, dict):
-            return body
-        try:
-            raise _problem(body, response.status_code)
-        except (AttributeError, KeyError, TypeError):
-            raise self._stranger(f"status {response.status_code}, no problem document") from None
-
-    def _read(self, document: Any) -> Any:
-        try:
-            return read_release(document)
-        except Mistake:
-            raise self._stranger("its answer cannot be read") from None
-
-    def _stranger(self, why: str) -> Fault:
-        return Fault(f"{self._http.base_url} did not answer as a Confide site ({why}).")
-
-
-def _problem(body: Any, status: int) -> ConfideError:
-    """The error that a problem document describes; the same as the site would raise in this process."""
-    detail = str(body["detail"])
-    offers = [_suggestion(str(offer["text"]), offer.get("url")) for offer in body["suggestions"]]
-    reasons = [Reason(str(reason["rule"]), str(reason["text"])) for reason in body["reasons"]]
-    if reasons:
-        return Refused(reasons, policy=str(body["policy"]), suggestions=offers)
-    if status in (401, 403):
-        return Denied(detail, http_status=status, suggestions=offers)
-    return Mistake(detail, suggestions=offers) if status < 500 else Fault(detail, suggestions=offers)
-
-
-def _suggestion(text: str, url: str | None) -> str:
-    """A site in this process names no format in the address of a suggestion, so neither does this."""
-    if not url:
-        return text
-    path, mark, query = url.removeprefix("/").partition("?")
-    return Suggestion(text, path.removesuffix(".json") + mark + query)
-
-
-def open_site(place: str | Path, *, token: str | None = None, allow_open: bool = False) -> Site:
+def open(place: str | Path, *, token: str | None = None, allow_open: bool = False) -> Site:
     """Open a site by its folder or its URL.
 
     As in `confide.open("mysite")["people"].table(rows="sex", columns="region")`.
     """
     if str(place).startswith(("http://", "https://")):
+        from confide.client.remote import RemoteSite
+
         return RemoteSite(str(place), token=token)
+    from confide.answering.service import Service
+
     return LocalSite(Service.open(place, allow_open=allow_open))

@@ -1,0 +1,11 @@
+from .client import Answer as Answer
+from .client import Site as Site
+from .client import open as open
+from .errors import Denied as Denied
+from .errors import Fault as Fault
+from .errors import Mistake as Mistake
+from .errors import Refused as Refused
+from .site.ingest import add as add
+from .site.ingest import ingest as ingest
+
+__version__: str

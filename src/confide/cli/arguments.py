@@ -1,0 +1,14 @@
+"""Arguments and options that several commands have."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["AllowOpen", "DatasetName", "SiteFolder", "SitePlace", "Token"]
+
+SiteFolder = Annotated[Path, typer.Argument(help="The site's folder.", metavar="SITE")]
+SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its address (http://...).", metavar="SITE")]
+DatasetName = Annotated[str, typer.Argument(help="The data set.", metavar="DATASET")]
+Token = Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")]
+AllowOpen = Annotated[bool, typer.Option("--allow-open", help="Run a policy that protects nothing (for teaching).")]

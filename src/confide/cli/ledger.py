@@ -1,0 +1,67 @@
+"""`confide ledger`: the record of questions and outcomes."""
+
+import json
+from collections import deque
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.answering.service import replay
+from confide.cli.arguments import AllowOpen, SiteFolder
+from confide.errors import Fault, Mistake
+from confide.model.policy import read_policy
+from confide.site import ledger
+from confide.site.folder import Folder
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="The record of questions and outcomes.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+
+
+@app.command("verify")
+def ledger_verify(site: SiteFolder) -> None:
+    """Check that no recorded question was changed, removed or inserted. Keep the head elsewhere to compare.
+
+    Example: confide ledger verify mysite
+    """
+    found = ledger.verify(Folder(site).ledger)
+    if found.problem:
+        raise Fault(f"The ledger is damaged: {found.problem} {found.entries} entries before that are sound.")
+    typer.echo(f"{found.entries} {'entry' if found.entries == 1 else 'entries'}, all sound. Head: {found.head}")
+
+
+@app.command("show")
+def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help="How many.")] = 20) -> None:
+    """The last questions and their outcomes.
+
+    Example: confide ledger show mysite --last 50
+    """
+    for entry in deque(ledger.read(Folder(site).ledger), maxlen=last):
+        rules = f" ({', '.join(entry.rules)})" if entry.rules else ""
+        typer.echo(
+            f"{entry.number:>6} {entry.time} {entry.who:<12} {entry.outcome}{rules}  {json.dumps(entry.request)}"
+        )
+
+
+@app.command("replay")
+def ledger_replay(
+    site: SiteFolder, policy: Annotated[Path, typer.Option(help="A draft policy.toml.")], allow_open: AllowOpen = False
+) -> None:
+    """What would change if the recorded questions were asked under a draft policy.
+
+    Example: confide ledger replay mysite --policy draft.toml
+    """
+    try:
+        draft = read_policy(policy.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise Mistake(f"{policy} cannot be read.") from None
+    asked = changed = 0
+    for replayed in replay(site, draft, allow_open=allow_open):
+        asked += 1
+        if replayed.changed:
+            changed += 1
+            typer.echo(f"{replayed.number:>6} {replayed.before} -> {replayed.after}  {json.dumps(replayed.request)}")
+    typer.echo(f"{changed} of {asked} outcomes would change under {draft.title}.")

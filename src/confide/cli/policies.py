@@ -1,0 +1,74 @@
+"""What a site permits: its policy, a draft put in force, and which variables models may relate."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.answering import service as answering
+from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
+from confide.cli.terminal import working
+from confide.cli.terminal import write as write_output
+from confide.errors import Mistake
+from confide.model.policy import describe
+from confide.site import policies
+from confide.site.folder import Folder
+
+__all__ = ["enforce", "frontier", "policy"]
+
+
+def policy(
+    site: Annotated[Path | None, typer.Argument(help="A site's folder; without it, the defaults.")] = None,
+) -> None:
+    """Every field of a policy, with its value and one line of help.
+
+    Example: confide policy mysite
+    """
+    for name, value, text in describe(Folder(site).policy() if site else None):
+        typer.echo(f"{name:<26} {value:<18} {text}")
+
+
+def enforce(site: SiteFolder) -> None:
+    """Put the draft that a custodian wrote in the browser in force; the policy before it is kept in policies/.
+
+    Example: confide enforce mysite
+    """
+    after = policies.enforce(Folder(site))
+    typer.echo(f"The policy is now {after.title}. A running server learns of it when it is started again.")
+
+
+def frontier(
+    site: SiteFolder,
+    dataset: DatasetName,
+    sensitive: Annotated[str, typer.Option(help="The numeric variable to protect.")],
+    variables: Annotated[str | None, typer.Option(help="The other variables, with commas; all if not given.")] = None,
+    risk: Annotated[str, typer.Option(help="released, attained or predicted.")] = "released",
+    utility: Annotated[str, typer.Option(help="rsq, rsqwt or volume.")] = "rsqwt",
+    threshold: Annotated[float | None, typer.Option(help="Choose the most useful with at most this risk.")] = None,
+    slope: Annotated[float | None, typer.Option(help="Choose by slope x utility - risk.")] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write the choice into policy.toml.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write the map as a Vega-Lite chart.")] = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """Which variables models may relate to a sensitive one: the best trades of risk for utility. Not protected.
+
+    Example: confide frontier mysite people --sensitive income --variables age,sex,education --threshold 0.2
+    """
+    if write and threshold is None and slope is None:
+        raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
+    names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
+    with working("Mapping models"):
+        mapped = answering.frontier(
+            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
+            threshold=threshold, slope=slope, allow_open=allow_open,
+        )  # fmt: skip
+    typer.echo(mapped.text)
+    if output is not None:
+        write_output(json.dumps(mapped.chart, ensure_ascii=False), output)
+    if write and mapped.release is not None:
+        before = Folder(site).policy().models.sensitive
+        after = answering.write_choice(site, mapped.release)
+        typer.echo(f"Written into policy.toml, now {after.title}; a running server learns of it when started again.")
+        if before not in ("", sensitive):
+            typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")

@@ -1,0 +1,141 @@
+"""Asking a site, here or elsewhere: tables, regressions, correlations, codebooks."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.cli.arguments import AllowOpen, DatasetName, SitePlace, Token
+from confide.cli.terminal import width, write
+from confide.client import open as open_site
+from confide.errors import Mistake, nearest
+from confide.formats.release import Released, writers
+from confide.model.request import Correlation, Regression, Request, Table
+from confide.spelling.python import write_python
+from confide.spelling.url import read_query
+
+__all__ = ["codebook", "correlation", "regression", "table"]
+
+Where = Annotated[
+    list[str] | None, typer.Option(help="A piece, as in age_group=20-29,30-39;sex=female; repeat for a union.")
+]
+Format = Annotated[str, typer.Option(help="text, csv, json, xlsx, or python for the code of the request.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")]
+
+
+def table(
+    site: SitePlace,
+    dataset: DatasetName,
+    rows: Annotated[list[str] | None, typer.Option(help="Variables down the side; repeat, or put commas.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
+    where: Where = None,
+    measure: Annotated[list[str] | None, typer.Option(help="count, weighted_count, total, mean.")] = None,
+    of: Annotated[str | None, typer.Option(help="The numeric variable of a total or mean.")] = None,
+    format: Format = "text",
+    output: Output = None,
+    token: Token = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """A protected table. Exit status: 0 answered, 2 your mistake, 3 refused by the policy, 1 our fault.
+
+    Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
+    """
+    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
+    request = read_query(dataset, _given(pairs), Table)
+    _Asking(site, token, allow_open).give(request, format, output)
+
+
+def regression(
+    site: SitePlace,
+    dataset: DatasetName,
+    formula: Annotated[str, typer.Argument(help="The model, as in 'log(income) ~ age + age^2 + sex + age:sex'.")],
+    where: Where = None,
+    family: Annotated[
+        str, typer.Option(help="gaussian (numbers), binomial (yes or no) or poisson (counts).")
+    ] = "gaussian",
+    diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
+    format: Format = "text",
+    output: Output = None,
+    token: Token = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """A protected regression. With --diagnostics, json holds the plots (Vega-Lite) and every format what they show.
+
+    Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
+    """
+    pairs = [("formula", [formula]), ("where", where), ("family", [family])]
+    request = read_query(dataset, _given(pairs), Regression)
+    _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
+
+
+def correlation(
+    site: SitePlace,
+    dataset: DatasetName,
+    variables: Annotated[list[str], typer.Argument(help="Two variables or more; several words, or commas.")],
+    where: Where = None,
+    format: Format = "text",
+    output: Output = None,
+    token: Token = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """Protected correlations; a categorical variable enters by its classes.
+
+    Example: confide correlation mysite people age,income,hours
+    """
+    request = read_query(dataset, _given([("variables", variables), ("where", where)]), Correlation)
+    _Asking(site, token, allow_open).give(request, format, output)
+
+
+def _given(pairs: list[tuple[str, list[str] | None]]) -> list[tuple[str, str]]:
+    return [(key, value) for key, values in pairs for value in values or []]
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """How a question reaches a site, and its answer a file or the screen."""
+
+    site: str
+    token: str | None
+    allow_open: bool
+
+    def give(self, request: Request[Any], format: str, output: Path | None, *, diagnostics: bool = False) -> None:
+        if format == "python":
+            more = ".diagnostics()" if diagnostics else ""
+            write(f"import confide\n\n{write_python(request, site=self.site)}{more}\n", output)
+            return
+        if format not in _FORMATS:
+            hint = nearest(format, _FORMATS) or ["Formats: text, csv, json, xlsx, python."]
+            raise Mistake(f"There is no format {format!r}.", suggestions=hint)
+        if format == "xlsx" and output is None:
+            raise Mistake("An XLSX file needs a name.", suggestions=["Add -o table.xlsx."])
+        with open_site(self.site, token=self.token, allow_open=self.allow_open) as opened:
+            release = opened.ask(request, diagnostics=diagnostics)
+        write(_written(release, format, wide=None if output else width()), output)
+
+
+_FORMATS = ("text", "csv", "json", "xlsx")
+
+
+def _written(release: Released, format: str, *, wide: int | None) -> str | bytes:
+    how = writers(release)
+    if format == "text":
+        return how.text(release, width=wide)
+    if format == "json":
+        return json.dumps(how.json(release), ensure_ascii=False, separators=(",", ":"))
+    return how.csv(release) if format == "csv" else how.xlsx(release)
+
+
+def codebook(site: SitePlace, dataset: DatasetName, token: Token = None) -> None:
+    """The variables of a data set, with their first codes.
+
+    Example: confide codebook mysite people
+    """
+    with open_site(site, token=token, allow_open=True) as opened:
+        book = opened[dataset].codebook
+    typer.echo(f"{book['title']}\n{book['source']}\n")
+    for variable in book["variables"]:
+        codes = variable.get("codes", [])
+        some = ", ".join(code["code"] for code in codes[:6]) + (", ..." if len(codes) > 6 else "")
+        typer.echo(f"{variable['name']:<20} {variable['label']:<32} {variable['kind']:<12} {some}")

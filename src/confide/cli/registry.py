@@ -1,0 +1,78 @@
+"""Where each command lives. Its module is imported when it runs, so that `confide --help` waits for no engine."""
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+__all__ = ["COMMANDS", "CommandsOnUse", "load"]
+
+COMMANDS = {
+    "init": (
+        "sites:init",
+        "Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.",
+    ),
+    "ingest": (
+        "sites:ingest",
+        "Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.",
+    ),
+    "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
+    "check": ("sites:check", "Say what is missing, risky or unanswerable in a site, in plain words."),
+    "table": ("questions:table", "A protected table."),
+    "regression": ("questions:regression", "A protected regression."),
+    "correlation": ("questions:correlation", "Protected correlations; a categorical variable enters by its classes."),
+    "codebook": ("questions:codebook", "The variables of a data set, with their first codes."),
+    "serve": (
+        "serving:serve",
+        "Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).",
+    ),
+    "demo": ("serving:demo", "Make and serve a site with two generated data sets, people and firms."),
+    "policy": ("policies:policy", "Every field of a policy, with its value and one line of help."),
+    "enforce": (
+        "policies:enforce",
+        "Put the draft that a custodian wrote in the browser in force; the policy before it is kept in policies/.",
+    ),
+    "cutpoints": ("sites:cutpoints", "Draft the cutpoints of a numeric variable, to paste into dataset.toml."),
+    "frontier": (
+        "policies:frontier",
+        "Which variables models may relate to a sensitive one: the best trades of risk for utility.",
+    ),
+    "measure": ("measure:measure_command", "Measure the risk and the utility of a file before it is released."),
+    "map": (
+        "measure:map_command",
+        "Mask a file in several ways and map risk against loss of utility; the best trades are marked.",
+    ),
+    "ledger": ("ledger:app", "The record of questions and outcomes."),
+    "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
+    "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
+    "mask": ("mask:app", "Mask a file for publication: by a plan, or by one method."),
+}
+"""A command or a group of them by name: the module and the object in it, and the line that help shows."""
+
+
+def load(name: str) -> Any:
+    """A command, or a group of commands, with its options."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found: Any = getattr(import_module(f"confide.cli.{module}"), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        alone.command(name)(found)
+        found = alone
+    command = get_command(found)
+    command.name = name
+    return command
+
+
+class CommandsOnUse(TyperGroup):
+    """Lists commands by name and line; the one that was asked for is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first word names, and the other words."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed and name and load(name), rest

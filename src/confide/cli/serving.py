@@ -1,0 +1,94 @@
+"""Serving a site over HTTP, and the demo site."""
+
+import signal
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confide.answering.service import Service
+from confide.cli.arguments import AllowOpen, SiteFolder
+from confide.cli.terminal import working
+from confide.errors import Fault, Mistake
+from confide.site import ingest as ingesting
+from confide.site.access import Role, add_token, must_be_loopback, set_public
+from confide.site.folder import Folder
+
+__all__ = ["demo", "serve"]
+
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
+
+
+def serve(
+    site: SiteFolder,
+    host: Annotated[
+        str, typer.Option(help="Where to listen; anything but this machine needs tokens, or a public site.")
+    ] = "127.0.0.1",
+    port: Port = 8000,
+    proxy: Annotated[
+        str | None, typer.Option(help="The address of a web server in front, to be believed who asks and how.")
+    ] = None,
+    allow_open: AllowOpen = False,
+) -> None:
+    """Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).
+
+    Example: confide serve mysite --port 8080
+    """
+    _serve(site, host, port, proxy=proxy, allow_open=allow_open)
+
+
+def _serve(site: Path, host: str, port: int, *, proxy: str | None = None, allow_open: bool = False) -> None:
+    try:
+        import uvicorn
+
+        from confide.web.api import create_app
+    except ImportError:
+        raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
+    with Service.open(site, allow_open=allow_open) as service:
+        must_be_loopback(service.access, host)
+        shown = f"[{host}]" if ":" in host else host
+        typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
+        settings: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
+        settings |= {"proxy_headers": proxy is not None, "forwarded_allow_ips": proxy}
+        try:
+            uvicorn.run(create_app(service), host=host, port=port, **settings)
+        except SystemExit:
+            raise Fault(
+                f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
+            ) from None
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where to make the demo site.")] = Path("demo-site"),
+    rows: Annotated[int, typer.Option(min=1000, help="Persons and establishments to generate.")] = 100_000,
+    port: Port = 8000,
+    serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it when it is made.")] = True,
+) -> None:
+    """Make and serve a site with two generated data sets, people and firms.
+
+    Example: confide demo demo-site --rows 20000
+    """
+    from confide import demo as generated
+
+    for name, generate in (("people", generated.people), ("firms", generated.firms)):
+        if not Folder(folder).catalog(name).exists():
+            with working(f"Generating {name}"):
+                text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+                ingesting.add(generate(rows), folder, name=name, catalog=text)
+    typer.echo(f"The demo site is in {folder}.", err=True)
+    _invite(folder, port)
+    if serving:
+        _serve(folder, "127.0.0.1", port)
+
+
+def _invite(folder: Path, port: int) -> None:
+    """Everybody may ask the demo; the custodian's pages open with a token, made and shown the first time."""
+    place = f"The custodian's pages: http://127.0.0.1:{port}/custodian"
+    if Folder(folder).access.exists():
+        typer.echo(f"{place} (another token: confide token add {folder} NAME --role custodian)", err=True)
+        return
+    set_public(Folder(folder).access, public=True)
+    token = add_token(Folder(folder).access, name="custodian", role=Role.CUSTODIAN)
+    typer.echo(f"{place}\nLog in there with this token, which is shown once: {token}", err=True)

@@ -1,0 +1,97 @@
+"""Making a site from data files and looking after what it holds."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from confide.answering.service import check as check_site
+from confide.answering.service import make_base
+from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
+from confide.cli.terminal import working
+from confide.site import ingest as ingesting
+from confide.site.cutpoints.draft import draft_cutpoints
+
+__all__ = ["check", "cutpoints", "ingest", "init", "safe"]
+
+
+def init(
+    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The site's folder; made if it is not there.")],
+    name: Annotated[str | None, typer.Option(help="The data set's name; the file's name if not given.")] = None,
+    preset: Annotated[str, typer.Option(help="standard, census-mas, tablebuilder or open.")] = "standard",
+    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+) -> None:
+    """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
+
+    Example: confide init survey.csv -o mysite --name people
+    """
+    name = name or file.name.split(".")[0]
+    with working(f"Reading {file.name}"):
+        folder = ingesting.add(file, output, name=name, preset=preset, table=table)
+    typer.echo(f"The data set {name!r} is ready in {folder.path}.")
+    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {folder.path / 'policy.toml'};")
+    typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
+
+
+def ingest(
+    file: Annotated[Path, typer.Argument(help="The data.")],
+    site: SiteFolder,
+    dataset: DatasetName,
+    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+) -> None:
+    """Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.
+
+    Example: confide ingest survey.csv mysite people
+    """
+    with working(f"Reading {file.name}"):
+        ingesting.ingest(file, site, name=dataset, table=table)
+    typer.echo(f"The data of {dataset!r} are loaded.")
+
+
+def safe(
+    site: SiteFolder,
+    dataset: DatasetName,
+    by: Annotated[str, typer.Option(help="The variables of the base, with commas; coarser levels come with them.")],
+    controlled: Annotated[int, typer.Option(min=1, help="Tables by up to so many variables stay near the truth.")] = 3,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.1, help="Seconds to search; without it, until done.")
+    ] = None,
+) -> None:
+    """Make the protected microdata from which counts come under counts.mechanism = "safe".
+
+    Example: confide safe mysite people --by sex,age_group,region
+    """
+    names = [name.strip() for name in by.split(",") if name.strip()]
+    with working("Searching"):
+        base = make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
+    typer.echo(repr(base))
+    for note in base.notes:
+        typer.echo(note)
+
+
+def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
+    """Say what is missing, risky or unanswerable in a site, in plain words.
+
+    Example: confide check mysite
+    """
+    with working("Looking at the site"):
+        findings = check_site(site, allow_open=allow_open)
+    for finding in findings:
+        typer.echo(f"{finding.kind:<12} {finding.text}")
+    if not findings:
+        typer.echo("Nothing is missing.")
+
+
+def cutpoints(
+    file: Annotated[Path, typer.Argument(help="The data.", metavar="FILE")],
+    column: Annotated[str, typer.Argument(help="A numeric column.", metavar="COLUMN")],
+    method: Annotated[str, typer.Option(help="fixed, minimum, increasing or partitioned.")] = "minimum",
+    minimum: Annotated[int, typer.Option(min=1, help="Least records between two cutpoints.")] = 50,
+    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+) -> None:
+    """Draft the cutpoints of a numeric variable, to paste into dataset.toml.
+
+    Example: confide cutpoints survey.csv income --method partitioned --minimum 100
+    """
+    typer.echo("\n".join(draft_cutpoints(file, column, method=method, minimum=minimum, table=table)))
