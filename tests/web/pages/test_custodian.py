@@ -54,7 +54,7 @@ class Place:
 
     def done(self, address: str) -> Any:
         """The page when its work is done."""
-        for _ in range(200):
+        for _ in range(1200):
             page = self.here.get(address)
             if "refresh" not in page.headers:
                 return page
