@@ -20,7 +20,7 @@ from confide.web.api import create_app
 TABLE = "/people/table.json?rows=sex&columns=region"
 QUESTIONS = [
     f"/people/table.{ending}?rows={rows}&columns={columns}{measure}"
-    for measure in ("", "&measure=mean&of=age", "&where=employment=employed", "&where=sex=f;employment=employed")
+    for measure in ("", "&measure=mean&of=age", "&where=employment=employed", "&where=sex=female;employment=employed")
     for ending, (rows, columns) in zip(
         cycle(["json", "csv"]), permutations(["region", "education", "marital", "age_group", "employment", "sex"], 2)
     )
@@ -195,9 +195,10 @@ class Stranger(http.server.BaseHTTPRequestHandler):
     """A server that is no Confide site."""
 
     def do_GET(self):
-        self.send_response(200)
+        known = self.path == "/api/datasets"
+        self.send_response(200 if known else 404)
         self.end_headers()
-        self.wfile.write(b'{"hello": "world"}')
+        self.wfile.write(b'{"hello": "world"}' if known else b"<p>Not found.</p>")
 
     def log_message(self, *_):
         pass
