@@ -32,6 +32,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/models.py
+	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/publish.py
 	$(BIN)/python benchmarks/mask.py
 	$(BIN)/python benchmarks/mask_methods.py

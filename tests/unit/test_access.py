@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -252,6 +253,49 @@ def test_a_running_site_learns_of_every_change_at_once(path: Path) -> None:
     add_token(path, name="cleo", role=Role.CUSTODIAN)
     remove_token(path, name="ana")
     assert [token.name for token in people.now().tokens] == ["cleo"]
+
+
+def test_a_change_is_seen_that_changes_neither_the_size_nor_the_time_of_the_file(path: Path) -> None:
+    ana = add_token(path, name="ana", role=Role.ANALYST)
+    people, before = AccessFile(path), path.stat()
+    assert people.now().token(ana)
+    text = path.read_text()
+    digest = people.now().tokens[0].digest
+    path.write_text(text.replace(digest, digest[::-1]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns, after.st_ino) == (before.st_size, before.st_mtime_ns, before.st_ino)
+    assert people.now().token(ana) is None
+
+
+def test_a_removed_token_is_unknown_to_whoever_looks_after_its_removal(path: Path) -> None:
+    add_token(path, name="carla", role=Role.CUSTODIAN)
+    people, stop = AccessFile(path), Event()
+    rounds: list[tuple[str, Event]] = []
+    wrong: list[str] = []
+
+    def look() -> None:
+        while not stop.is_set():
+            for token, removed in rounds[-3:]:
+                gone = removed.is_set()
+                known = people.now().token(token) is not None
+                if gone and known:
+                    wrong.append(token)
+
+    with ThreadPoolExecutor(4) as pool:
+        looking = [pool.submit(look) for _ in range(4)]
+        try:
+            for number in range(40):
+                token, removed = add_token(path, name=f"person {number}", role=Role.ANALYST), Event()
+                rounds.append((token, removed))
+                assert people.now().token(token), "an added token is known at once"
+                remove_token(path, name=f"person {number}")
+                removed.set()
+        finally:
+            stop.set()
+        for each in looking:
+            each.result()
+    assert not wrong and [token.name for token in people.now().tokens] == ["carla"]
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text(""), lambda path: path.write_text("[[")])

@@ -26,6 +26,9 @@ from confide.site.access import Role, add_token, set_public
 from confide.site.ingest import add
 from confide.web.api import create_app
 
+LONG = 120
+"""Seconds after which a test gives up: only a test that fails waits so long, however busy the machine."""
+
 CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
@@ -48,12 +51,12 @@ class Server:
     def stop(self) -> int:
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
+        return self.process.wait(LONG)
 
     def kill(self) -> None:
         self.client.close()
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(LONG)
 
 
 def free_port() -> int:
@@ -63,23 +66,33 @@ def free_port() -> int:
 
 
 def start(site: Path, *options: str, limit: Callable[[], None] | None = None) -> Server:
-    """Start a server and wait until it answers."""
-    port = free_port()
-    log = site.parent / f"{site.name}.{port}.log"
-    with log.open("wb") as err:
-        words = [*CONFIDE, "serve", str(site), "--port", str(port), *options]
-        process = subprocess.Popen(words, stderr=err, stdout=err, preexec_fn=limit)
-    server = Server(process, f"http://127.0.0.1:{port}", log, httpx.Client(timeout=30))
-    for _ in range(300):
-        if process.poll() is not None:
-            raise RuntimeError(log.read_text())
+    """Start a server and wait until it answers. Somebody else may take a free port first, so it is tried with some."""
+    for _ in range(5):
+        port = free_port()
+        log = site.parent / f"{site.name}.{port}.log"
+        with log.open("wb") as err:
+            words = [*CONFIDE, "serve", str(site), "--port", str(port), *options]
+            process = subprocess.Popen(words, stderr=err, stdout=err, preexec_fn=limit)
+        server = Server(process, f"http://127.0.0.1:{port}", log, httpx.Client(timeout=LONG))
+        if _answers(server):
+            return server
+        server.kill()
+        if "Is the port taken?" not in log.read_text():
+            break
+    raise RuntimeError(log.read_text() or "the server does not answer")
+
+
+def _answers(server: Server) -> bool:
+    """Whether a server that was started answers in the end."""
+    for _ in range(10 * LONG):
+        if server.process.poll() is not None:
+            return False
         try:
             server.get("/openapi.json")
-            return server
+            return server.process.poll() is None  # or somebody else has the port, and answered
         except httpx.TransportError:
             time.sleep(0.1)
-    process.kill()
-    raise RuntimeError("the server does not answer")
+    return False
 
 
 def set_policy(site: Path, **fields: object) -> None:
@@ -139,7 +152,7 @@ def run() -> Run:
     def running(*words: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
         known = {key: value for key, value in os.environ.items() if key != "CONFIDE_TOKEN"}
         return subprocess.run(
-            [*CONFIDE, *map(str, words)], capture_output=True, timeout=60, env={**known, **environment}, check=False
+            [*CONFIDE, *map(str, words)], capture_output=True, timeout=LONG, env={**known, **environment}, check=False
         )
 
     return running
@@ -156,12 +169,6 @@ def local(site: Path) -> Iterator[confide.Site]:
 def policy() -> Callable[..., None]:
     """Change fields of a site's policy."""
     return set_policy
-
-
-@pytest.fixture(scope="session", name="free_port")
-def _free_port() -> Callable[[], int]:
-    """A port nobody listens on."""
-    return free_port
 
 
 @pytest.fixture(scope="session")
@@ -228,7 +235,7 @@ def browser() -> Iterator[Callable[[Server], Browser]]:
 
     def opening(server: Server, **headers: str) -> Browser:
         opened.append(
-            httpx.Client(timeout=30, headers={name.replace("_", "-"): each for name, each in headers.items()})
+            httpx.Client(timeout=LONG, headers={name.replace("_", "-"): each for name, each in headers.items()})
         )
         return Browser(server.url, opened[-1])
 
@@ -249,7 +256,7 @@ class Here:
         while not self._server.started:
             time.sleep(0.01)
         port = self._server.servers[0].sockets[0].getsockname()[1]
-        self.url, self.client = f"http://127.0.0.1:{port}", httpx.Client(timeout=30)
+        self.url, self.client = f"http://127.0.0.1:{port}", httpx.Client(timeout=LONG)
 
     def get(self, address: str, **options: Any) -> httpx.Response:
         return self.client.get(self.url + address, **options)

@@ -2,16 +2,24 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from confide.site.access import Role, add_token, set_public
 from confide.site.folder import Folder
+
+LONG = 120_000
+"""Milliseconds after which a test gives up: only a test that fails waits so long, however busy the machine."""
+
+expect.set_options(timeout=LONG)
+
+Arriving = Callable[[Page], AbstractContextManager[None]]
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 
@@ -51,6 +59,37 @@ def public(made: Path, starting: Callable[..., Any], tmp_path_factory: pytest.Te
     running.kill()
 
 
+def arrived(page: Page) -> None:
+    """Wait until the page of a job has led to the answer. A page without a job is there when it is loaded."""
+    page.wait_for_url(lambda address: "/jobs/" not in address)
+
+
+@contextmanager
+def _arriving(page: Page) -> Iterator[None]:
+    with page.expect_navigation():
+        yield
+    arrived(page)
+
+
+@pytest.fixture
+def arriving() -> Arriving:
+    """Do what leads to another page, and go on when that page is there: what is asked of the page before may still be answered."""
+    return _arriving
+
+
+@pytest.fixture
+def visit() -> Callable[[Page, str], int]:
+    """Open an address, and wait for its answer; gives the status of the first response."""
+
+    def visiting(page: Page, address: str) -> int:
+        answer = page.goto(address)
+        assert answer is not None, address
+        arrived(page)
+        return answer.status
+
+    return visiting
+
+
 @pytest.fixture
 def open_page(browser: Browser, public: Public) -> Iterator[Callable[..., Page]]:
     """A new page of the site; whatever a page's console says against us fails the test."""
@@ -59,12 +98,13 @@ def open_page(browser: Browser, public: Public) -> Iterator[Callable[..., Page]]
 
     def opening(address: str = "/", **options: Any) -> Page:
         context = browser.new_context(base_url=public.url, **options)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(LONG)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(address)
+        arrived(page)
         return page
 
     yield opening
@@ -74,12 +114,13 @@ def open_page(browser: Browser, public: Public) -> Iterator[Callable[..., Page]]
 
 
 @pytest.fixture
-def custodian(open_page: Callable[..., Page], public: Public) -> Page:
+def custodian(open_page: Callable[..., Page], public: Public, arriving: Arriving) -> Page:
     """A page on which the custodian has logged in."""
     page = open_page("/login?next=/custodian")
     page.get_by_label("Token").fill(public.token)
-    page.get_by_role("button", name="Log in").click()
-    page.wait_for_url("**/custodian")
+    with arriving(page):
+        page.get_by_role("button", name="Log in").click()
+    assert page.url.endswith("/custodian")
     return page
 
 

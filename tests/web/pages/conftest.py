@@ -167,20 +167,23 @@ def start_server(starting):
 
 
 @pytest.fixture
-def serving(free_port):
+def serving():
     """Serve an app of this process: for tests that need to set its state."""
 
     @contextmanager
     def served(app: FastAPI) -> Iterator[httpx.Client]:
-        port = free_port()
-        server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", ws="none"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", ws="none"))
         thread = Thread(target=server.run)
         thread.start()
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        try:
             while not server.started:
                 assert thread.is_alive()
-            yield client
-        server.should_exit = True
-        thread.join(30)
+                sleep(0.01)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
 
     return served

@@ -62,7 +62,7 @@ def run(language, text, folder, monkeypatch):
         exec(text, {})
     else:
         assert shutil.which("curl"), "these tests need curl"
-        done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=60, check=False)
+        done = subprocess.run(["sh", "-c", text], capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, (text, done.stderr)
 
 
