@@ -279,7 +279,7 @@ def test_contributors_whom_no_pattern_keeps_out_are_named():
     known = replace(table, lower_bound=np.where(total, 30.0, 0.0), upper_bound=np.where(total, 30.0, np.inf))
     said = advice(known)
     assert "These 2 cells cannot be protected" in said
-    assert "A contributor who knows his own cells can undo a=v: combine codes there." in said
+    assert "A contributor who knows their own cells can undo a=v: combine codes there." in said
 
 
 def test_only_three_cells_are_named_of_many():

@@ -10,14 +10,14 @@ from numbers import Real
 
 from confide.errors import Mistake
 
-__all__ = ["Progress", "Watch"]
+__all__ = ["Deadline", "Progress"]
 
 Progress = Callable[[float, str], None]
 """Told now and then what share of the work is done, and how good the best so far is."""
 
 
 @dataclass(eq=False)
-class Watch:
+class Deadline:
     """When to stop: after `limit` seconds, or when somebody interrupts. `hurried` says that a search had to be cut short."""
 
     limit: float | None = None
@@ -46,7 +46,7 @@ class Watch:
         return not (self.over or self.hurried)
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """In here a first interrupt is noted and raises nothing, wherever it comes; a second one raises as ever.
 
         Only the main thread hears of interrupts, and where somebody else handles them they are left alone.
@@ -78,16 +78,16 @@ class Pace:
     So a search that needs less than half of its time is always the same, and one that needs more still comes to its end.
     """
 
-    watch: Watch
+    deadline: Deadline
     begun: float
     until: float
     turned: float | None = None
 
     def share(self, done: float) -> float:
         """What share of the search to take as done."""
-        used = (self.watch.share - self.begun) / max(1e-9, self.until - self.begun)
+        used = (self.deadline.share - self.begun) / max(1e-9, self.until - self.begun)
         if used <= 0.5:
             return done
-        self.watch.hurried = True
+        self.deadline.hurried = True
         self.turned = done if self.turned is None else self.turned
         return min(1.0, max(done, self.turned + (1 - self.turned) * (2 * used - 1)))

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Watch
-from confide.tables.programs.program import run_listening
+from confide.tables.programs.deadline import Deadline
+from confide.tables.programs.program import run_interruptible
 
 __all__ = ["Master", "Solver"]
 
@@ -117,11 +117,11 @@ class Master:
         count = len(self._cost)
         self._highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), np.ones(count, np.uint8))
 
-    def solve(self, watch: Watch) -> tuple[Floats | None, float]:
+    def solve(self, deadline: Deadline) -> tuple[Floats | None, float]:
         """The cheapest x, or None if there is none or no time, and what every pattern costs at least."""
-        if watch.limit is not None:
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + watch.limit * (1 - watch.share))
-        run_listening(self._highs, watch)
+        if deadline.limit is not None:
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + deadline.limit * (1 - deadline.share))
+        run_interruptible(self._highs, deadline)
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None, np.inf
