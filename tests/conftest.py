@@ -1,5 +1,6 @@
 """What the tests of several rooms share: both engines, and one small population under any secret and policy."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -173,3 +174,25 @@ def town() -> Town:
 @pytest.fixture(scope="session")
 def people_of() -> Callable[..., pa.Table]:
     return population
+
+
+@pytest.fixture
+def calls_of() -> Callable[[Callable[[], object]], int]:
+    """How many calls a function makes, Python's and C's: what it costs, whatever else the machine is doing."""
+
+    def count(run: Callable[[], object]) -> int:
+        calls = 0
+
+        def seen(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        sys.setprofile(seen)
+        try:
+            run()
+        finally:
+            sys.setprofile(before)
+        return calls
+
+    return count

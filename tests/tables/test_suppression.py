@@ -19,12 +19,6 @@ UP = {"a": "A", "b": "A", "c": "C", "d": "C", "A": None, "C": None}
 CODES = {"u": "abcd", "v": "xyz", "w": "12"}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Compile once, or a short time limit is over before anything is searched."""
-    quickly(firms(0))
-
-
 def firms(seed: int, *, size: int = 30, kind: str = "magnitude", linked: bool = False, **options) -> Table:
     """Some firms by three variables, flagged; `linked` gives its three two-way tables."""
     return drawn(seed, size, kind, linked, **options)[0]

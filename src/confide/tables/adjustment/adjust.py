@@ -86,7 +86,7 @@ def adjust(
         plain=integer is False,
     )
     deadline = Deadline(time_limit, progress)
-    with deadline.interruptible():
+    with deadline.running():
         inner = inner_cells(table.relations) if wish.countable else None
         value, finished = wish.searched(inner, seed, deadline) if inner else wish.programmed(deadline)
     return Changed.to(value, of=table, before=original, finished=finished, notes=wish.notes(value, finished))
@@ -214,7 +214,9 @@ class _Wish:
         plain = np.round(values, self.decimals)
         if np.abs(values - plain).max(initial=0.0) > 1e-6 * 10.0**-self.decimals:
             units = Units(replace(self.table, value=values), 10.0**-self.decimals)
-            found, _ = controlled(units, seed=1, deadline=Deadline(LAST))
+            last = Deadline(LAST)
+            with last.running():
+                found, _ = controlled(units, seed=1, deadline=last)
             plain = np.round(units.values(found), self.decimals)
             if not self._protects(plain):
                 return values

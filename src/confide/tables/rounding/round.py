@@ -58,7 +58,7 @@ def round(
         known = [f"{', '.join(methods)}."]
         raise Mistake(f"There is no rounding {method!r}.", suggestions=nearest(method, methods) or known)
     deadline = Deadline(time_limit, progress)
-    with deadline.interruptible():
+    with deadline.running():
         return methods[method](Units(given_table(table), base), seed, deadline)
 
 

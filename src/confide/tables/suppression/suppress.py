@@ -115,7 +115,7 @@ def suppress(
     table = given_table(table)
     deadline = Deadline(limit=time_limit, progress=progress)
     problem = SuppressionProblem.of(table, cost=cost)
-    with deadline.interruptible():
+    with deadline.running():
         pattern, failed = protect(problem, deadline)
         if failed:
             raise _impossible(problem, failed, deadline)

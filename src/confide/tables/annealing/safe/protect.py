@@ -89,7 +89,7 @@ def safe(
     records = np.column_stack([column.places for column in columns])
     _, first, at, before = np.unique(combined(records), return_index=True, return_inverse=True, return_counts=True)
     places, deadline = records[first], Deadline(time_limit, progress)
-    with deadline.interruptible():
+    with deadline.running():
         annealing = _begun(
             places, before, {tuple(map(by.index, table)): most for table, most in bounds.items()}, js, seed
         )
