@@ -1,6 +1,7 @@
 """What the tests of several rooms share: both engines, and one small population under any secret and policy."""
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -178,7 +179,10 @@ def people_of() -> Callable[..., pa.Table]:
 
 @pytest.fixture
 def calls_of() -> Callable[[Callable[[], object]], int]:
-    """How many calls a function makes, Python's and C's: what it costs, whatever else the machine is doing."""
+    """How many calls a function makes, Python's and C's, in this thread and in those it starts.
+
+    That is what it costs, whatever else the machine is doing.
+    """
 
     def count(run: Callable[[], object]) -> int:
         calls = 0
@@ -188,11 +192,13 @@ def calls_of() -> Callable[[Callable[[], object]], int]:
             calls += event in ("call", "c_call")
 
         before = sys.getprofile()
+        threading.setprofile(seen)
         sys.setprofile(seen)
         try:
             run()
         finally:
             sys.setprofile(before)
+            threading.setprofile(before)
         return calls
 
     return count
