@@ -71,7 +71,7 @@ def test_the_bound_is_below_every_sufficient_pattern(seed):
     random = np.random.default_rng(seed)
     data = {"u": random.choice(list("abcd"), 60), "v": random.choice(list("wxyz"), 60), "t": random.integers(1, 99, 60)}
     table = Table.from_microdata(data, by=["u", "v"], of="t").flag(Threshold(3))
-    fast, best = (suppress(table, method=method, time_limit=0.5) for method in ("fast", "optimal"))
+    fast, best = (suppress(table, method=method, time_limit=None) for method in ("fast", "optimal"))
     assert fast.bound is None and fast.gap is None
     assert best.bound <= best.cost * (1 + 1e-9)
     assert best.bound <= fast.cost * (1 + 1e-9)

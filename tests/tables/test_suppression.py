@@ -216,7 +216,7 @@ def test_costs_are_numbers_of_0_or_more(bad):
 def test_cells_that_cost_nothing_are_no_trouble():
     table = firms(8, size=12)
     for method in ("fast", "optimal"):
-        found = suppress(table, cost=np.zeros(len(table)), method=method, time_limit=0.5)
+        found = suppress(table, cost=np.zeros(len(table)), method=method, time_limit=None)
         assert (found.cost, found.gap or 0) == (0, 0)
 
 
