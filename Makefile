@@ -33,6 +33,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/publish.py
+	$(BIN)/python benchmarks/simplex.py
 	$(BIN)/python benchmarks/mask.py
 	$(BIN)/python benchmarks/mask_methods.py
 	$(BIN)/python benchmarks/mask_anonymity.py

@@ -1,4 +1,6 @@
-"""Which cells of a table of totals say too much about one contributor: the primary rules.
+"""Sensitivity rules, for primary suppression (Handbook on Statistical Disclosure Control, section 4.2).
+
+Which cells of a table say too much about one contributor.
 
 A rule marks cells, and says how wide the interval must be in which an outsider can know a marked cell to lie.
 """
@@ -106,7 +108,10 @@ class Contributions:
 
 @dataclass(frozen=True, eq=False)
 class ProtectionLevels:
-    """How far below and above its value, and in all, the interval of every cell must reach; 0 asks for nothing."""
+    """The protection levels of every cell: LPL, UPL and SPL, how far its interval must reach below, above and in all.
+
+    0 asks for nothing.
+    """
 
     lower: Floats
     upper: Floats
@@ -120,7 +125,7 @@ class ProtectionLevels:
 
 @runtime_checkable
 class SensitivityRule(Protocol):
-    """A primary rule: which cells it marks, and what protection those need."""
+    """A sensitivity rule: which cells it marks as primary, and what protection those need."""
 
     @property
     def needs(self) -> int:
@@ -130,12 +135,12 @@ class SensitivityRule(Protocol):
         """Which cells say too much."""
 
     def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
-        """What protection each cell needs if it is marked; `counts` says that the values are numbers of contributors."""
+        """The protection levels each cell needs if it is marked; `counts` says that the values are numbers of contributors."""
 
 
 @dataclass(frozen=True)
 class Threshold(Parameters):
-    """Mark the cells with fewer contributors than `units`.
+    """The threshold rule: mark the cells with fewer contributors than `units`.
 
     Promise: a cell that is not marked is empty or has at least that many contributors. A marked count could as well be
     one contributor less, and could be of as many as are asked for; a marked magnitude could be `range` percent less or more.
@@ -162,7 +167,7 @@ class Threshold(Parameters):
 
 @dataclass(frozen=True)
 class Dominance(Parameters):
-    """Mark the cells in which the `n` largest contributors hold more than `k` percent of the total.
+    """The dominance or (n, k) rule: mark the cells in which the `n` largest contributors hold more than `k` percent of the total.
 
     Promise: in a cell that is not marked, n contributors together hold at most k percent; with the largest value that a
     marked cell may have for an outsider, they would too.
@@ -190,7 +195,7 @@ class Dominance(Parameters):
 
 @dataclass(frozen=True)
 class PPercent(Parameters):
-    """Mark the cells in which others could estimate the largest contributor to within `p` percent.
+    """The p% rule: mark the cells in which others could estimate the largest contributor to within `p` percent.
 
     Promise: in a cell that is not marked, the contributors beyond the largest and the `coalition` that follow hold at
     least p percent of the largest, so the total less what they know misses the largest by at least that much; so does
@@ -219,7 +224,7 @@ class PPercent(Parameters):
 
 @dataclass(frozen=True)
 class PQ(Parameters):
-    """Mark the cells in which the runner-up, who knows the others to within `q` percent, learns the largest to within `p`.
+    """The prior-posterior or pq rule: mark cells whose runner-up, knowing others to `q` percent, learns the largest to `p`.
 
     Promise: as for p percent with p / q in the place of p / 100; q is what is known before anything is published.
     Reference: Hundepool et al., Handbook on Statistical Disclosure Control, section 4.2, the prior-posterior rule.

@@ -1,7 +1,7 @@
-"""Controlled tabular adjustment: the nearest table that adds up and in which every sensitive cell is far from its value.
+"""Controlled tabular adjustment (Castro 2006): the nearest table with every sensitive cell far from its value, that adds up.
 
-Each sensitive cell goes up or down, so the problem is a mixed integer program with one yes or no for each (Castro 2006;
-Castro and González 2009). A few are decided all at once. Many are decided in blocks of neighbours while the others stay,
+Each sensitive cell goes up or down, so the problem is a mixed integer program with one yes or no for each (Castro
+and González 2009). A few are decided all at once. Many are decided in blocks of neighbours while the others stay,
 starting from all up or all down: every step is a small program, and there is a possible table at any time.
 """
 

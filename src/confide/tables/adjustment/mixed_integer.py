@@ -1,4 +1,4 @@
-"""The mixed integer program of controlled tabular adjustment."""
+"""The mixed integer program of controlled tabular adjustment (Castro 2006)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

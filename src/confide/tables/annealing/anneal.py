@@ -23,7 +23,7 @@ __all__ = ["Aim", "Allowed", "Annealing", "AnnealingTask", "CoolingSchedule", "a
 Places = NDArray[np.uint32]
 
 CHUNK = 200_000
-"""Moves between two looks at the clock: some hundredths of a second."""
+"""Moves between two looks at the clock: 5 to 8 milliseconds, at 25 ns a move in a table of 1,331 cells and 40 in one of 9,261."""
 
 SINGLE, CIRCLES = 4, 4
 """Of 16 moves so many are of single cells, and so many of circles of four; the others are of pairs."""

@@ -29,6 +29,7 @@ class Solver:
     def __init__(self) -> None:
         self.solved = 0
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        # From a basis HiGHS starts without presolve anyway; fresh runs start at the true table, a few pivots from the end.
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off", "mip_max_nodes": NODES}
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
@@ -85,7 +86,8 @@ class Master:
 
     def __init__(self, cost: Floats, *, always: Bools, never: Bools) -> None:
         self._cost = np.where(always, 0.0, cost)
-        # Two patterns of different cost differ by at least this.
+        # Two patterns of different cost differ by at least this: whole costs by their greatest common divisor. So a gap of
+        # less proves a pattern cheapest, and the solver need not close the last of it.
         whole = bool((self._cost == np.rint(self._cost)).all()) and self._cost.max(initial=0.0) < 2**53
         self._step = float(gcd(*self._cost.astype(np.int64).tolist())) if whole else 1e-7 * float(self._cost.sum())
         self._known: set[bytes] = set()
@@ -108,7 +110,7 @@ class Master:
         return len(self._known) - before
 
     def beat(self, cost: float) -> None:
-        """From now on, only patterns that are cheaper count."""
+        """From now on, only patterns that are cheaper count: by a step, less what the solver's tolerance of 1e-6 may eat."""
         there = np.flatnonzero(self._cost).astype(np.int32)
         self._highs.addRow(-highspy.kHighsInf, cost - 0.999 * self._step, len(there), there, self._cost[there])
 

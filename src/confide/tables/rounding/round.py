@@ -1,4 +1,4 @@
-"""Rounding tables: to multiples of a base so that they add up, small counts only, or each cell at random."""
+"""Rounding tables: controlled (Cox 1987; Salazar 2006), small counts only (Langsrud and Heldal 2018), or at random."""
 
 from collections.abc import Callable
 

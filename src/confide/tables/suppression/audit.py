@@ -1,4 +1,4 @@
-"""Judging a pattern of suppression: can anyone work out what must stay uncertain?"""
+"""Audits of suppression, the attacker's problems (Fischetti and Salazar 2001): can anyone work out what must stay uncertain?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

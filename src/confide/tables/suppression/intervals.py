@@ -17,13 +17,20 @@ __all__ = ["intervals"]
 
 
 SCALE = 1e6
-"""The farthest finite bound of a component is so many units of its programs."""
+"""The farthest finite bound of a component is so many units of its programs.
+
+HiGHS is right to 1e-7 in absolute terms: with a million units that is 1e-13 of the bound, near what floats can tell apart.
+"""
 
 UNBOUNDED = 1e3
-"""What can be so many times farther off than any bound, can be anywhere."""
+"""What can be so many times farther off than any bound, can be anywhere.
+
+A finite limit in the place of infinity lets all open ends be pushed at once, where one without limit would stop the rest. An
+end that is finite is a sum of bounds: to be taken for infinite it would have to add up a thousand of the largest.
+"""
 
 CLOSE = 1e-7
-"""An end is reached to within this many units."""
+"""An end is reached to within this many units: what HiGHS allows a bound to be missed by."""
 
 
 def intervals(
@@ -111,7 +118,10 @@ class _Component:
         self._low, self._high = np.minimum(self._low, x), np.maximum(self._high, x)
 
     def _together(self) -> None:
-        """Push all whose end is open in one direction at once, until that no longer settles many."""
+        """Push all whose end is open in one direction at once, until that no longer settles many.
+
+        A round is two programs, and each end that it leaves open is one; it is worth it while it settles 3 percent of them.
+        """
         every = np.arange(len(self._lower))
         self._solver.take_matrix(np.zeros(len(every)), (self._lower, self._upper), self._matrix)
         before = 2 * len(every) + 1

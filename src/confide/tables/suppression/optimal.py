@@ -1,9 +1,11 @@
-"""The cheapest pattern of a small table, by branch and cut: which cells to suppress is decided by a mixed integer program.
+"""Branch and cut for cell suppression (Fischetti and Salazar 2001): the cheapest pattern of a small table.
+
+Which cells to suppress is decided by a mixed integer program.
 
 For a pattern that leaves a demand unmet, the attacker's own proof (the dual of their linear program) is an inequality that
 every sufficient pattern satisfies and this one does not. Such inequalities are added until the cheapest pattern that
 satisfies them all meets every demand, or none is cheaper than the best one known.
-Reference: Fischetti and Salazar (2001), Management Science 47: Benders' capacity constraints, strengthened.
+Reference: Management Science 47: Benders' capacity constraints, strengthened.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Protection against everyone: for each demand the witnesses that outsiders and insiders cannot all rule out."""
+"""Protection against several attackers: for each demand the witnesses that outsiders and insiders cannot all rule out."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Suppressing cells: which others must go, so that nobody can work out the primary ones."""
+"""Cell suppression (Fischetti and Salazar 2001): which others must go, so that nobody can work out the primary cells."""
 
 import time
 from collections.abc import Sequence

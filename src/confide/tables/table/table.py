@@ -42,8 +42,8 @@ class Table:
     """Cells spanned by variables, and the linear relations among them. A column has one entry a cell.
 
     `places[c, v]` is the place of the code of cell c in `hierarchies[v].codes`; at place 0 is the total. The interval
-    in which an outsider can know a suppressed cell to lie must reach `lower_protection` below and `upper_protection`
-    above its value and be `sliding_protection` wide; beforehand they know it to lie within the bounds.
+    in which an outsider can know a suppressed cell to lie must reach `lower_protection` (LPL) below and `upper_protection`
+    (UPL) above its value and be `sliding_protection` wide; beforehand they know it to lie within the bounds.
 
     >>> from confide import tables
     >>> t = tables.Table.from_microdata({"sex": ["f", "m", "m"]}, by=["sex"]).flag(tables.Threshold(2))

@@ -1,7 +1,7 @@
-"""SAFE: protected microdata in which every combination of codes has no record or at least three.
+"""SAFE (Giessing and Höhne 2011): protected microdata in which every combination of codes has no record or at least three.
 
-The method of Höhne as described by Giessing and Höhne (2011), section 2. First every combination gets a count it may
-have; then counts are moved, by the delta engine, so that the tables that matter deviate little and none of their cells
+The method of Höhne, as described there in section 2. First every combination gets a count it may
+have; then counts are moved, by simulated annealing, so that the tables that matter deviate little and none of their cells
 by more than a bound; last the search goes on around the few cells that still do.
 """
 
