@@ -34,6 +34,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/publish.py
+	$(BIN)/python benchmarks/simplex.py
 	$(BIN)/python benchmarks/mask.py
 	$(BIN)/python benchmarks/mask_methods.py
 	$(BIN)/python benchmarks/mask_anonymity.py

@@ -1,5 +1,7 @@
 """What the tests of several rooms share: both engines, and one small population under any secret and policy."""
 
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -192,3 +194,30 @@ def town() -> Town:
 @pytest.fixture(scope="session")
 def people_of() -> Callable[..., pa.Table]:
     return population
+
+
+@pytest.fixture
+def calls_of() -> Callable[[Callable[[], object]], int]:
+    """How many calls a function makes, Python's and C's, in this thread and in those it starts.
+
+    That is what it costs, whatever else the machine is doing.
+    """
+
+    def count(run: Callable[[], object]) -> int:
+        calls = 0
+
+        def seen(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        before = sys.getprofile()
+        threading.setprofile(seen)
+        sys.setprofile(seen)
+        try:
+            run()
+        finally:
+            sys.setprofile(before)
+            threading.setprofile(before)
+        return calls
+
+    return count

@@ -1,5 +1,6 @@
-"""What the tests of suppression share: an intruder who knows linear programming and nothing of our code."""
+"""What the tests of tables share: an intruder who knows linear programming and nothing of our code, a clock, Ctrl+C."""
 
+import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.optimize import linprog
 from confide.tables import Table
 
 Knowledge = Mapping[int, tuple[float, float]]
-"""What somebody knows of his own: the least and the most that each of these cells can be."""
+"""What somebody knows of their own: the least and the most that each of these cells can be."""
 
 CLOSE = 2e-5
 """A level may be missed by this share of it."""
@@ -98,3 +99,33 @@ def _known(value: np.ndarray, cells: Sequence[Mapping[str, float]], who: str, si
 @pytest.fixture(scope="session")
 def intruder() -> Intruder:
     return Intruder()
+
+
+class Clock:
+    """A clock that runs by one second whenever it is told to, and not otherwise."""
+
+    def __init__(self) -> None:
+        self.seconds = 0
+
+    def __call__(self) -> float:
+        return float(self.seconds)
+
+    def tick(self, *told: object) -> None:
+        """As `progress` it makes a second of what is searched between two words about it."""
+        self.seconds += 1
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """What deadlines read in the place of the machine's clock."""
+    made = Clock()
+    monkeypatch.setattr("confide.tables.programs.deadline.monotonic", made)
+    return made
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl+C raises a `KeyboardInterrupt`, as in a terminal: in a job in the background it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

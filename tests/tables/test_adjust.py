@@ -1,12 +1,11 @@
 """Adjusting tables: additive without small counts, sensitive cells moved away, least change proven on small tables."""
 
-import _thread
-import threading
-import time
+import signal
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 
+import highspy
 import numpy as np
 import pytest
 from hypothesis import given
@@ -220,15 +219,6 @@ def test_an_interrupt_gives_the_best_so_far():
     assert not adjusted.finished and "ended before" in adjusted.notes[0]
     adjusted.table.check()
     assert not np.isin(adjusted.table.value, (1, 2)).any()
-
-
-def test_a_table_of_two_thousand_cells_is_quick_enough_to_wait_for():
-    table = counts(30, 12, 4, seed=6)
-    given_values = noisy(table, D=5)
-    adjust(counts(2, 2))  # compiled before the clock runs
-    started = time.process_time()
-    adjust(given_values, original=table, D=5)
-    assert time.process_time() - started < 0.6, "0.15 s when the machine is quiet"
 
 
 @pytest.mark.parametrize(
@@ -529,26 +519,30 @@ def test_huge_values_and_tiny_ones_keep_their_promises():
         assert keeps_its_distance(scaled, adjust(scaled).table.value, tolerance=1e-6 * min(scale, 1))
 
 
-def test_a_time_limit_gives_the_best_table_so_far():
+def test_a_time_limit_gives_the_best_table_so_far(clock):
     table = magnitudes(5, rows=25, columns=25)
     assert table.primary.sum() > 150
-    started = time.monotonic()
-    adjusted = adjust(table, time_limit=1.5)
-    assert time.monotonic() - started < 6
+    adjusted = adjust(table, time_limit=10, progress=clock.tick)
+    assert clock.seconds <= 11
     assert not adjusted.finished and "ended before" in adjusted.notes[0]
     adjusted.table.check()
     assert keeps_its_distance(table, adjusted.table.value)
 
 
-@pytest.mark.parametrize("delay", [0.9, 1.0, 1.1])
-def test_an_interrupted_solver_gives_the_best_table_so_far(delay):
-    """It is interrupted by a signal, wherever the program then is: in a solver, or between two."""
-    table = magnitudes(5, rows=25, columns=25)
-    alarm = threading.Timer(delay, _thread.interrupt_main)
-    alarm.start()
-    started = time.monotonic()
-    adjusted = adjust(table, time_limit=60)
-    assert time.monotonic() - started < 20
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_an_interrupted_solver_gives_the_best_table_so_far(monkeypatch, number):
+    """It is interrupted by a signal while HiGHS solves in its thread: the program of that number, and none after it."""
+    table, solved, start = magnitudes(5, rows=25, columns=25), count(1), highspy.Highs.startSolve
+
+    def interrupted(solver):
+        start(solver)
+        if next(solved) == number:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(highspy.Highs, "startSolve", interrupted)
+    adjusted = adjust(table, time_limit=None)
+    assert next(solved) == number + 2, "one more, for the last digits"
     assert not adjusted.finished and keeps_its_distance(table, adjusted.table.value)
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from confide.errors import Mistake
 from confide.tables import Dominance, Status, Table, Threshold, audit, suppress
-from confide.tables.programs.deadline import Watch
+from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.insiders import insiders_of
 from confide.tables.suppression.optimal import optimise
-from confide.tables.suppression.problem import Problem
+from confide.tables.suppression.problem import SuppressionProblem
 
 
 def business(cells: dict[str, list[float]], *, whose: dict[str, str] | None = None, **options) -> Table:
@@ -36,8 +36,8 @@ def blamed(table: Table) -> set[str]:
 
 def against_outsiders_only(table: Table) -> Table:
     """The cheapest pattern if contributors knew nothing."""
-    problem = replace(Problem.of(table), insiders=())
-    proof = optimise(problem, ~problem.shown, Watch())
+    problem = replace(SuppressionProblem.of(table), insiders=())
+    proof = optimise(problem, ~problem.shown, Deadline())
     return table.mark(np.flatnonzero(proof.suppressed & ~table.primary), "secondary")
 
 

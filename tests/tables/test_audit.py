@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from confide.errors import Mistake
 from confide.tables import Hierarchy, PPercent, Status, Table, Threshold, audit, audit_pattern
 from confide.tables.suppression.audit import unmet
-from confide.tables.suppression.problem import Problem
+from confide.tables.suppression.problem import SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
 from confide.tables.table.build import assemble
 from confide.tables.table.relations import Relations
@@ -159,7 +159,7 @@ def test_a_failing_insider_is_told_from_an_outsider():
         ("a=x", True),
         ("a=y", True),
     }
-    assert "against a contributor who knows his own cells" in repr(judged)
+    assert "against a contributor who knows their own cells" in repr(judged)
 
 
 def test_a_primary_without_levels_must_not_be_known_exactly():
@@ -171,7 +171,9 @@ def test_a_primary_without_levels_must_not_be_known_exactly():
 
 def test_a_cell_that_problems_show_but_call_primary_fails():
     relations = Relations.of([(0, [1, 2])], cells=3)
-    problem = Problem.plain(relations, np.array([5.0, 2, 3]), primary=np.array([False, True, False]), level=1.0)
+    problem = SuppressionProblem.plain(
+        relations, np.array([5.0, 2, 3]), primary=np.array([False, True, False]), level=1.0
+    )
     failures = unmet(problem, np.array([True, False, True]))
     assert [(failure.cell, failure.level, failure.attacker) for failure in failures] == [
         (1, "upper", OUTSIDER),

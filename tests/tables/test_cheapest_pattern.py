@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import PPercent, Status, Table, Threshold, audit_pattern, suppress
-from confide.tables.programs.deadline import Watch
+from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.optimal import optimise
-from confide.tables.suppression.problem import Problem
+from confide.tables.suppression.problem import SuppressionProblem
 
 rows = st.lists(
     st.tuples(st.sampled_from("ab"), st.sampled_from("xyz"), st.integers(1, 60), st.sampled_from("pqrst")),
@@ -52,13 +52,13 @@ def test_no_pattern_is_cheaper_than_the_optimal_one(intruder, rows, holding, cos
     table = table_of(rows, holding="h" if holding else None)
     assume(table.primary.any() and (table.status == Status.SAFE).sum() <= 6)
     attackers = intruder.contributors(table, records_of(rows, lambda n, h: h if holding else str(n)))
-    problem = Problem.of(table, cost=cost)
+    problem = SuppressionProblem.of(table, cost=cost)
     expected = least(table, problem.cost, attackers, intruder)
     if expected is None:
         with pytest.raises(Mistake, match="cannot be protected"):
             suppress(table, cost=cost, method="optimal")
         return
-    found = optimise(problem, ~problem.shown, Watch())
+    found = optimise(problem, ~problem.shown, Deadline())
     assert found.cost == pytest.approx(expected)
     assert found.bound == pytest.approx(expected, rel=1e-6)
     assert found.gap == pytest.approx(0, abs=1e-6)
@@ -71,7 +71,7 @@ def test_the_bound_is_below_every_sufficient_pattern(seed):
     random = np.random.default_rng(seed)
     data = {"u": random.choice(list("abcd"), 60), "v": random.choice(list("wxyz"), 60), "t": random.integers(1, 99, 60)}
     table = Table.from_microdata(data, by=["u", "v"], of="t").flag(Threshold(3))
-    fast, best = (suppress(table, method=method, time_limit=0.5) for method in ("fast", "optimal"))
+    fast, best = (suppress(table, method=method, time_limit=None) for method in ("fast", "optimal"))
     assert fast.bound is None and fast.gap is None
     assert best.bound <= best.cost * (1 + 1e-9)
     assert best.bound <= fast.cost * (1 + 1e-9)

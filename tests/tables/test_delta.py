@@ -1,7 +1,6 @@
-"""The delta engine: the compiled loop against a plain one, sums kept right, the best kept when time or patience ends."""
+"""Simulated annealing: the compiled loop against a plain one, sums kept right, the best kept when time or patience ends."""
 
 import signal
-import time
 from itertools import product
 
 import numpy as np
@@ -11,9 +10,17 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Table
-from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, Task, generator, search_parts
-from confide.tables.annealing.kernel import THRESHOLDS, Board, search
-from confide.tables.programs.deadline import Watch
+from confide.tables.annealing.anneal import (
+    Aim,
+    Allowed,
+    Annealing,
+    AnnealingTask,
+    CoolingSchedule,
+    annealing_over,
+    generator,
+)
+from confide.tables.annealing.kernel import THRESHOLDS, AnnealingLayout, metropolis
+from confide.tables.programs.deadline import Deadline
 from confide.tables.table.inner_cells import Grouping, inner_cells, laid_out
 from confide.tables.table.relations import Relations
 
@@ -24,13 +31,13 @@ def cross(*sizes: int) -> Relations:
     """The relations of a table with all its totals; place 0 of each variable is the total."""
     shape = [size + 1 for size in sizes]
     number = {cell: at for at, cell in enumerate(product(*map(range, shape)))}
-    parts = []
+    inner = []
     for cell, at in number.items():
         for variable, place in enumerate(cell):
             if place == 0:
                 rest = [number[(*cell[:variable], code, *cell[variable + 1 :])] for code in range(1, shape[variable])]
-                parts.append((at, rest))
-    return Relations.of(parts, cells=len(number))
+                inner.append((at, rest))
+    return Relations.of(inner, cells=len(number))
 
 
 def squares(distance):
@@ -38,24 +45,30 @@ def squares(distance):
     return away**2, np.maximum(away - 1, 0)
 
 
-def problem(sizes=(3, 4), *, seed=0, low=3) -> Search:
-    """A table of random targets to be reached with parts that are 0 or at least low."""
-    parts = inner_cells(cross(*sizes))
+def problem(sizes=(3, 4), *, seed=0, low=3) -> Annealing:
+    """A table of random targets to be reached with inner that are 0 or at least low."""
+    inner = inner_cells(cross(*sizes))
     random = np.random.default_rng(seed)
-    target = parts.sums(random.integers(0, 7, len(parts.cells)))
-    start = np.where(random.random(len(parts.cells)) < 0.5, low, 0)
+    target = inner.sums(random.integers(0, 7, len(inner.cells)))
+    start = np.where(random.random(len(inner.cells)) < 0.5, low, 0)
     none = np.zeros(len(start), dtype=np.int64)
     allowed = Allowed(none, none + 9, low)
     aim = Aim(np.zeros(len(target), dtype=np.int64), squares)
-    return search_parts(parts, start, target, allowed, aim, seed=seed)
+    return annealing_over(inner, start, target, allowed, aim, seed=seed)
 
 
 # The plain twin of the compiled loop: it knows cells, not places in an array, and weighs the whole table each time.
 
 
 class Plain:
-    def __init__(self, board: Board, value, distance, cost, random: int) -> None:
-        self.board, self.value, self.distance, self.cost, self.random = board, list(value), list(distance), cost, random
+    def __init__(self, layout: AnnealingLayout, value, distance, cost, random: int) -> None:
+        self.layout, self.value, self.distance, self.cost, self.random = (
+            layout,
+            list(value),
+            list(distance),
+            cost,
+            random,
+        )
 
     def draw(self) -> int:
         self.random = (self.random + 0x9E3779B97F4A7C15) & MASK
@@ -65,27 +78,27 @@ class Plain:
         return z ^ (z >> 31)
 
     def next_value(self, j: int, up: bool) -> int | None:
-        values = [v for v in range(-20, 60) if v <= 0 or v >= self.board.low]
+        values = [v for v in range(-20, 60) if v <= 0 or v >= self.layout.low]
         at = values.index(self.value[j]) + (1 if up else -1)
-        least, greatest = self.board.bounds[j]
+        least, greatest = self.layout.bounds[j]
         return values[at] if least <= values[at] <= greatest else None
 
     def members(self, group: int) -> list[int]:
-        return self.board.members[self.board.starts[group] : self.board.starts[group + 1]].tolist()
+        return self.layout.members[self.layout.starts[group] : self.layout.starts[group + 1]].tolist()
 
     def pick(self, j: int, way: int, bits: int) -> int:
-        members = self.members(self.board.groups[j, way])
+        members = self.members(self.layout.groups[j, way])
         return members[((bits & 0xFFFFFFFF) * len(members)) >> 32]
 
     def try_move(self, moved: dict[int, bool], limit: float) -> float:
-        """Move these parts, each up or down, if all of them can and it costs no more than the limit."""
+        """Move these inner, each up or down, if all of them can and it costs no more than the limit."""
         new = {j: self.next_value(j, up) for j, up in moved.items()}
         if None in new.values():
             return 0.0
         before = sum(map(self.cost, self.distance))
         distance = self.distance.copy()
         for j, value in new.items():
-            for cell in set(self.board.sums[j].tolist()) - {len(distance)}:
+            for cell in set(self.layout.sums[j].tolist()) - {len(distance)}:
                 distance[cell] += value - self.value[j]
         cost = sum(map(self.cost, distance)) - before
         if cost > limit:
@@ -96,25 +109,25 @@ class Plain:
         return cost
 
     def move(self, temperature: float) -> float:
-        board, bits = self.board, self.draw()
-        ways = board.groups.shape[1]
+        layout, bits = self.layout, self.draw()
+        ways = layout.groups.shape[1]
         j, up = ((bits >> 32) * len(self.value)) >> 32, bits & 1 == 1
         limit, kind = temperature * THRESHOLDS[bits >> 1 & 4095], bits >> 13 & 15
         if self.next_value(j, up) is None:
             return 0.0
-        if kind < board.single:
+        if kind < layout.single:
             return self.try_move({j: up}, limit)
         bits = self.draw()
         way = ((bits << 16 & 0xFFFFFFFF) * ways) >> 32
         k = self.pick(j, way, bits >> 16)
         if k == j or self.next_value(k, not up) is None:
             return 0.0
-        if kind < 16 - board.circle or ways == 1:
+        if kind < 16 - layout.circle or ways == 1:
             return self.try_move({j: up, k: not up}, limit)
         bits = self.draw()
         second = (way + 1 + (((bits >> 32) * (ways - 1)) >> 32)) % ways
         n = self.pick(j, second, bits)
-        fits = [m for m in self.members(board.groups[k, second]) if board.groups[m, way] == board.groups[n, way]]
+        fits = [m for m in self.members(layout.groups[k, second]) if layout.groups[m, way] == layout.groups[n, way]]
         four = (j, k, n, fits[0] if fits else k)
         return self.try_move({j: up, k: not up, n: not up, four[3]: up}, limit) if len(set(four)) == 4 else 0.0
 
@@ -123,10 +136,10 @@ class Plain:
 @pytest.mark.parametrize("low", [1, 3])
 def test_the_compiled_loop_makes_the_moves_of_the_plain_one(sizes, low):
     found = problem(sizes, seed=len(sizes), low=low)
-    board = found._board._replace(circle=4)
+    layout = found._layout._replace(circle=4)
     state, costs, home = found._laid_out(2.0)
     plain = Plain(
-        board,
+        layout,
         found.value,
         found.distance.tolist(),
         lambda d: d * d + 2.0 * max(0, abs(d) - 1),
@@ -134,7 +147,7 @@ def test_the_compiled_loop_makes_the_moves_of_the_plain_one(sizes, low):
     )
     pool = np.arange(len(found.value), dtype=np.uint32)
     for temperature in (20.0, 4.0, 1.0, 0.1):
-        total = search(board, state, costs, pool, THRESHOLDS, temperature, 500)
+        total = metropolis(layout, state, costs, pool, THRESHOLDS, temperature, 500)
         assert total == pytest.approx(sum(plain.move(temperature) for _ in range(500)))
         assert state.value.tolist() == plain.value
         assert (state.at[:-1] - home).tolist() == plain.distance
@@ -144,18 +157,18 @@ def test_the_compiled_loop_makes_the_moves_of_the_plain_one(sizes, low):
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 2**32))
 def test_distances_are_always_those_of_the_sums(sizes, seed):
     found = problem(sizes, seed=seed)
-    parts = inner_cells(cross(*sizes))
-    target = parts.sums(np.random.default_rng(seed).integers(0, 7, len(parts.cells)))
-    found.cool(Cooling(10.0, 0.1, 50, 1.0), Watch())
-    assert (parts.sums(found.value) - target == found.distance).all()
+    inner = inner_cells(cross(*sizes))
+    target = inner.sums(np.random.default_rng(seed).integers(0, 7, len(inner.cells)))
+    found.cool(CoolingSchedule(10.0, 0.1, 50, 1.0), Deadline())
+    assert (inner.sums(found.value) - target == found.distance).all()
     assert not np.isin(found.value, (1, 2)).any() and (found.value >= 0).all() and (found.value <= 9).all()
 
 
 def test_the_same_seed_gives_the_same_values_and_another_seed_others():
     def run(seed):
         found = problem((5, 6), seed=1)
-        again = Search(found.task, found.value, found.distance, seed=seed)
-        again.cool(Cooling(10.0, 0.5, 20, 1.0), Watch())
+        again = Annealing(found.task, found.value, found.distance, seed=seed)
+        again.cool(CoolingSchedule(10.0, 0.5, 20, 1.0), Deadline())
         return again.value.tolist()
 
     assert run(7) == run(7) != run(8)
@@ -163,13 +176,13 @@ def test_the_same_seed_gives_the_same_values_and_another_seed_others():
 
 def test_a_search_finds_the_best_values_of_a_small_table():
     found = problem((2, 2), seed=5)
-    parts = inner_cells(cross(2, 2))
-    target = parts.sums(found.value) - found.distance
-    found.cool(Cooling(20.0, 0.2, 3000, 1.0), Watch())
-    found.settle(Cooling(20.0, 0.2, 3000, 1.0), Watch(), rounds=1)
+    inner = inner_cells(cross(2, 2))
+    target = inner.sums(found.value) - found.distance
+    found.cool(CoolingSchedule(20.0, 0.2, 3000, 1.0), Deadline())
+    found.settle(CoolingSchedule(20.0, 0.2, 3000, 1.0), Deadline(), rounds=1)
 
     def cost(value):
-        distance = np.abs(parts.sums(np.array(value)) - target)
+        distance = np.abs(inner.sums(np.array(value)) - target)
         return (distance**2 + np.maximum(distance - 1, 0)).sum()
 
     least = min(cost(value) for value in product([0, 3, 4, 5, 6, 7, 8, 9], repeat=4))
@@ -178,16 +191,16 @@ def test_a_search_finds_the_best_values_of_a_small_table():
 
 def test_settling_brings_sums_back_within_their_limits():
     """A table with all sums right exists; a quick first search leaves many sums beyond."""
-    parts = inner_cells(cross(8, 8, 3))
-    true = np.random.default_rng(1).choice([0, 3, 4, 5, 6], len(parts.cells))
+    inner = inner_cells(cross(8, 8, 3))
+    true = np.random.default_rng(1).choice([0, 3, 4, 5, 6], len(inner.cells))
     none = np.zeros(len(true), dtype=np.int64)
-    aim = Aim(np.zeros(len(parts.sums(true)), dtype=np.int64), squares)
-    found = search_parts(parts, none + 3, parts.sums(true), Allowed(none, none + 9, 3), aim, seed=1)
-    found.cool(Cooling(10.0, 0.5, 20, 1.0), Watch())
+    aim = Aim(np.zeros(len(inner.sums(true)), dtype=np.int64), squares)
+    found = annealing_over(inner, none + 3, inner.sums(true), Allowed(none, none + 9, 3), aim, seed=1)
+    found.cool(CoolingSchedule(10.0, 0.5, 20, 1.0), Deadline())
     before = int(found.beyond.sum())
-    found.settle(Cooling(2.0, 0.2, 300, 4.0), Watch(), rounds=8)
+    found.settle(CoolingSchedule(2.0, 0.2, 300, 4.0), Deadline(), rounds=8)
     assert before > 30 and found.beyond.sum() < before / 3
-    assert (parts.sums(found.value) - parts.sums(true) == found.distance).all()
+    assert (inner.sums(found.value) - inner.sums(true) == found.distance).all()
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
@@ -199,17 +212,16 @@ def test_a_seed_is_a_whole_number(seed):
 def test_it_never_gets_worse_than_the_start():
     found = problem((4, 4), seed=3)
     before = (found.distance**2).sum()
-    found.cool(Cooling(1e6, 1e6, 20, 0.0), Watch())
+    found.cool(CoolingSchedule(1e6, 1e6, 20, 0.0), Deadline())
     assert (found.distance**2).sum() <= before
 
 
-def test_a_time_limit_ends_a_long_search_with_the_best_so_far():
+def test_a_time_limit_ends_a_long_search_with_the_best_so_far(clock):
     found = problem((30, 30), seed=3)
-    found.cool(Cooling(20.0, 0.5, 1, 1.0), Watch())  # compiled before the clock runs
-    before, watch, started = (found.distance**2).sum(), Watch(limit=0.3), time.monotonic()
-    found.cool(Cooling(20.0, 0.5, 10**9, 1.0), watch)
-    assert time.monotonic() - started < 2
-    assert watch.hurried and not watch.undisturbed
+    before, deadline = (found.distance**2).sum(), Deadline(limit=20, progress=clock.tick)
+    found.cool(CoolingSchedule(20.0, 0.5, 10**9, 1.0), deadline)
+    assert clock.seconds == 20
+    assert deadline.hurried and not deadline.undisturbed
     assert (found.distance**2).sum() < before / 2
 
 
@@ -222,33 +234,35 @@ def test_an_interrupt_ends_it_with_the_best_so_far():
         if len(told) == 40:
             raise KeyboardInterrupt
 
-    watch = Watch(progress=impatient)
+    deadline = Deadline(progress=impatient)
     before = (found.distance**2).sum()
-    found.cool(Cooling(20.0, 0.5, 5000, 1.0), watch)
-    assert watch.interrupted and not watch.undisturbed and len(told) == 40
+    found.cool(CoolingSchedule(20.0, 0.5, 5000, 1.0), deadline)
+    assert deadline.interrupted and not deadline.undisturbed and len(told) == 40
     assert (found.distance**2).sum() < before
-    found.settle(Cooling(20.0, 0.5, 5000, 1.0), watch, rounds=3)
+    found.settle(CoolingSchedule(20.0, 0.5, 5000, 1.0), deadline, rounds=3)
     assert len(told) == 40, "nothing is searched after an interrupt"
     assert told == sorted(told) and told[0][0] == 0.0 and "largest deviation" in told[0][1]
 
 
-def test_a_watch_that_listens_notes_the_first_interrupt_and_not_the_second():
-    watch = Watch()
-    with pytest.raises(KeyboardInterrupt), watch.listening():
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_running_deadline_notes_the_first_interrupt_and_not_the_second():
+    deadline = Deadline()
+    with pytest.raises(KeyboardInterrupt), deadline.running():
         signal.raise_signal(signal.SIGINT)
-        assert watch.interrupted and watch.over
+        assert deadline.interrupted and deadline.over
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_watch_leaves_interrupts_to_those_who_handle_them():
+@pytest.mark.usefixtures("ctrl_c")
+def test_a_deadline_leaves_interrupts_to_those_who_handle_them():
     heard = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        watch = Watch()
-        with watch.listening():
+        deadline = Deadline()
+        with deadline.running():
             signal.raise_signal(signal.SIGINT)
-        assert heard == [signal.SIGINT] and not watch.interrupted
+        assert heard == [signal.SIGINT] and not deadline.interrupted
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -256,47 +270,47 @@ def test_a_watch_leaves_interrupts_to_those_who_handle_them():
 def test_time_does_not_show_in_a_search_that_needs_little_of_it():
     def run(limit):
         found = problem((6, 6), seed=2)
-        found.cool(Cooling(20.0, 0.5, 200, 1.0), Watch(limit=limit))
+        found.cool(CoolingSchedule(20.0, 0.5, 200, 1.0), Deadline(limit=limit))
         return found.value.tolist()
 
     assert run(None) == run(1000.0)
 
 
 def test_targets_out_of_reach_are_a_mistake():
-    parts = inner_cells(Relations.of([(0, [1, 2])], cells=3))
+    inner = inner_cells(Relations.of([(0, [1, 2])], cells=3))
     allowed = Allowed(np.zeros(2, dtype=np.int64), np.full(2, 9), 1)
     start, target = np.zeros(2, dtype=np.int64), np.array([10**9, 0, 0])
-    found = search_parts(parts, start, target, allowed, Aim(np.zeros(3, dtype=np.int64), squares), seed=1)
+    found = annealing_over(inner, start, target, allowed, Aim(np.zeros(3, dtype=np.int64), squares), seed=1)
     with pytest.raises(Mistake, match="too far"):
-        found.cool(Cooling(1.0, 1.0, 1, 1.0), Watch())
+        found.cool(CoolingSchedule(1.0, 1.0, 1, 1.0), Deadline())
 
 
 def test_nothing_to_move_is_no_work():
-    parts = inner_cells(Relations.of([(0, [1, 2])], cells=3))
+    inner = inner_cells(Relations.of([(0, [1, 2])], cells=3))
     fixed = np.array([4, 5])
     aim = Aim(np.zeros(3, dtype=np.int64), squares)
-    found = search_parts(parts, fixed, np.array([9, 4, 5]), Allowed(fixed, fixed), aim, seed=1)
-    found.cool(Cooling(1.0, 1.0, 100, 1.0), Watch())
+    found = annealing_over(inner, fixed, np.array([9, 4, 5]), Allowed(fixed, fixed), aim, seed=1)
+    found.cool(CoolingSchedule(1.0, 1.0, 100, 1.0), Deadline())
     assert found.distance.tolist() == [0, 0, 0] and not found.beyond.any()
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, float("nan")])
 def test_a_time_limit_is_positive(limit):
     with pytest.raises(Mistake, match="seconds"):
-        Watch(limit=limit)
+        Deadline(limit=limit)
 
 
-# Parts: inner cells of any relations.
+# Inner cells of any relations.
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_every_cell_is_the_sum_of_inner_cells(sizes):
     relations = cross(*sizes)
-    parts = inner_cells(relations)
-    assert len(parts.cells) == np.prod(sizes)
-    values = parts.sums(np.arange(len(parts.cells)) ** 2)
+    inner = inner_cells(relations)
+    assert len(inner.cells) == np.prod(sizes)
+    values = inner.sums(np.arange(len(inner.cells)) ** 2)
     assert (relations.residuals(values) == 0).all()
-    assert (values[parts.cells] == np.arange(len(parts.cells)) ** 2).all()
+    assert (values[inner.cells] == np.arange(len(inner.cells)) ** 2).all()
 
 
 rows = st.lists(
@@ -306,14 +320,14 @@ rows = st.lists(
 
 @given(rows, st.randoms(use_true_random=False))
 def test_sums_in_different_columns_share_no_part(data, random):
-    """In tables with empty cells left out and with a hierarchy, where some parts count in fewer sums than others."""
+    """In tables with empty cells left out and with a hierarchy, where some inner count in fewer sums than others."""
     frame = {name: [row[at] for row in data] for at, name in enumerate("uvw")}
     tree = {"a": "A", "b": "A", "c": "C", "A": None, "C": None, "d": None}
     table = Table.from_microdata(frame, by=list("uvw"), hierarchies={"u": tree}, empty=False)
-    parts = inner_cells(table.relations)
-    movable = np.array([random.random() < 0.8 for _ in parts.cells])
-    sums, siblings = laid_out(parts, movable)
-    expansion = parts.expansion[:, np.flatnonzero(movable)].toarray()
+    inner = inner_cells(table.relations)
+    movable = np.array([random.random() < 0.8 for _ in inner.cells])
+    sums, siblings = laid_out(inner, movable)
+    expansion = inner.expansion[:, np.flatnonzero(movable)].toarray()
     column_of = {}
     for part, cells in enumerate(sums.tolist()):
         real = [cell for cell in cells if cell < len(table)]
@@ -321,7 +335,7 @@ def test_sums_in_different_columns_share_no_part(data, random):
         for column, cell in enumerate(cells):
             if cell < len(table):
                 assert column_of.setdefault(cell, column) == column
-    free = parts.cells[movable]
+    free = inner.cells[movable]
     beside = abs(table.relations.matrix).toarray()[:, free] > 0
     for group, (start, end) in enumerate(zip(siblings.starts[:-1], siblings.starts[1:], strict=True)):
         members = set(siblings.members[start:end].tolist())
@@ -350,9 +364,9 @@ def test_relations_that_are_not_of_totals_and_parts_have_no_inner_cells(relation
 
 
 def test_a_table_without_relations_is_all_inner_cells():
-    parts = inner_cells(Relations.of([], cells=4))
-    assert parts.cells.tolist() == [0, 1, 2, 3]
-    sums, siblings = laid_out(parts, np.ones(4, dtype=bool))
+    inner = inner_cells(Relations.of([], cells=4))
+    assert inner.cells.tolist() == [0, 1, 2, 3]
+    sums, siblings = laid_out(inner, np.ones(4, dtype=bool))
     assert sums.tolist() == [[0], [1], [2], [3]] and len(siblings.starts) == 5
 
 
@@ -371,7 +385,7 @@ def test_a_task_without_siblings_moves_single_parts():
     sums = np.array([[0], [1]], dtype=np.uint32)
     alone = Grouping.number(np.array([[0], [1]]))
     none = np.zeros(2, dtype=np.int64)
-    task = Task(sums, alone, Allowed(none, none + 9), Aim(none, squares))
-    found = Search(task, none, np.array([-4, -7]), seed=1)
-    found.cool(Cooling(5.0, 0.1, 500, 1.0), Watch())
+    task = AnnealingTask(sums, alone, Allowed(none, none + 9), Aim(none, squares))
+    found = Annealing(task, none, np.array([-4, -7]), seed=1)
+    found.cool(CoolingSchedule(5.0, 0.1, 500, 1.0), Deadline())
     assert found.value.tolist() == [4, 7]

@@ -1,6 +1,5 @@
 """Reading dataset.toml: what is declared is what is public, and every typo is a Mistake."""
 
-import time
 from collections.abc import Mapping
 from tempfile import TemporaryDirectory
 
@@ -280,14 +279,13 @@ def test_labels_may_be_long_and_in_any_script() -> None:
     assert dataset.variables["größe.x y"].codes.codes[0].label == label == dataset.variables["größe.x y"].label
 
 
-def test_forty_thousand_codes_are_read_in_less_than_two_seconds() -> None:
+def test_forty_thousand_codes_are_read_in_so_many_steps_for_each(calls_of) -> None:
+    """The limit guards: there are 75 calls a code, however many codes."""
     lines = [f"k{i} = {{ label = 'Class {i}', parent = 'p{i % 1000}' }}" for i in range(40_000)]
     above = "\n".join(f"p{i} = 'P {i}'" for i in range(1000))
     text = f"[variables.up.codes]\n{above}\n[variables.x]\nparent = 'up'\n[variables.x.codes]\n" + "\n".join(lines)
-    start = time.process_time()
-    dataset = read(text)
-    assert dataset.lift("x", "up")[39_999] == 999
-    assert time.process_time() - start < 2
+    assert calls_of(lambda: read(text).lift("x", "up")) < 100 * 40_000
+    assert read(text).lift("x", "up")[39_999] == 999
     fails(text.replace("parent = 'p999' }", "parent = 'q999' }", 1), "'q999'", "'p999'")
 
 

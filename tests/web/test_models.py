@@ -14,7 +14,7 @@ from confide.client import Diagnostics, ModelAnswer
 from confide.errors import Suggestion
 from confide.site.folder import Folder
 from confide.site.ledger import read
-from confide.spelling.json import ASKS, read_request
+from confide.spelling.json import read_request
 from confide.spelling.python import read_python
 from confide.spelling.url import read_url, write_url
 from confide.spelling.words import write_words
@@ -84,7 +84,7 @@ def test_all_formats_of_an_answer_hold_the_same_numbers(server, address):
 @pytest.mark.parametrize("ending", ["json", "csv", "xlsx"])
 def test_the_command_line_and_http_write_the_same_bytes(server, run, tmp_path, address, ending):
     request = read_url(address)
-    done = run(ASKS[type(request)], server.url, *write_words(request), "--format", ending, "-o", tmp_path / "out")
+    done = run(request.ask, server.url, *write_words(request), "--format", ending, "-o", tmp_path / "out")
     assert done.returncode == 0 and done.stdout == done.stderr == b""
     assert (tmp_path / "out").read_bytes() == server.get(at(address, ending)).content
 
@@ -92,7 +92,7 @@ def test_the_command_line_and_http_write_the_same_bytes(server, run, tmp_path, a
 @pytest.mark.parametrize("address", [ANSWERED[2], ANSWERED[4]])
 def test_the_python_that_the_command_line_writes_runs(server, run, address):
     request = read_url(address)
-    words = [ASKS[type(request)], server.url, *write_words(request)]
+    words = [request.ask, server.url, *write_words(request)]
     _, call = run(*words, "--format", "python").stdout.decode().strip().split("\n\n")
     assert read_python(call) == request
     answer = eval(call, {"confide": confide})

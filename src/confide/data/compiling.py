@@ -1,11 +1,15 @@
-"""How hot loops are compiled."""
+"""How hot loops are compiled, and how long that takes."""
 
-from collections.abc import Callable
-from typing import TypeVar, cast
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.event import Listener, install_listener
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "timing_compilation"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -19,3 +23,32 @@ def compiled(function: F) -> F:
         return cast(F, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:
         return cast(F, numba.njit(nogil=True)(function))
+
+
+class _Timer(Listener):
+    """Tells how long its thread held or awaited the compiler's lock; functions that compile others count once."""
+
+    def __init__(self, tell: Callable[[float], None]) -> None:
+        self._tell, self._thread = tell, threading.get_ident()
+        self._depth, self._begun = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if threading.get_ident() == self._thread:
+            self._begun = self._begun if self._depth else monotonic()
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if threading.get_ident() == self._thread and self._depth:
+            self._depth -= 1
+            if not self._depth:
+                self._tell(monotonic() - self._begun)
+
+
+@contextmanager
+def timing_compilation(tell: Callable[[float], None]) -> Iterator[None]:
+    """In here `tell` hears of the seconds this thread spends on compiling, on loading what was compiled, or waiting for either.
+
+    The lock is listened to rather than the compilation itself: what is read from disk takes tenths of a second too.
+    """
+    with install_listener("numba:compiler_lock", _Timer(tell)):
+        yield

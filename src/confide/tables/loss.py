@@ -1,4 +1,4 @@
-"""How much a protected table says wrong: for the whole table, and for each cell without saying by how much it was changed."""
+"""Information loss (Giessing and Höhne 2011, section 7): of the whole table, and of cells without saying how far each moved."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Ints
 from confide.errors import Mistake, nearest
-from confide.tables.sensitivity import Contributions, Levels, Rule
+from confide.tables.sensitivity import Contributions, ProtectionLevels, SensitivityRule
 from confide.tables.table.statuses import read_status
 from confide.tables.table.table import Status, Table
 
@@ -19,14 +19,14 @@ WEIGHTS = ("secret", "repeated")
 PROTECTION = ("both", "upper", "sliding")
 
 
-def flagged(table: Table, rules: Sequence[Rule], *, weights: str, protection: str) -> Table:
+def flagged(table: Table, rules: Sequence[SensitivityRule], *, weights: str, protection: str) -> Table:
     """The table with the marks of the rules."""
     _among("weights", weights, WEIGHTS)
     _among("protection", protection, PROTECTION)
     if not rules:
         raise Mistake("There is no rule to mark cells by.", suggestions=["Give one, as in t.flag(Threshold(3))."])
     for rule in rules:
-        if isinstance(rule, type) or not isinstance(rule, Rule):
+        if isinstance(rule, type) or not isinstance(rule, SensitivityRule):
             raise Mistake(f"{rule!r:.60} is no rule.", suggestions=["Give one, as in t.flag(Threshold(3))."])
         cells = _contributions(table, rule, weights)
         marks = rule.marks(cells) & np.isin(table.status, (Status.SAFE, Status.PRIMARY, Status.SECONDARY))
@@ -39,7 +39,7 @@ def flagged(table: Table, rules: Sequence[Rule], *, weights: str, protection: st
     return table
 
 
-def _contributions(table: Table, rule: Rule, weights: str) -> Contributions:
+def _contributions(table: Table, rule: SensitivityRule, weights: str) -> Contributions:
     """What the rule reads; a `Mistake` where the table does not say it."""
     cells = table.contributions
     if (cells.units < 0).any():
@@ -59,14 +59,14 @@ def _contributions(table: Table, rule: Rule, weights: str) -> Contributions:
     return cells.repeated(rule.needs) if weights == "repeated" and rule.needs else cells
 
 
-def _placed(levels: Levels, protection: str) -> Levels:
+def _placed(levels: ProtectionLevels, protection: str) -> ProtectionLevels:
     nothing = np.zeros_like(levels.upper)
     if protection == "upper":
-        return Levels(nothing, levels.upper, nothing)
-    return levels if protection == "both" else Levels(nothing, nothing, levels.lower + levels.upper)
+        return ProtectionLevels(nothing, levels.upper, nothing)
+    return levels if protection == "both" else ProtectionLevels(nothing, nothing, levels.lower + levels.upper)
 
 
-def _protected(table: Table, marks: Bools, levels: Levels) -> Table:
+def _protected(table: Table, marks: Bools, levels: ProtectionLevels) -> Table:
     """The table with these cells primary, protected as far as asked here or before."""
     needed: dict[str, Any] = {
         f"{side}_protection": np.where(marks, np.maximum(getattr(table, f"{side}_protection"), level), 0.0)
@@ -94,7 +94,7 @@ def marked(table: Table, cells: Ints, status: Status | str, *, range: float) -> 
         clean = {f"{side}_protection": np.zeros(len(table)) for side in ("lower", "upper", "sliding")}
         none: dict[str, Any] = {name: np.where(here, nothing, getattr(table, name)) for name, nothing in clean.items()}
         return replace(table, status=np.where(here, status, table.status).astype(np.int8), **none)
-    return _protected(table, here, Levels.symmetric(range / 100 * np.abs(table.value)))
+    return _protected(table, here, ProtectionLevels.symmetric(range / 100 * np.abs(table.value)))
 
 
 def waived(table: Table, holders: Sequence[str | int]) -> Table:

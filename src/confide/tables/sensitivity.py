@@ -1,4 +1,6 @@
-"""Which cells of a table of totals say too much about one contributor: the primary rules.
+"""Sensitivity rules, for primary suppression (Handbook on Statistical Disclosure Control, section 4.2).
+
+Which cells of a table say too much about one contributor.
 
 A rule marks cells, and says how wide the interval must be in which an outsider can know a marked cell to lie.
 """
@@ -12,7 +14,16 @@ from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.tables.parameters import Parameters, parameter
 
-__all__ = ["PQ", "AllZero", "Contributions", "Dominance", "Levels", "PPercent", "Rule", "Threshold"]
+__all__ = [
+    "PQ",
+    "AllZero",
+    "Contributions",
+    "Dominance",
+    "PPercent",
+    "ProtectionLevels",
+    "SensitivityRule",
+    "Threshold",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +32,7 @@ class Contributions:
 
     `top` has one row per cell and its largest absolute contributions in decreasing order, padded with 0; `weights` and
     `holders` say with what weight each of them counts in the total, and whose it is: a number, which `names` may name,
-    the same wherever he contributes (-1 where there is none). `units` is -1 where nobody knows.
+    the same wherever they contribute (-1 where there is none). `units` is -1 where nobody knows.
     `exempt` cells have contributors who all agreed to be shown.
 
     >>> Contributions(np.array([3]), np.array([100.0]), np.array([[80.0, 15.0, 5.0]])).largest(2)
@@ -74,8 +85,8 @@ class Contributions:
     def waived(self, waivers: Bools) -> "Contributions":
         """The same cells when the marked contributors of `top` agreed to be shown: the others are to be protected.
 
-        Promise: the largest who did not agree stands first, and after him the largest of all others, so that every
-        rule protects him against them. If those who were kept all agreed and there may be more, the last stands for
+        Promise: the largest who did not agree stands first, and after them the largest of all others, so that every
+        rule protects the first against these. If those who were kept all agreed and there may be more, the last stands for
         the next.
         Reference: Handbook on Statistical Disclosure Control, section 4.2.1, waivers.
 
@@ -96,22 +107,25 @@ class Contributions:
 
 
 @dataclass(frozen=True, eq=False)
-class Levels:
-    """How far below and above its value, and in all, the interval of every cell must reach; 0 asks for nothing."""
+class ProtectionLevels:
+    """The protection levels of every cell: LPL, UPL and SPL, how far its interval must reach below, above and in all.
+
+    0 asks for nothing.
+    """
 
     lower: Floats
     upper: Floats
     sliding: Floats
 
     @classmethod
-    def symmetric(cls, level: Floats) -> "Levels":
+    def symmetric(cls, level: Floats) -> "ProtectionLevels":
         """As far down as up."""
         return cls(level, level, np.zeros_like(level))
 
 
 @runtime_checkable
-class Rule(Protocol):
-    """A primary rule: which cells it marks, and what protection those need."""
+class SensitivityRule(Protocol):
+    """A sensitivity rule: which cells it marks as primary, and what protection those need."""
 
     @property
     def needs(self) -> int:
@@ -120,13 +134,13 @@ class Rule(Protocol):
     def marks(self, cells: Contributions) -> Bools:
         """Which cells say too much."""
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
-        """What protection each cell needs if it is marked; `counts` says that the values are numbers of contributors."""
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
+        """The protection levels each cell needs if it is marked; `counts` says that the values are numbers of contributors."""
 
 
 @dataclass(frozen=True)
 class Threshold(Parameters):
-    """Mark the cells with fewer contributors than `units`.
+    """The threshold rule: mark the cells with fewer contributors than `units`.
 
     Promise: a cell that is not marked is empty or has at least that many contributors. A marked count could as well be
     one contributor less, and could be of as many as are asked for; a marked magnitude could be `range` percent less or more.
@@ -144,16 +158,16 @@ class Threshold(Parameters):
     def marks(self, cells: Contributions) -> Bools:
         return (cells.units > 0) & (cells.units < self.units)
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
         if not counts:
-            return Levels.symmetric(self.range / 100 * cells.total)
+            return ProtectionLevels.symmetric(self.range / 100 * cells.total)
         one = cells.total / np.maximum(cells.units, 1)
-        return Levels(one, (self.units - cells.units) * one, np.zeros_like(one))
+        return ProtectionLevels(one, (self.units - cells.units) * one, np.zeros_like(one))
 
 
 @dataclass(frozen=True)
 class Dominance(Parameters):
-    """Mark the cells in which the `n` largest contributors hold more than `k` percent of the total.
+    """The dominance or (n, k) rule: mark the cells in which the `n` largest contributors hold more than `k` percent of the total.
 
     Promise: in a cell that is not marked, n contributors together hold at most k percent; with the largest value that a
     marked cell may have for an outsider, they would too.
@@ -175,15 +189,15 @@ class Dominance(Parameters):
         dominant: Floats = cells.largest(self.n).sum(axis=1)
         return (cells.units > 0) & (100 * dominant > self.k * cells.total)
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
-        return Levels.symmetric(100 / self.k * cells.largest(self.n).sum(axis=1) - cells.total)
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
+        return ProtectionLevels.symmetric(100 / self.k * cells.largest(self.n).sum(axis=1) - cells.total)
 
 
 @dataclass(frozen=True)
 class PPercent(Parameters):
-    """Mark the cells in which others could estimate the largest contributor to within `p` percent.
+    """The p% rule: mark the cells in which others could estimate the largest contributor to within `p` percent.
 
-    Promise: in a cell that is not marked, the contributors beyond the largest and the `coalition` that follow him hold at
+    Promise: in a cell that is not marked, the contributors beyond the largest and the `coalition` that follow hold at
     least p percent of the largest, so the total less what they know misses the largest by at least that much; so does
     the largest value that a marked cell may have for an outsider.
     Reference: Hundepool et al., Handbook on Statistical Disclosure Control, section 4.2, the p% rule.
@@ -192,7 +206,7 @@ class PPercent(Parameters):
     array([ True])
     """
 
-    p: float = parameter("the percentage of the largest by which every estimate must miss him.", above=0, high=100)
+    p: float = parameter("the percentage of the largest by which every estimate must miss it.", above=0, high=100)
     coalition: int = parameter("how many contributors may share what they know.", low=1, default=1)
 
     @property
@@ -203,14 +217,14 @@ class PPercent(Parameters):
         top = cells.largest(self.needs)
         return (cells.units > 0) & (100 * _remainder(cells, top) < self.p * top[:, 0])
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
         top = cells.largest(self.needs)
-        return Levels.symmetric(self.p / 100 * top[:, 0] - _remainder(cells, top))
+        return ProtectionLevels.symmetric(self.p / 100 * top[:, 0] - _remainder(cells, top))
 
 
 @dataclass(frozen=True)
 class PQ(Parameters):
-    """Mark the cells in which the runner-up, who knows the others to within `q` percent, learns the largest to within `p`.
+    """The prior-posterior or pq rule: mark cells whose runner-up, knowing others to `q` percent, learns the largest to `p`.
 
     Promise: as for p percent with p / q in the place of p / 100; q is what is known before anything is published.
     Reference: Hundepool et al., Handbook on Statistical Disclosure Control, section 4.2, the prior-posterior rule.
@@ -219,7 +233,7 @@ class PQ(Parameters):
     array([ True])
     """
 
-    p: float = parameter("the percentage of the largest by which every estimate must miss him.", above=0, high=100)
+    p: float = parameter("the percentage of the largest by which every estimate must miss it.", above=0, high=100)
     q: float = parameter("the percentage to within which the other contributors are known.", above=0, high=100)
     coalition: int = parameter("how many contributors may share what they know.", low=1, default=1)
 
@@ -239,9 +253,9 @@ class PQ(Parameters):
         top = cells.largest(self.needs)
         return (cells.units > 0) & (self.q * _remainder(cells, top) < self.p * top[:, 0])
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
         top = cells.largest(self.needs)
-        return Levels.symmetric(self.p / self.q * top[:, 0] - _remainder(cells, top))
+        return ProtectionLevels.symmetric(self.p / self.q * top[:, 0] - _remainder(cells, top))
 
 
 @dataclass(frozen=True)
@@ -262,9 +276,9 @@ class AllZero(Parameters):
         marks: Bools = (cells.units > 0) & (cells.total == 0)
         return marks
 
-    def levels(self, cells: Contributions, *, counts: bool) -> Levels:
+    def levels(self, cells: Contributions, *, counts: bool) -> ProtectionLevels:
         up = np.full(len(cells.units), float(self.reach))
-        return Levels(np.zeros_like(up), up, np.zeros_like(up))
+        return ProtectionLevels(np.zeros_like(up), up, np.zeros_like(up))
 
 
 def _remainder(cells: Contributions, top: Floats) -> Floats:

@@ -1,7 +1,6 @@
 """The risk-utility map, its frontier, and the choice of a release, exhaustive and greedy."""
 
 from dataclasses import replace
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -36,12 +35,10 @@ def beaten(risk, utility):
     return np.any(lower & higher & strictly, axis=1)
 
 
-def test_510_releases_of_nine_variables_in_under_a_second(setting_of, data_set_1):
+def test_510_releases_of_nine_variables_are_judged_together(setting_of, data_set_1, calls_of):
     setting = setting_of(data_set_1())
-    start = perf_counter()
     found = evaluate(setting, risk="residual").proper()
-    found.choose(threshold=0.2)
-    assert perf_counter() - start < 1
+    assert calls_of(lambda: evaluate(setting, risk="residual").proper().choose(threshold=0.2)) < 510
     assert len(found.risk) == 510 and found.ceiling is None
 
 

@@ -424,9 +424,6 @@ def test_an_address_of_ten_thousand_characters_is_turned_away_in_words(look):
     assert page.status == 414 and "longer than" in page.text
 
 
-# Speed
-
-
 def test_a_formula_and_its_terms_are_read_as_they_are_written():
     for text in ("income ~ age + `n x` + age:`n x`", "`a``b` ~ log(x)"):
         made = read_formula(text)

@@ -18,7 +18,7 @@ from confide.model.request import Table
 from confide.site.secret import Secret
 
 if TYPE_CHECKING:
-    from confide.tables.table.inner_cells import Parts
+    from confide.tables.table.inner_cells import InnerCells
 
 __all__ = ["additive", "restores", "table_shape"]
 
@@ -48,17 +48,17 @@ def additive(counts: NDArray[np.generic], rules: CountRules, secret: Secret) -> 
     [[3, 4, 7], [5, 0, 5], [8, 4, 12]]
     """
     # Here, so that a site whose policy does not ask for this need not wait for compiled searches to load.
-    from confide.tables.annealing.additivity import Limits, additive_counts
+    from confide.tables.annealing.additivity import CountLimits, additive_counts
 
     noisy = np.ascontiguousarray(counts, dtype=np.int64)
     seed = int.from_bytes(secret.digest("additive", noisy.astype("<i8").tobytes())[:8], "little")
-    limits = Limits(noisy.ravel(), D=max(rules.distance, rules.small), js=rules.small)
+    limits = CountLimits(noisy.ravel(), D=max(rules.distance, rules.small), js=rules.small)
     sweeps = min(400.0, max(100.0, MOVES / noisy.size))
-    return additive_counts(noisy.ravel(), _parts(noisy.shape), limits, seed=seed, sweeps=sweeps).reshape(noisy.shape)
+    return additive_counts(noisy.ravel(), _inner(noisy.shape), limits, seed=seed, sweeps=sweeps).reshape(noisy.shape)
 
 
 @lru_cache(maxsize=64)
-def _parts(shape: tuple[int, ...]) -> "Parts":
+def _inner(shape: tuple[int, ...]) -> "InnerCells":
     """The cells of a table of that shape, each total the sum along its axis."""
     from confide.tables.table.inner_cells import inner_cells
     from confide.tables.table.relations import Relations
@@ -68,6 +68,6 @@ def _parts(shape: tuple[int, ...]) -> "Parts":
     for axis, _ in enumerate(shape):
         along = np.moveaxis(numbers, axis, -1)
         lines += [(int(line[-1]), line[:-1].tolist()) for line in along.reshape(-1, along.shape[-1])]
-    parts = inner_cells(Relations.of(lines, cells=numbers.size))
-    assert parts is not None
-    return parts
+    inner = inner_cells(Relations.of(lines, cells=numbers.size))
+    assert inner is not None
+    return inner

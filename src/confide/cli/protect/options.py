@@ -21,7 +21,7 @@ from confide.tables.files.endings import (
     write_published,
     write_working,
 )
-from confide.tables.sensitivity import Rule
+from confide.tables.sensitivity import SensitivityRule
 
 if TYPE_CHECKING:
     from confide.tables.changed import Changed
@@ -78,7 +78,7 @@ class Rules:
             )
         return table
 
-    def _rules(self) -> Iterable[Rule]:
+    def _rules(self) -> Iterable[SensitivityRule]:
         if self.threshold is not None:
             yield Threshold(self.threshold)
         if self.p_percent is not None:

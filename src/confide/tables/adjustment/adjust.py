@@ -10,13 +10,13 @@ import numpy as np
 from confide.arrays import Bools, Floats
 from confide.errors import Mistake, nearest
 from confide.tables.adjustment.cta import Wanted, nearest_table
-from confide.tables.annealing.additivity import Limits, additive_counts
+from confide.tables.annealing.additivity import CountLimits, additive_counts
 from confide.tables.changed import Changed
-from confide.tables.programs.deadline import Progress, Watch
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.rounding.controlled import Units, controlled
 from confide.tables.table.decimals import decimals_of
 from confide.tables.table.given import given_table
-from confide.tables.table.inner_cells import Parts, inner_cells
+from confide.tables.table.inner_cells import InnerCells, inner_cells
 from confide.tables.table.table import Status, Table
 
 __all__ = ["adjust"]
@@ -85,10 +85,10 @@ def adjust(
         _weights(table, weights),
         plain=integer is False,
     )
-    watch = Watch(time_limit, progress)
-    with watch.listening():
-        parts = inner_cells(table.relations) if wish.countable else None
-        value, finished = wish.searched(parts, seed, watch) if parts else wish.programmed(watch)
+    deadline = Deadline(time_limit, progress)
+    with deadline.running():
+        inner = inner_cells(table.relations) if wish.countable else None
+        value, finished = wish.searched(inner, seed, deadline) if inner else wish.programmed(deadline)
     return Changed.to(value, of=table, before=original, finished=finished, notes=wish.notes(value, finished))
 
 
@@ -179,14 +179,14 @@ class _Wish:
         bounded = (table.lower_bound > 0) | np.isfinite(table.upper_bound)
         return self.whole and table.is_count and not (more | bounded | (self.weights != 1)).any()
 
-    def searched(self, parts: Parts, seed: int, watch: Watch) -> tuple[Floats, bool]:
+    def searched(self, inner: InnerCells, seed: int, deadline: Deadline) -> tuple[Floats, bool]:
         """By annealing over the inner cells."""
         counts, before = (table.value.astype(np.int64) for table in (self.table, self.before))
-        limits = Limits(before, self.D, self.js, held=self.shown)
-        found = additive_counts(counts, parts, limits, cost=self.cost, seed=seed, watch=watch)
-        return found.astype(np.float64), watch.undisturbed
+        limits = CountLimits(before, self.D, self.js, held=self.shown)
+        found = additive_counts(counts, inner, limits, cost=self.cost, seed=seed, deadline=deadline)
+        return found.astype(np.float64), deadline.undisturbed
 
-    def programmed(self, watch: Watch) -> tuple[Floats, bool]:
+    def programmed(self, deadline: Deadline) -> tuple[Floats, bool]:
         """By linear and mixed integer programs."""
         table, value, before = self.table, self.table.value, self.before.value
         if self.cost == "L2" and self.whole:
@@ -199,9 +199,9 @@ class _Wish:
         for cells, fixed in ((self.shown, value), (self.zero, np.zeros(len(table)))):
             lower, upper = np.where(cells, fixed, lower), np.where(cells, fixed, upper)
         wanted = Wanted(table.relations, value, lower, upper, *self.levels, self.weights, self.whole, table.name)
-        found = nearest_table(wanted, cost=self.cost, watch=watch)
+        found = nearest_table(wanted, cost=self.cost, deadline=deadline)
         assert found.values is not None, "or there would have been a mistake"
-        return self._written(found.values), watch.undisturbed
+        return self._written(found.values), deadline.undisturbed
 
     def _written(self, values: Floats) -> Floats:
         """The values with as many decimals as they had: more would show which cells were moved.
@@ -214,7 +214,9 @@ class _Wish:
         plain = np.round(values, self.decimals)
         if np.abs(values - plain).max(initial=0.0) > 1e-6 * 10.0**-self.decimals:
             units = Units(replace(self.table, value=values), 10.0**-self.decimals)
-            found, _ = controlled(units, seed=1, watch=Watch(LAST))
+            last = Deadline(LAST)
+            with last.running():
+                found, _ = controlled(units, seed=1, deadline=last)
             plain = np.round(units.values(found), self.decimals)
             if not self._protects(plain):
                 return values

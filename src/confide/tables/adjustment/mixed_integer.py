@@ -1,4 +1,4 @@
-"""The mixed integer program of controlled tabular adjustment."""
+"""The mixed integer program of controlled tabular adjustment (Castro 2006)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,11 +7,11 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Watch
+from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.program import Decisions, Program, Solution, Steps, improve, solve
 from confide.tables.table.relations import Relations
 
-__all__ = ["OPEN", "Model", "Wanted"]
+__all__ = ["OPEN", "CtaProgram", "Wanted"]
 
 
 UP, DOWN, OPEN = 1, -1, 0
@@ -45,7 +45,7 @@ class Wanted:
         return self.value + self.up <= self.upper + slack, self.value - self.down >= self.lower - slack
 
 
-class Model:
+class CtaProgram:
     """Changes up p and down q of each cell, a direction y of each sensitive cell, and for Linf the largest change z.
 
     With room P and Q for changes and levels u and d:  u y <= p <= P y  and  d (1 - y) <= q <= Q (1 - y).
@@ -67,11 +67,11 @@ class Model:
         self._need = [np.maximum(-each, 0.0) / self.unit for each in reversed(room)]
         self._program = _priced(self._possible(missing / self.unit), wanted.weight, cost)
 
-    def solve(self, ways: Ints, watch: Watch, *, start: Solution | None = None) -> Solution:
+    def solve(self, ways: Ints, deadline: Deadline, *, start: Solution | None = None) -> Solution:
         """Solve with these directions, some of them open."""
         if (ways != OPEN).all():
-            return self._decided(ways, watch)
-        return solve(self._directed(self._program, ways), watch, start=start)
+            return self._decided(ways, deadline)
+        return solve(self._directed(self._program, ways), deadline, start=start)
 
     def first_ways(self) -> list[Ints]:
         """All sensitive cells up and all down, but where there is no room."""
@@ -89,13 +89,13 @@ class Model:
         values: Floats = self.wanted.value + (up - down) * self.unit
         return np.rint(values) if self.wanted.whole else values
 
-    def improve(self, best: Solution, watch: Watch) -> Solution:
+    def improve(self, best: Solution, deadline: Deadline) -> Solution:
         """Decide directions in blocks of neighbours."""
         first = 2 * len(self.wanted.value)
         near = sparse.csr_array(abs(self.wanted.relations.matrix)[:, self.cells])
         decisions = Decisions(first + np.arange(len(self.cells)), near)
         program = self._directed(self._program, np.full(len(self.cells), OPEN))
-        return improve(program, best, decisions, STEPS, watch)
+        return improve(program, best, decisions, STEPS, deadline)
 
     def blocking(self) -> Ints:
         """Cells whose bounds would have to give way, as little as possible in all."""
@@ -112,7 +112,7 @@ class Model:
             program.most,
             np.append(program.whole, none > 0),
         )
-        found = solve(elastic, Watch(limit=60)).values
+        found = solve(elastic, Deadline(limit=60)).values
         return np.flatnonzero(found[-2 * cells : -cells] + found[-cells:] > 1e-6) if found is not None else np.arange(0)
 
     def _changes(self, found: Solution) -> tuple[Floats, Floats]:
@@ -127,7 +127,7 @@ class Model:
         lower[y], upper[y] = (ways == UP) | ~down, (ways != DOWN) & up
         return replace(program, lower=lower, upper=upper)
 
-    def _decided(self, ways: Ints, watch: Watch) -> Solution:
+    def _decided(self, ways: Ints, deadline: Deadline) -> Solution:
         """Solve with all directions given: levels are bounds then, and the rows and columns of choices are not needed."""
         program, cells, count = self._program, len(self.wanted.value), len(self.cells)
         first = self.wanted.relations.matrix.shape[0]
@@ -148,7 +148,7 @@ class Model:
             program.whole[kept],
             None if program.curve is None else program.curve[kept],
         )
-        found = solve(fewer, watch)
+        found = solve(fewer, deadline)
         if found.values is None:
             return found
         return replace(found, values=np.insert(found.values, 2 * cells, ways == UP))

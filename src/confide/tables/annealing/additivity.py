@@ -6,25 +6,25 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
-from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, search_parts
-from confide.tables.programs.deadline import Watch
-from confide.tables.table.inner_cells import Parts
+from confide.tables.annealing.anneal import Aim, Allowed, Annealing, CoolingSchedule, annealing_over
+from confide.tables.programs.deadline import Deadline
+from confide.tables.table.inner_cells import InnerCells
 
-__all__ = ["Limits", "additive_counts"]
+__all__ = ["CountLimits", "additive_counts"]
 
 
 COOLING = {"L1": (1.2, 0.15), "L2": (4.0, 0.3), "Linf": (1.2, 0.15)}
-"""The temperatures between which a search pays, in units of each cost."""
+"""The temperatures between which search pays, in units of each cost."""
 
 SWEEPS = 3500
 """Moves a cell: more brings little."""
 
-REPAIR = Cooling(1.2, 0.15, sweeps=1000, penalty=8.0)
-TIGHTEN = Cooling(2.0, 0.15, sweeps=1000, penalty=32.0, circles=True)
-"""How to search around counts that are beyond their limits, and for a smaller largest change."""
+REPAIR = CoolingSchedule(1.2, 0.15, sweeps=1000, penalty=8.0)
+TIGHTEN = CoolingSchedule(2.0, 0.15, sweeps=1000, penalty=32.0, circles=True)
+"""How to anneal around counts that are beyond their limits, and for a smaller largest change."""
 
 LENIENCE = 0.7
-"""Most of the search takes changes of totals for so much smaller: it gets nearer in the end, when they count in full."""
+"""Most of the annealing takes changes of totals for so much smaller: it gets nearer in the end, when they count in full."""
 
 SPREAD = 1 / 8
 """What the square of a change costs beside its size, from 0 to the least count allowed being one step: so of tables about as
@@ -35,7 +35,7 @@ CLOSE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class CountLimits:
     """What additive counts may be: none of 1 to `js`, at most `D` from `original`; those `held` stay as they are.
 
     Counts that are 0 in `original` are to be 0.
@@ -53,28 +53,28 @@ class Limits:
                 suggestions=[f"Take D of at least {(self.js + 1) // 2}, or a smaller js."],
             )
 
-    def allowed(self, noisy: Ints, parts: Ints) -> Allowed:
+    def allowed(self, noisy: Ints, inner: Ints) -> Allowed:
         """What each of these cells may be."""
-        original, low = self.original[parts], self.js + 1
+        original, low = self.original[inner], self.js + 1
         reach = np.iinfo(np.int32).max if self.D is None else self.D
         least, greatest = np.maximum(original - reach, 0), np.where(original == 0, 0, original + reach)
         least = np.where((least > 0) & (least < low), low, least)
         greatest = np.where(greatest < low, 0, greatest)
         if self.held is not None:
-            stays = self.held[parts]
-            least, greatest = (np.where(stays, noisy[parts], bound) for bound in (least, greatest))
+            stays = self.held[inner]
+            least, greatest = (np.where(stays, noisy[inner], bound) for bound in (least, greatest))
         return Allowed(least, greatest, low)
 
 
 def additive_counts(
     noisy: Ints,
-    parts: Parts,
-    limits: Limits,
+    inner: InnerCells,
+    limits: CountLimits,
     *,
     cost: str = "L1",
     seed: int,
     sweeps: float = SWEEPS,
-    watch: Watch | None = None,
+    deadline: Deadline | None = None,
 ) -> Ints:
     """Give the counts nearest to the noisy ones that add up, all cells by the numbers of the relations.
 
@@ -83,35 +83,35 @@ def additive_counts(
 
     >>> from confide.tables.table.inner_cells import inner_cells
     >>> from confide.tables.table.relations import Relations
-    >>> parts = inner_cells(Relations.of([(0, [1, 2])], cells=3))
-    >>> additive_counts(np.array([5, 0, 3]), parts, Limits(np.array([4, 0, 4]), D=1), seed=1).tolist()
+    >>> inner = inner_cells(Relations.of([(0, [1, 2])], cells=3))
+    >>> additive_counts(np.array([5, 0, 3]), inner, CountLimits(np.array([4, 0, 4]), D=1), seed=1).tolist()
     [4, 0, 4]
     """
-    watch = watch or Watch()
-    allowed = limits.allowed(noisy, parts.cells)
-    aim = _Aims(noisy, parts, limits, cost)
-    search = search_parts(parts, _nearest(noisy[parts.cells], allowed), noisy, allowed, aim(LENIENCE), seed=seed)
+    deadline = deadline or Deadline()
+    allowed = limits.allowed(noisy, inner.cells)
+    aim = _Aims(noisy, inner, limits, cost)
+    annealing = annealing_over(inner, _nearest(noisy[inner.cells], allowed), noisy, allowed, aim(LENIENCE), seed=seed)
     hot, cold = COOLING[cost]
-    search.cool(Cooling(hot, cold, 5 / 7 * sweeps, penalty=2.0), watch, until=0.6)
-    search = search.with_aim(aim(1.0))
-    search.cool(Cooling(hot / 4, cold, 2 / 7 * sweeps, penalty=2.0), watch, until=0.8)
-    search.settle(replace(REPAIR, hot=hot, cold=cold), watch, rounds=8)
+    annealing.cool(CoolingSchedule(hot, cold, 5 / 7 * sweeps, penalty=2.0), deadline, until=0.6)
+    annealing = annealing.with_aim(aim(1.0))
+    annealing.cool(CoolingSchedule(hot / 4, cold, 2 / 7 * sweeps, penalty=2.0), deadline, until=0.8)
+    annealing.settle(replace(REPAIR, hot=hot, cold=cold), deadline, rounds=8)
     if cost == "Linf":
-        search = _tightened(search, aim, watch)
-    return noisy + search.distance
+        annealing = _tightened(annealing, aim, deadline)
+    return noisy + annealing.distance
 
 
-def _tightened(search: Search, aim: "_Aims", watch: Watch) -> Search:
-    """Search on with ever smaller limits for the largest change, while they can be kept."""
-    while not watch.over and (largest := int(np.abs(search.distance).max(initial=0))):
-        tighter = search.with_aim(aim(1.0, most=largest - 1))
-        tighter.cool(TIGHTEN, watch)
-        tighter.settle(REPAIR, watch, rounds=6)
+def _tightened(annealing: Annealing, aim: "_Aims", deadline: Deadline) -> Annealing:
+    """Anneal on with ever smaller limits for the largest change, while they can be kept."""
+    while not deadline.over and (largest := int(np.abs(annealing.distance).max(initial=0))):
+        tighter = annealing.with_aim(aim(1.0, most=largest - 1))
+        tighter.cool(TIGHTEN, deadline)
+        tighter.settle(REPAIR, deadline, rounds=6)
         tighter = tighter.with_aim(aim(1.0))
-        if np.abs(tighter.distance).max() >= largest or tighter.beyond.sum() > search.beyond.sum():
+        if np.abs(tighter.distance).max() >= largest or tighter.beyond.sum() > annealing.beyond.sum():
             break
-        search = tighter
-    return search
+        annealing = tighter
+    return annealing
 
 
 def _nearest(noisy: Ints, allowed: Allowed) -> Ints:
@@ -124,9 +124,9 @@ def _nearest(noisy: Ints, allowed: Allowed) -> Ints:
 class _Aims:
     """What is wanted of the counts. Of one kind are those as far from the original, as close to the gap, and alike else."""
 
-    def __init__(self, noisy: Ints, parts: Parts, limits: Limits, cost: str) -> None:
+    def __init__(self, noisy: Ints, inner: InnerCells, limits: CountLimits, cost: str) -> None:
         total = np.ones(len(noisy), dtype=np.int64)
-        total[parts.cells] = 0
+        total[inner.cells] = 0
         held = np.zeros(len(noisy)) if limits.held is None else limits.held
         close = np.minimum(noisy, limits.js + CLOSE)
         found, self._kinds = np.unique(

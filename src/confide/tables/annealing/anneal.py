@@ -1,8 +1,9 @@
-"""The delta engine: simulated annealing over whole numbers, with the sums they count in kept up to date.
+"""Simulated annealing over the inner cells of a table, with the sums they count in kept up to date.
 
-Restoring additivity, SAFE and large controlled rounding are one problem: choose whole values for the parts of a table so
-that their sums are near given targets and none is beyond its limits (Giessing and Höhne 2011, sections 2 and 5). Whatever
-the search does, the table adds up, because only parts are chosen, and a part has only values it may have.
+Restoring additivity, SAFE and large controlled rounding are one problem: choose whole values for the inner cells of a table
+so that their sums are near given targets and none is beyond its limits (Giessing and Höhne 2011, sections 2 and 5, call what
+does this the delta engine). Whatever the search does, the table adds up, because only inner cells are chosen, and each has
+only values it may have.
 """
 
 from collections.abc import Callable
@@ -13,34 +14,37 @@ from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
-from confide.tables.annealing.kernel import THRESHOLDS, Board, State, search
-from confide.tables.programs.deadline import Watch
-from confide.tables.table.inner_cells import Grouping, Parts, laid_out
+from confide.tables.annealing.kernel import THRESHOLDS, AnnealingLayout, AnnealingState, metropolis
+from confide.tables.programs.deadline import Deadline
+from confide.tables.table.inner_cells import Grouping, InnerCells, laid_out
 
-__all__ = ["Aim", "Allowed", "Cooling", "Search", "Task", "generator", "search_parts"]
+__all__ = ["Aim", "Allowed", "Annealing", "AnnealingTask", "CoolingSchedule", "annealing_over", "generator"]
 
 Places = NDArray[np.uint32]
 
 CHUNK = 200_000
-"""Moves between two looks at the clock: some hundredths of a second."""
+"""Moves between two looks at the clock: 5 to 8 milliseconds, at 25 ns a move in a table of 1,331 cells and 40 in one of 9,261."""
 
 SINGLE, CIRCLES = 4, 4
-"""Of 16 moves so many are of single parts, and so many of circles of four; the others are of pairs."""
+"""Of 16 moves so many are of single cells, and so many of circles of four; the others are of pairs."""
 
 FARTHEST = 10_000_000
-"""Sums farther than this from their targets, times kinds of sums, are no noise: the costs would not fit in memory."""
+"""Distance from the target times kinds of sums up to which costs are laid out: an array of them is 160 MB then, and there are three.
+
+Sums that are farther off are no noise: values and totals do not belong together.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Allowed:
-    """What each part may be: between `least` and `greatest`, and none of 1 to low - 1."""
+    """What each inner cell may be: between `least` and `greatest`, and none of 1 to low - 1."""
 
     least: Ints
     greatest: Ints
     low: int = 1
 
-    def of(self, parts: Bools) -> "Allowed":
-        return Allowed(self.least[parts], self.greatest[parts], self.low)
+    def of(self, inner: Bools) -> "Allowed":
+        return Allowed(self.least[inner], self.greatest[inner], self.low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +60,8 @@ class Aim:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Parts that may move, and the sums they count in; `sums` and `siblings` are as in a `Board`."""
+class AnnealingTask:
+    """Inner cells that may move, and the sums they count in; `sums` and `siblings` are as in an `AnnealingLayout`."""
 
     sums: Places
     siblings: Grouping
@@ -66,10 +70,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Cooling:
-    """How to search: `sweeps` moves a part, from `hot` to `cold`, with `penalty` for each unit beyond a limit.
+class CoolingSchedule:
+    """How to cool: `sweeps` moves a cell, at temperatures from `hot` to `cold` in equal ratios.
 
-    Moving `circles` of four parts is slower, and pays where limits are tight.
+    Each unit beyond a limit costs `penalty`. Moving `circles` of four cells is slower, and pays where limits are tight.
     """
 
     hot: float
@@ -79,25 +83,25 @@ class Cooling:
     circles: bool = False
 
 
-class Search:
-    """A search under way: `value` has the best values found and `distance` the sums' distances from their targets.
+class Annealing:
+    """An annealing under way: `value` has the best values found and `distance` the sums' distances from their targets.
 
     Promise: the same problem, start and seed give the same result unless time runs out; an interrupt ends the search and
     leaves the best so far.
     """
 
-    def __init__(self, task: Task, value: Ints, distance: Ints, *, seed: int) -> None:
+    def __init__(self, task: AnnealingTask, value: Ints, distance: Ints, *, seed: int) -> None:
         self.task, self.value, self.distance = task, value.copy(), distance.copy()
         self._random = generator(seed).integers(0, 2**64, 1, dtype=np.uint64)
-        self._board = Board(
+        self._layout = AnnealingLayout(
             task.sums, task.siblings.of, task.siblings.starts, task.siblings.members,
             np.column_stack([task.allowed.least, task.allowed.greatest]), task.allowed.low,
             SINGLE, circle=0,
         )  # fmt: skip
 
-    def with_aim(self, aim: Aim) -> "Search":
-        """The same search from where it is, for something else."""
-        return Search(replace(self.task, aim=aim), self.value, self.distance, seed=int(self._random[0]))
+    def with_aim(self, aim: Aim) -> "Annealing":
+        """The same from where it is, for something else."""
+        return Annealing(replace(self.task, aim=aim), self.value, self.distance, seed=int(self._random[0]))
 
     @property
     def beyond(self) -> Bools:
@@ -106,45 +110,49 @@ class Search:
         _, beyond = self.task.aim.weigh(np.arange(-reach, reach + 1))
         return np.asarray(beyond[self.task.aim.kinds, self.distance + reach] > 0)
 
-    def cool(self, cooling: Cooling, watch: Watch, *, pool: Places | None = None, until: float = 1.0) -> None:
-        """Anneal the parts of the pool, or all; this phase may take the time up to the share `until` of the limit."""
+    def cool(
+        self, schedule: CoolingSchedule, deadline: Deadline, *, pool: Places | None = None, until: float = 1.0
+    ) -> None:
+        """Anneal the cells of the pool, or all; this phase may take the time up to the share `until` of the limit."""
         pool = np.arange(len(self.value), dtype=np.uint32) if pool is None else pool
         if not len(pool):
             return
-        state, costs, home = self._laid_out(cooling.penalty)
-        moves, done, cost, best = max(1, round(cooling.sweeps * len(pool))), 0, 0.0, 0.0
-        chunk, pace = min(CHUNK, moves // 128 + 1), watch.pace(until)
-        board = self._board._replace(circle=CIRCLES * cooling.circles)
+        state, costs, home = self._laid_out(schedule.penalty)
+        moves, done, cost, best = max(1, round(schedule.sweeps * len(pool))), 0, 0.0, 0.0
+        # At least 128 temperatures, and a look at the clock for each.
+        chunk, pace = min(CHUNK, moves // 128 + 1), deadline.pace(until)
+        layout = self._layout._replace(circle=CIRCLES * schedule.circles)
         try:
-            while done < moves and not watch.interrupted and watch.share < until:
+            while done < moves and not deadline.interrupted and deadline.share < until:
                 share = pace.share(done / moves)
-                temperature = cooling.hot * (cooling.cold / cooling.hot) ** share
-                cost += search(board, state, costs, pool, THRESHOLDS, temperature, min(chunk, moves - done))
+                temperature = schedule.hot * (schedule.cold / schedule.hot) ** share
+                cost += metropolis(layout, state, costs, pool, THRESHOLDS, temperature, min(chunk, moves - done))
                 done += chunk
                 if cost < best:
                     best = cost
                     self.value[:] = state.value
                     self.distance[:] = state.at[:-1] - home
-                if watch.progress:
-                    watch.progress(share, f"largest deviation {np.abs(self.distance).max(initial=0)}")
+                if deadline.progress:
+                    deadline.progress(share, f"largest deviation {np.abs(self.distance).max(initial=0)}")
         except KeyboardInterrupt:
-            watch.interrupted = True
+            deadline.interrupted = True
 
-    def settle(self, cooling: Cooling, watch: Watch, *, rounds: int) -> None:
-        """Search on among the parts of the sums that are beyond their limits, until there are none.
+    def settle(self, schedule: CoolingSchedule, deadline: Deadline, *, rounds: int) -> None:
+        """Anneal on among the cells of the sums that are beyond their limits, until there are none.
 
         The penalty is doubled each time: a low one lets others be beyond their limits on the way, a high one none.
         """
         for number in range(rounds):
             beyond = np.append(self.beyond, False)
-            if watch.over or not beyond.any():
+            if deadline.over or not beyond.any():
                 return
             pool = np.flatnonzero(beyond[self.task.sums].any(axis=1)).astype(np.uint32)
-            self.cool(replace(cooling, circles=True, penalty=cooling.penalty * 2**number), watch, pool=pool)
+            self.cool(replace(schedule, circles=True, penalty=schedule.penalty * 2**number), deadline, pool=pool)
 
-    def _laid_out(self, penalty: float) -> tuple[State, Floats, Ints]:
+    def _laid_out(self, penalty: float) -> tuple[AnnealingState, Floats, Ints]:
         """The state for the hot loop, the costs of every kind of sum one after the other, and where distance 0 is."""
         kinds = self.task.aim.kinds
+        # Of the four cells of a circle two go up, each by at most `low` (from 0, over the gap): no sum ever goes farther.
         step = 2 * max(1, self.task.allowed.low)
         reach = 2 * int(np.abs(self.distance).max(initial=0)) + 16 + 2 * step
         if reach * (int(kinds.max(initial=0)) + 1) > FARTHEST:
@@ -154,21 +162,22 @@ class Search:
             )
         plain, beyond = self.task.aim.weigh(np.arange(-reach, reach + 1))
         costs = plain + penalty * beyond
-        # A wall at both ends that no move passes, and a dummy sum that costs nothing wherever it is.
+        # A wall at both ends that no move passes, so that the hot loop need not test its index (a sum may go twice as far
+        # as the farthest is now), and a dummy sum that costs nothing wherever it is.
         costs[:, :step] = costs[:, -step:] = np.inf
         costs = np.vstack([costs, np.zeros(costs.shape[1])])
         kinds = np.append(kinds, len(costs) - 1)
         home = kinds * costs.shape[1] + reach
         at = (home + np.append(self.distance, 0)).astype(np.int32)
-        return State(self.value.copy(), at, self._random), costs.ravel(), home[:-1]
+        return AnnealingState(self.value.copy(), at, self._random), costs.ravel(), home[:-1]
 
 
-def search_parts(parts: Parts, start: Ints, target: Ints, allowed: Allowed, aim: Aim, *, seed: int) -> Search:
-    """A search for the values of a table's parts that bring its cells near their targets: cells are target + distance."""
+def annealing_over(inner: InnerCells, start: Ints, target: Ints, allowed: Allowed, aim: Aim, *, seed: int) -> Annealing:
+    """An annealing of a table's inner cells that brings all cells near their targets: cells are target + distance."""
     movable = allowed.least < allowed.greatest
-    sums, siblings = laid_out(parts, movable)
-    task = Task(sums, siblings, allowed.of(movable), aim)
-    return Search(task, start[movable], parts.sums(start) - target, seed=seed)
+    sums, siblings = laid_out(inner, movable)
+    task = AnnealingTask(sums, siblings, allowed.of(movable), aim)
+    return Annealing(task, start[movable], inner.sums(start) - target, seed=seed)
 
 
 def generator(seed: int) -> np.random.Generator:

@@ -10,7 +10,7 @@ from confide.errors import Mistake
 from confide.tables.files.text import read_text
 from confide.tables.hierarchy import TOTAL
 from confide.tables.table.frames import Frame
-from confide.tables.table.from_cells import Layout, table_of_cells
+from confide.tables.table.from_cells import CellLayout, table_of_cells
 from confide.tables.table.spanning import HierarchyLike
 from confide.tables.table.table import Table
 
@@ -34,7 +34,7 @@ def read_safe_table(
     *codes, value, status = saved_columns(path, len(by))
     columns: dict[str, Sequence[str]] = dict(zip(by, codes, strict=True))
     columns |= {" value": ["0" if text.strip() == EMPTY else text for text in value], " status": status}
-    layout = Layout(by, value=" value", hierarchies=hierarchies or {}, totals=totals, columns={"status": " status"})
+    layout = CellLayout(by, value=" value", hierarchies=hierarchies or {}, totals=totals, columns={"status": " status"})
     return table_of_cells(Frame(pa.table(columns)), layout)
 
 

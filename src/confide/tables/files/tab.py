@@ -16,7 +16,7 @@ from confide.tables.files.rda import Described, Rda, write_rda
 from confide.tables.files.text import write_text
 from confide.tables.hierarchy import Hierarchy
 from confide.tables.table.frames import Frame
-from confide.tables.table.from_cells import Layout, table_of_cells
+from confide.tables.table.from_cells import CellLayout, table_of_cells
 from confide.tables.table.table import Status, Table
 
 __all__ = ["read_tab", "write_tab"]
@@ -44,7 +44,7 @@ def read_tab(path: str | Path, *, rda: Rda | None = None, value: str | None = No
     by = rda.with_keyword("RECODEABLE")
     others = {role: rda.with_keyword(keyword)[0] for keyword, role in ROLES.items() if rda.with_keyword(keyword)}
     status = rda.with_keyword("STATUS")
-    layout = Layout(
+    layout = CellLayout(
         by=by,
         value=_value(rda, value),
         frequency=next(iter(rda.with_keyword("FREQUENCY")), None),

@@ -1,4 +1,4 @@
-"""Cell keys offline: the same units get the same change as from the server, or as from record keys of your own."""
+"""Cell-key perturbation offline: the same units get the same change as from the server, or as from record keys of your own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,39 +1,47 @@
-"""When a long search is to end."""
+"""Deadlines: when a long search is to end."""
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
+from time import monotonic
 
+from confide.data.compiling import timing_compilation
 from confide.errors import Mistake
 
-__all__ = ["Progress", "Watch"]
+__all__ = ["Deadline", "Progress"]
 
 Progress = Callable[[float, str], None]
 """Told now and then what share of the work is done, and how good the best so far is."""
 
 
 @dataclass(eq=False)
-class Watch:
-    """When to stop: after `limit` seconds, or when somebody interrupts. `hurried` says that a search had to be cut short."""
+class Deadline:
+    """When to stop: after `limit` seconds, or when somebody interrupts. `hurried` says that a search had to be cut short.
+
+    Promise: seconds of compiling do not count while it is `running`, so the first search of a process gets as far as others.
+    """
 
     limit: float | None = None
     progress: Progress | None = None
-    started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
     hurried: bool = False
+    compiling: float = 0.0
+    started: float = field(init=False)
 
     def __post_init__(self) -> None:
         if self.limit is not None and not (isinstance(self.limit, Real) and self.limit > 0):
             raise Mistake("A time limit is a number of seconds.", suggestions=["Give more than 0, or leave it out."])
+        self.started = monotonic()
 
     @property
     def share(self) -> float:
         """How much of the time is used up, from 0 to 1; 0 without a limit."""
-        return 0.0 if self.limit is None else min(1.0, (time.monotonic() - self.started) / self.limit)
+        if self.limit is None:
+            return 0.0
+        return min(1.0, (monotonic() - self.started - self.compiling) / self.limit)
 
     @property
     def over(self) -> bool:
@@ -46,11 +54,19 @@ class Watch:
         return not (self.over or self.hurried)
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
-        """In here a first interrupt is noted and raises nothing, wherever it comes; a second one raises as ever.
+    def running(self) -> Iterator[None]:
+        """In here compiling stops the clock, and a first interrupt is noted and raises nothing; a second one raises as ever.
 
         Only the main thread hears of interrupts, and where somebody else handles them they are left alone.
         """
+        with timing_compilation(self._pause), self._noting_interrupts():
+            yield
+
+    def _pause(self, seconds: float) -> None:
+        self.compiling += seconds
+
+    @contextmanager
+    def _noting_interrupts(self) -> Iterator[None]:
         usual = signal.default_int_handler
         if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
             yield
@@ -78,16 +94,16 @@ class Pace:
     So a search that needs less than half of its time is always the same, and one that needs more still comes to its end.
     """
 
-    watch: Watch
+    deadline: Deadline
     begun: float
     until: float
     turned: float | None = None
 
     def share(self, done: float) -> float:
         """What share of the search to take as done."""
-        used = (self.watch.share - self.begun) / max(1e-9, self.until - self.begun)
+        used = (self.deadline.share - self.begun) / max(1e-9, self.until - self.begun)
         if used <= 0.5:
             return done
-        self.watch.hurried = True
+        self.deadline.hurried = True
         self.turned = done if self.turned is None else self.turned
         return min(1.0, max(done, self.turned + (1 - self.turned) * (2 * used - 1)))

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Watch
+from confide.tables.programs.deadline import Deadline
 
-__all__ = ["Decisions", "Effort", "Program", "Solution", "Steps", "improve", "run_listening", "solve"]
+__all__ = ["Decisions", "Effort", "Program", "Solution", "Steps", "improve", "run_interruptible", "solve"]
 
 
 SECONDS = 0.05
@@ -49,11 +49,11 @@ class Effort:
     first: bool = False
     until: float = 1.0
 
-    def options(self, watch: Watch) -> dict[str, Any]:
+    def options(self, deadline: Deadline) -> dict[str, Any]:
         """The options of HiGHS for that."""
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 1e-4}
-        if watch.limit is not None:
-            options["time_limit"] = watch.limit * max(0.0, self.until - watch.share)
+        if deadline.limit is not None:
+            options["time_limit"] = deadline.limit * max(0.0, self.until - deadline.share)
         if self.nodes is not None:
             options["mip_max_nodes"] = self.nodes
         if self.first:
@@ -65,12 +65,12 @@ ALL = Effort()
 """As much as there is time for."""
 
 
-def solve(program: Program, watch: Watch, *, start: Solution | None = None, effort: Effort = ALL) -> Solution:
-    """The best solution within the time that the watch leaves and that effort; `start` is one to begin with."""
-    if watch.over:
+def solve(program: Program, deadline: Deadline, *, start: Solution | None = None, effort: Effort = ALL) -> Solution:
+    """The best solution within the time that the deadline leaves and that effort; `start` is one to begin with."""
+    if deadline.over:
         return Solution(None)
     solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    for name, value in effort.options(watch).items():
+    for name, value in effort.options(deadline).items():
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))
     if program.curve is not None:
@@ -79,7 +79,7 @@ def solve(program: Program, watch: Watch, *, start: Solution | None = None, effo
         given = highspy.HighsSolution()
         given.col_value = list(start.values)
         solver.setSolution(given)
-    run_listening(solver, watch)
+    run_interruptible(solver, deadline)
     return _read(solver)
 
 
@@ -123,22 +123,22 @@ class Steps:
     nodes: int
 
 
-def improve(program: Program, best: Solution, decisions: Decisions, steps: Steps, watch: Watch) -> Solution:
+def improve(program: Program, best: Solution, decisions: Decisions, steps: Steps, deadline: Deadline) -> Solution:
     """Better solutions, found by deciding blocks of columns anew while the others stay; ends when many in turn bring nothing.
 
     Promise: what it gives is a solution, and no worse than `best`.
     """
     random, idle, count = np.random.default_rng(0), 0, len(decisions.columns)
     for done in range(steps.rounds):
-        if watch.over or idle > 2 * count / steps.size + 5:
+        if deadline.over or idle > 2 * count / steps.size + 5:
             break
         assert best.values is not None, "only a solution can be improved"
         block = decisions.around(random.permutation(count)[:1], steps.size, random)
-        found = solve(decisions.fixed(program, best.values, block), watch, start=best, effort=Effort(steps.nodes))
+        found = solve(decisions.fixed(program, best.values, block), deadline, start=best, effort=Effort(steps.nodes))
         better = found.objective < best.objective - 1e-9 * abs(best.objective)
         best, idle = (found, 0) if better else (best, idle + 1)
-        if watch.progress:
-            watch.progress(max(watch.share, done / steps.rounds), f"distance {best.objective:.6g}")
+        if deadline.progress:
+            deadline.progress(max(deadline.share, done / steps.rounds), f"distance {best.objective:.6g}")
     return replace(best, proven=False)
 
 
@@ -164,12 +164,12 @@ def _hessian(curve: Floats) -> Any:
     return hessian
 
 
-def run_listening(solver: Any, watch: Watch) -> None:
+def run_interruptible(solver: Any, deadline: Deadline) -> None:
     """Solve in another thread, so that an interrupt is heard; it cancels what is being solved."""
     solver.HandleUserInterrupt = True
     solver.startSolve()
     while not solver.wait(SECONDS)[0]:
-        if watch.interrupted:
+        if deadline.interrupted:
             solver.cancelSolve()
 
 

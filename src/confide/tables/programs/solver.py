@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Watch
-from confide.tables.programs.program import run_listening
+from confide.tables.programs.deadline import Deadline
+from confide.tables.programs.program import run_interruptible
 
 __all__ = ["Master", "Solver"]
 
@@ -29,6 +29,7 @@ class Solver:
     def __init__(self) -> None:
         self.solved = 0
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        # From a basis HiGHS starts without presolve anyway; fresh runs start at the true table, a few pivots from the end.
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off", "mip_max_nodes": NODES}
         for name, value in options.items():
             self._highs.setOptionValue(name, value)
@@ -85,7 +86,8 @@ class Master:
 
     def __init__(self, cost: Floats, *, always: Bools, never: Bools) -> None:
         self._cost = np.where(always, 0.0, cost)
-        # Two patterns of different cost differ by at least this.
+        # Two patterns of different cost differ by at least this: whole costs by their greatest common divisor. So a gap of
+        # less proves a pattern cheapest, and the solver need not close the last of it.
         whole = bool((self._cost == np.rint(self._cost)).all()) and self._cost.max(initial=0.0) < 2**53
         self._step = float(gcd(*self._cost.astype(np.int64).tolist())) if whole else 1e-7 * float(self._cost.sum())
         self._known: set[bytes] = set()
@@ -108,7 +110,7 @@ class Master:
         return len(self._known) - before
 
     def beat(self, cost: float) -> None:
-        """From now on, only patterns that are cheaper count."""
+        """From now on, only patterns that are cheaper count: by a step, less what the solver's tolerance of 1e-6 may eat."""
         there = np.flatnonzero(self._cost).astype(np.int32)
         self._highs.addRow(-highspy.kHighsInf, cost - 0.999 * self._step, len(there), there, self._cost[there])
 
@@ -117,11 +119,11 @@ class Master:
         count = len(self._cost)
         self._highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), np.ones(count, np.uint8))
 
-    def solve(self, watch: Watch) -> tuple[Floats | None, float]:
+    def solve(self, deadline: Deadline) -> tuple[Floats | None, float]:
         """The cheapest x, or None if there is none or no time, and what every pattern costs at least."""
-        if watch.limit is not None:
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + watch.limit * (1 - watch.share))
-        run_listening(self._highs, watch)
+        if deadline.limit is not None:
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + deadline.limit * (1 - deadline.share))
+        run_interruptible(self._highs, deadline)
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None, np.inf

@@ -1,4 +1,4 @@
-"""Rounding tables: to multiples of a base so that they add up, small counts only, or each cell at random."""
+"""Rounding tables: controlled (Cox 1987; Salazar 2006), small counts only (Langsrud and Heldal 2018), or at random."""
 
 from collections.abc import Callable
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
-from confide.tables.annealing.anneal import Aim, Allowed, Cooling, generator, search_parts
+from confide.tables.annealing.anneal import Aim, Allowed, CoolingSchedule, annealing_over, generator
 from confide.tables.changed import Changed
-from confide.tables.programs.deadline import Progress, Watch
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.rounding.controlled import Units, controlled
 from confide.tables.table.given import given_table
 from confide.tables.table.inner_cells import inner_cells
@@ -20,7 +20,7 @@ __all__ = ["round"]
 LARGEST = 1000
 """No count below this is small."""
 
-SMALL = Cooling(hot=20.0, cold=1.0, sweeps=3000, penalty=10.0)
+SMALL = CoolingSchedule(hot=20.0, cold=1.0, sweeps=3000, penalty=10.0)
 
 
 def round(
@@ -49,7 +49,7 @@ def round(
     >>> round(t, base=5).table.value.tolist()
     [15.0, 5.0, 10.0]
     """
-    methods: dict[str, Callable[[Units, int, Watch], Changed]] = {
+    methods: dict[str, Callable[[Units, int, Deadline], Changed]] = {
         "controlled": _controlled,
         "small": _small,
         "random": _random,
@@ -57,13 +57,13 @@ def round(
     if method not in methods:
         known = [f"{', '.join(methods)}."]
         raise Mistake(f"There is no rounding {method!r}.", suggestions=nearest(method, methods) or known)
-    watch = Watch(time_limit, progress)
-    with watch.listening():
-        return methods[method](Units(given_table(table), base), seed, watch)
+    deadline = Deadline(time_limit, progress)
+    with deadline.running():
+        return methods[method](Units(given_table(table), base), seed, deadline)
 
 
-def _controlled(units: Units, seed: int, watch: Watch) -> Changed:
-    found, finished = controlled(units, seed=seed, watch=watch)
+def _controlled(units: Units, seed: int, deadline: Deadline) -> Changed:
+    found, finished = controlled(units, seed=seed, deadline=deadline)
     astray = int(units.astray(found).sum())
     notes = [
         "The search was ended before it was done: a nearer table may exist." * (not finished),
@@ -72,13 +72,13 @@ def _controlled(units: Units, seed: int, watch: Watch) -> Changed:
     return Changed.to(units.values(found), of=units.table, finished=finished, notes=filter(None, notes))
 
 
-def _random(units: Units, seed: int, watch: Watch) -> Changed:
+def _random(units: Units, seed: int, deadline: Deadline) -> Changed:
     up = generator(seed).random(len(units.table)) < units.exact - units.below
     note = "Cells are rounded one by one: totals may differ from the sums of their parts."
     return Changed.to(units.values(units.below + (up & (units.over > 0))), of=units.table, notes=(note,))
 
 
-def _small(units: Units, seed: int, watch: Watch) -> Changed:
+def _small(units: Units, seed: int, deadline: Deadline) -> Changed:
     """By annealing over the small inner counts."""
     table, base = units.table, int(units.base)
     counts = np.rint(table.value).astype(np.int64)
@@ -87,20 +87,20 @@ def _small(units: Units, seed: int, watch: Watch) -> Changed:
             f"Small counts are rounded to a whole base of at most {LARGEST}.",
             suggestions=["Give a table of counts, and base=3."],
         )
-    parts = inner_cells(table.relations)
-    if parts is None:
+    inner = inner_cells(table.relations)
+    if inner is None:
         raise Mistake("Linked tables without common detail have no inner counts.", suggestions=["Use 'controlled'."])
-    inner = counts[parts.cells]
-    small = (inner > 0) & (inner < base)
-    allowed = Allowed(np.where(small, 0, inner), np.where(small, base, inner), base)
+    now = counts[inner.cells]
+    small = (now > 0) & (now < base)
+    allowed = Allowed(np.where(small, 0, now), np.where(small, base, now), base)
 
     def weigh(distance: Ints) -> tuple[Floats, Floats]:
         away = np.abs(distance).astype(np.float64)[None, :]
         return away**2, np.maximum(away - base, 0.0) ** 2
 
-    draws = generator(seed).random(len(inner))
-    start = np.where(small, np.where(draws * base < inner, base, 0), inner)
+    draws = generator(seed).random(len(now))
+    start = np.where(small, np.where(draws * base < now, base, 0), now)
     aim = Aim(np.zeros(len(counts), dtype=np.int64), weigh)
-    search = search_parts(parts, start, counts, allowed, aim, seed=seed)
-    search.cool(SMALL, watch)
-    return Changed.to((counts + search.distance).astype(np.float64), of=table, finished=watch.undisturbed)
+    annealing = annealing_over(inner, start, counts, allowed, aim, seed=seed)
+    annealing.cool(SMALL, deadline)
+    return Changed.to((counts + annealing.distance).astype(np.float64), of=table, finished=deadline.undisturbed)

@@ -1,4 +1,4 @@
-"""Judging a pattern of suppression: can anyone work out what must stay uncertain?"""
+"""Audits of suppression, the attacker's problems (Fischetti and Salazar 2001): can anyone work out what must stay uncertain?"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow as pa
 from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.intervals import intervals
-from confide.tables.suppression.problem import Demand, Problem
+from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
 from confide.tables.suppression.search import Pattern
 from confide.tables.table.given import given_table
@@ -29,7 +29,7 @@ SIDES = {1: "upper", -1: "lower", 0: "sliding"}
 class Failure:
     """A cell somebody can know too well: which `level` it misses, and against whom.
 
-    The attacker is the outsider (-1), or the insider with this number in the `Problem`. A primary cell that a pattern
+    The attacker is the outsider (-1), or the insider with this number in the `SuppressionProblem`. A primary cell that a pattern
     made elsewhere does not suppress misses the level "shown".
     """
 
@@ -43,7 +43,7 @@ class Audit:
     """The judgement on a pattern: between `lower` and `upper` an outsider can enclose each cell, `failures` are too narrow.
 
     Who attacks: an outsider, who knows the relations, the bounds and all that is published; and every contributor of a
-    cell with one or two of them, who knows besides what he gave (a sole contributor: his cell). A holding is one contributor.
+    cell with one or two of them, who knows besides what they gave (a sole contributor: their cell). A holding is one contributor.
     """
 
     table: Table
@@ -120,7 +120,7 @@ class Audit:
 
 
 def _who(failure: Failure) -> str:
-    return "" if failure.attacker == OUTSIDER else " against a contributor who knows his own cells"
+    return "" if failure.attacker == OUTSIDER else " against a contributor who knows their own cells"
 
 
 def audit(table: Table, *, progress: Progress | None = None) -> Audit:
@@ -138,7 +138,7 @@ def audit(table: Table, *, progress: Progress | None = None) -> Audit:
     'Audit of 1 suppressed cells: FAILED for 1 of 1 primary cells.'
     """
     table = given_table(table)
-    problem = Problem.of(table)
+    problem = SuppressionProblem.of(table)
     suppressed = table.suppressed
     lower, upper = intervals(problem, suppressed, progress=_part(progress, 0.0, 0.7))
     narrow = _narrow(problem, lower, upper)
@@ -153,7 +153,7 @@ def _part(progress: Progress | None, start: float, length: float) -> Progress | 
     return lambda done, words: tell(start + length * done, words)
 
 
-def _narrow(problem: Problem, lower: Floats, upper: Floats) -> list[Failure]:
+def _narrow(problem: SuppressionProblem, lower: Floats, upper: Floats) -> list[Failure]:
     """What the intervals say."""
     failures = []
     for demand in problem.demands():
@@ -165,7 +165,7 @@ def _narrow(problem: Problem, lower: Floats, upper: Floats) -> list[Failure]:
 
 
 def unmet(
-    problem: Problem, suppressed: Bools, *, but: set[int] | None = None, progress: Progress | None = None
+    problem: SuppressionProblem, suppressed: Bools, *, but: set[int] | None = None, progress: Progress | None = None
 ) -> list[Failure]:
     """The levels for which no witness exists against some attacker, in cells other than `but`."""
     pattern = Pattern(problem, among=suppressed)
@@ -181,4 +181,4 @@ def unmet(
 def _undoing(pattern: Pattern, demand: Demand, suppressed: Bools) -> list[int]:
     if not suppressed[demand.cell]:
         return [OUTSIDER]
-    return pattern.guard.undoing(demand, np.ones(len(suppressed)), ~suppressed)
+    return pattern.protection.undoing(demand, np.ones(len(suppressed)), ~suppressed)

@@ -31,8 +31,8 @@ class Contracted:
     of: Ints
     factor: Floats
 
-    def parts(self) -> Ints:
-        """A number for each unknown, the same for those that relations connect."""
+    def components(self) -> Ints:
+        """The connected component of each unknown, by number: relations connect those they are among."""
         joint = abs(self.matrix).T @ abs(self.matrix)
         return np.asarray(connected_components(joint, directed=False)[1], dtype=np.int64)
 

@@ -16,11 +16,11 @@ FEW = 2
 
 
 def insiders_of(table: Table) -> tuple[Insider, ...]:
-    """Each contributor of a cell with one or two of them, and what he knows of all cells.
+    """Each contributor of a cell with one or two of them, and what they know of all cells.
 
     A holding, or a record that falls in a cell and its totals, is one contributor with one knowledge of them all. Sole
     contributors know their cells; others know that a cell, and every total of it, is at least what they gave, unless
-    contributions may be negative. Whoever is counted knows that he is there, not that he is alone: in a table of counts
+    contributions may be negative. Whoever is counted knows that they are there, not that they are alone: in a table of counts
     there are no insiders, unless it counts the records of holdings.
     """
     if table.is_count and table.contributions.names is None:
@@ -71,7 +71,7 @@ class _Others:
         return Insider(found, least, np.where(np.isin(found, sole), value[found], np.inf))
 
     def _pass_on(self, cell: int, known: dict[int, float]) -> None:
-        """What he gave in a cell he gave in its totals; what he is known to have given there may be more."""
+        """What they gave in a cell they gave in its totals; what they are known to have given there may be more."""
         for other in self._others.indices[self._others.indptr[cell] : self._others.indptr[cell + 1]].tolist():
             if self._least_bound[other] and known.get(other, 0.0) < known[cell]:
                 known[other] = known[cell]
@@ -79,7 +79,7 @@ class _Others:
 
 
 def _holders(table: Table) -> tuple[Ints, Floats]:
-    """Who contributes to each cell, and how much of its value is his; -1 for nobody.
+    """Who contributes to each cell, and how much of its value is theirs; -1 for nobody.
 
     Of those whom nobody has named, only the contributors of cells with one or two get a number, the same in a total and
     its part where they must be the same.

@@ -11,22 +11,31 @@ from confide.errors import Fault
 from confide.tables.programs.deadline import Progress
 from confide.tables.programs.solver import Solver
 from confide.tables.suppression.contraction import Contracted, contract, tighten
-from confide.tables.suppression.problem import Problem
+from confide.tables.suppression.problem import SuppressionProblem
 
 __all__ = ["intervals"]
 
 
 SCALE = 1e6
-"""The farthest finite bound of a part is so many units of its programs."""
+"""The farthest finite bound of a component is so many units of its programs.
+
+HiGHS is right to 1e-7 in absolute terms: with a million units that is 1e-13 of the bound, near what floats can tell apart.
+"""
 
 UNBOUNDED = 1e3
-"""What can be so many times farther off than any bound, can be anywhere."""
+"""What can be so many times farther off than any bound, can be anywhere.
+
+A finite limit in the place of infinity lets all open ends be pushed at once, where one without limit would stop the rest. An
+end that is finite is a sum of bounds: to be taken for infinite it would have to add up a thousand of the largest.
+"""
 
 CLOSE = 1e-7
-"""An end is reached to within this many units."""
+"""An end is reached to within this many units: what HiGHS allows a bound to be missed by."""
 
 
-def intervals(problem: Problem, suppressed: Bools, *, progress: Progress | None = None) -> tuple[Floats, Floats]:
+def intervals(
+    problem: SuppressionProblem, suppressed: Bools, *, progress: Progress | None = None
+) -> tuple[Floats, Floats]:
     """The least and the largest value each cell can have for an outsider; what is shown has one value.
 
     Promise: the intervals are those of the linear relaxation, to within a millionth of a millionth of the largest bound.
@@ -36,7 +45,7 @@ def intervals(problem: Problem, suppressed: Bools, *, progress: Progress | None 
     >>> from confide.tables.table.relations import Relations
     >>> relations = Relations.of([(0, [1, 2]), (3, [4, 5]), (6, [1, 4])], cells=7)
     >>> values = np.array([5.0, 2, 3, 9, 4, 5, 6])
-    >>> problem = Problem.plain(relations, values, primary=values == 2, level=1.0)
+    >>> problem = SuppressionProblem.plain(relations, values, primary=values == 2, level=1.0)
     >>> low, high = intervals(problem, np.isin(np.arange(7), [1, 2, 4, 5]))
     >>> low.tolist(), high.tolist()
     ([5.0, 0.0, 0.0, 9.0, 1.0, 3.0, 6.0], [5.0, 5.0, 5.0, 9.0, 6.0, 8.0, 6.0])
@@ -56,18 +65,18 @@ def intervals(problem: Problem, suppressed: Bools, *, progress: Progress | None 
 
 
 def _unknowns(small: Contracted, progress: Progress | None) -> tuple[Floats, Floats]:
-    """The ends of every unknown, part by part."""
+    """The ends of every unknown, one connected component after the other."""
     lower, upper = tighten(small.matrix, small.lower, small.upper)
-    part = small.parts()
-    order = np.argsort(part, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(part[order])) + 1) if len(order) else []
+    component = small.components()
+    order = np.argsort(component, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(component[order])) + 1) if len(order) else []
     low, high = np.zeros(len(lower)), np.zeros(len(upper))
     done = 0
     for group in groups:
         matrix = sparse.csr_array(small.matrix[:, group])
         matrix = sparse.csr_array(matrix[np.diff(matrix.indptr) > 0])
         if matrix.shape[0]:
-            ends = _Part(matrix, lower[group], upper[group]).ends(
+            ends = _Component(matrix, lower[group], upper[group]).ends(
                 progress, (done / len(order), len(group) / len(order))
             )
         else:
@@ -77,8 +86,8 @@ def _unknowns(small: Contracted, progress: Progress | None) -> tuple[Floats, Flo
     return low, high
 
 
-class _Part:
-    """Connected unknowns: what was seen of each so far, and what it could be at the outside."""
+class _Component:
+    """A connected component of unknowns: what was seen of each so far, and what it could be at the outside."""
 
     def __init__(self, matrix: sparse.csr_array, lower: Floats, upper: Floats) -> None:
         finite = np.abs(np.concatenate([lower, upper]))
@@ -91,7 +100,7 @@ class _Part:
         self._solver = Solver()
 
     def ends(self, progress: Progress | None, share: tuple[float, float]) -> tuple[Floats, Floats]:
-        """The least and largest value of each; `share` says where this part begins and how long it is."""
+        """The least and largest value of each; `share` says where this component begins and how long it is."""
         self._together()
         self._apart(progress, share)
         infinite = 0.999 * self._limit
@@ -109,7 +118,10 @@ class _Part:
         self._low, self._high = np.minimum(self._low, x), np.maximum(self._high, x)
 
     def _together(self) -> None:
-        """Push all whose end is open in one direction at once, until that no longer settles many."""
+        """Push all whose end is open in one direction at once, until that no longer settles many.
+
+        A round is two programs, and each end that it leaves open is one; it is worth it while it settles 3 percent of them.
+        """
         every = np.arange(len(self._lower))
         self._solver.take_matrix(np.zeros(len(every)), (self._lower, self._upper), self._matrix)
         before = 2 * len(every) + 1

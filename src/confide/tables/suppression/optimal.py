@@ -1,9 +1,11 @@
-"""The cheapest pattern of a small table, by branch and cut: which cells to suppress is decided by a mixed integer program.
+"""Branch and cut for cell suppression (Fischetti and Salazar 2001): the cheapest pattern of a small table.
 
-For a pattern that leaves a demand unmet, the attacker's own proof (the dual of his linear program) is an inequality that
+Which cells to suppress is decided by a mixed integer program.
+
+For a pattern that leaves a demand unmet, the attacker's own proof (the dual of their linear program) is an inequality that
 every sufficient pattern satisfies and this one does not. Such inequalities are added until the cheapest pattern that
 satisfies them all meets every demand, or none is cheaper than the best one known.
-Reference: Fischetti and Salazar (2001), Management Science 47: Benders' capacity constraints, strengthened.
+Reference: Management Science 47: Benders' capacity constraints, strengthened.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,10 +15,10 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats
-from confide.tables.programs.deadline import Watch
+from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Master, Solver
-from confide.tables.suppression.problem import Demand, Problem
-from confide.tables.suppression.protection import OUTSIDER, Guard
+from confide.tables.suppression.problem import Demand, SuppressionProblem
+from confide.tables.suppression.protection import OUTSIDER, Protection
 from confide.tables.suppression.witness import Finder
 
 __all__ = ["Proof", "optimise"]
@@ -43,9 +45,9 @@ class Proof:
 class _Attack:
     """The attacker's linear program, when each cell is suppressed to some degree: how far can a cell be from its value?"""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SuppressionProblem) -> None:
         self.free = np.flatnonzero(~problem.shown)
-        self.guard = Guard(Finder(problem))
+        self.protection = Protection(Finder(problem))
         self._cells = len(problem.values)
         self._matrix = sparse.csr_array(problem.relations.matrix[:, self.free])
         self._place = np.full(self._cells, -1)
@@ -56,10 +58,10 @@ class _Attack:
 
     def inequality(self, demand: Demand, attacker: int, x: Floats) -> Floats | None:
         """A row r so that every sufficient pattern has r @ x >= 1 and this x has not; None if the demand is met."""
-        amount = self.guard.asked(demand, attacker).amount
+        amount = self.protection.asked(demand, attacker).amount
         if amount <= 0:
             return None
-        rooms = [room[self.free] / amount for room in self.guard.room(attacker)]
+        rooms = [room[self.free] / amount for room in self.protection.room(attacker)]
         row, reached = np.zeros(len(self.free)), 0.0
         for side in (1, -1) if demand.side == 0 else (demand.side,):
             far, part = self._farthest(int(self._place[demand.cell]), side, rooms, x[self.free])
@@ -81,7 +83,7 @@ class _Attack:
         rows = []
         price = np.ones(self._cells)
         for demand in [demand for demand, attacker in attacks if attacker == OUTSIDER]:
-            for attacker in self.guard.undoing(demand, price, ~suppressed):
+            for attacker in self.protection.undoing(demand, price, ~suppressed):
                 row = self.inequality(demand, attacker, suppressed.astype(np.float64))
                 if row is None:
                     # No proof but that the pattern fails, so any that is enough suppresses something else.
@@ -111,27 +113,27 @@ class _Attack:
         return abs(float(moves[target])), part
 
 
-def optimise(problem: Problem, start: Bools, watch: Watch) -> Proof:
+def optimise(problem: SuppressionProblem, start: Bools, deadline: Deadline) -> Proof:
     """The cheapest sufficient pattern, given one; if time runs out, that one and what every pattern costs at least."""
     proof = best = Proof(start, float(problem.cost[start & ~problem.primary].sum()), 0.0)
     try:
-        for proof in _proofs(problem, best, watch):
-            if watch.progress:
-                watch.progress(watch.share, f"cost between {proof.bound:,.10g} and {proof.cost:,.10g}")
+        for proof in _proofs(problem, best, deadline):
+            if deadline.progress:
+                deadline.progress(deadline.share, f"cost between {proof.bound:,.10g} and {proof.cost:,.10g}")
     except KeyboardInterrupt:
-        watch.interrupted = True
+        deadline.interrupted = True
     return proof
 
 
-def _proofs(problem: Problem, best: Proof, watch: Watch) -> Iterator[Proof]:
+def _proofs(problem: SuppressionProblem, best: Proof, deadline: Deadline) -> Iterator[Proof]:
     """Ever better bounds on a pattern, and last, if it is not the cheapest, the one that is."""
     attack = _Attack(problem)
     master = Master(problem.cost, always=problem.primary, never=problem.shown)
     master.beat(best.cost)
     attacks = [(demand, OUTSIDER) for demand in problem.demands()]
     decided = False
-    while not watch.over:
-        x, bound = master.solve(watch)
+    while not deadline.over:
+        x, bound = master.solve(deadline)
         best = replace(best, bound=min(best.cost, max(best.bound, bound)))
         yield best
         if x is None:

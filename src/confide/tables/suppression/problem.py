@@ -13,7 +13,7 @@ from confide.tables.table.relations import Relations
 if TYPE_CHECKING:
     from confide.tables.table.table import Table
 
-__all__ = ["Demand", "Insider", "Problem"]
+__all__ = ["Demand", "Insider", "SuppressionProblem"]
 
 
 EXACT = 1e-3
@@ -24,7 +24,7 @@ EXACT = 1e-3
 class Insider:
     """What one contributor knows for sure: each of `cells` is at least `least` and at most `most`.
 
-    A sole contributor knows his cells exactly; one of two knows that the cell is at least what he gave.
+    A sole contributor knows their cells exactly; one of two knows that the cell is at least what they gave.
     """
 
     cells: Ints
@@ -45,16 +45,16 @@ class Demand:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class SuppressionProblem:
     """Cells to protect: the attacker knows the relations, the `lower` and `upper` bounds and every cell that is shown.
 
-    For every `primary` cell the interval in which he can enclose its value must reach `below` under and `above` over it
-    and be `wide`; `shown` cells are never suppressed. Where `whole`, he also knows that values are whole numbers. Each
-    of the `insiders` is an attacker too, against all primaries but those whose value he knows anyway.
+    For every `primary` cell the interval in which they can enclose its value must reach `below` under and `above` over it
+    and be `wide`; `shown` cells are never suppressed. Where `whole`, they also know that values are whole numbers. Each
+    of the `insiders` is an attacker too, against all primaries but those whose value they know anyway.
     Reference: Fischetti and Salazar (2001), Management Science 47: the cell suppression problem, with many attackers.
 
     >>> relations = Relations.of([(0, [1, 2])], cells=3)
-    >>> problem = Problem.plain(relations, np.array([5.0, 2, 3]), primary=np.array([False, True, False]), level=1.0)
+    >>> problem = SuppressionProblem.plain(relations, np.array([5.0, 2, 3]), primary=np.array([False, True, False]), level=1.0)
     >>> [(demand.cell, demand.side, demand.amount) for demand in problem.demands()]
     [(1, 1, 1.0), (1, -1, 1.0)]
     """
@@ -97,7 +97,7 @@ class Problem:
     @classmethod
     def plain(
         cls, relations: Relations, values: Floats, *, primary: Bools, level: float, whole: bool = False
-    ) -> "Problem":
+    ) -> "SuppressionProblem":
         """A table without negative values, every primary protected `level` up and down, every cell at the same cost.
 
         Zeros are known to be zeros.
@@ -109,7 +109,7 @@ class Problem:
                    (values == 0) & ~primary, whole=whole)  # fmt: skip
 
     @classmethod
-    def of(cls, table: "Table", *, cost: str | Floats = "value") -> "Problem":
+    def of(cls, table: "Table", *, cost: str | Floats = "value") -> "SuppressionProblem":
         """The problem of a table: its empty cells and those that must be published are shown."""
         from confide.tables.suppression.insiders import insiders_of
         from confide.tables.table.table import Status
@@ -147,6 +147,6 @@ class Problem:
     def _amount(self, level: float) -> float:
         return float(np.ceil(level - 1e-9)) if self.whole else float(level)
 
-    def priced(self, cost: Floats) -> "Problem":
+    def priced(self, cost: Floats) -> "SuppressionProblem":
         """The same problem with these costs."""
         return replace(self, cost=cost)

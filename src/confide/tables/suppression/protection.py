@@ -1,4 +1,4 @@
-"""Protection against everyone: for each demand the witnesses that outsiders and insiders cannot all rule out."""
+"""Protection against several attackers: for each demand the witnesses that outsiders and insiders cannot all rule out."""
 
 from dataclasses import replace
 
@@ -8,19 +8,19 @@ from confide.arrays import Bools, Floats
 from confide.tables.suppression.problem import Demand
 from confide.tables.suppression.witness import TINY, Finder, Room, Witness
 
-__all__ = ["OUTSIDER", "Guard"]
+__all__ = ["OUTSIDER", "Protection"]
 
 
 OUTSIDER = -1
 """The attacker who knows no more than what is published; insiders go by their number."""
 
 
-class Guard:
+class Protection:
     """Finds, for a demand, a witness for everyone it must hold against.
 
-    An outsider knows what is published. An insider knows his own cells besides; a witness that contradicts them does not
-    count with him. He must be kept from the demand as far as what he knows of the cell itself allows, unless he knows
-    the cell exactly. Each attacker is alone: those who pool their knowledge are one holding and must be given as one.
+    An outsider knows what is published. An insider knows their own cells besides; a witness that contradicts these does
+    not count with them. They must be kept from the demand as far as what they know of the cell itself allows, unless they
+    know it exactly. Each attacker is alone: those who pool their knowledge are one holding and must be given as one.
     """
 
     def __init__(self, finder: Finder) -> None:
@@ -89,7 +89,7 @@ class Guard:
         return found
 
     def undoing(self, demand: Demand, price: Floats, barred: Bools) -> list[int]:
-        """The attackers from whom a demand is not kept; the outsider alone if he is one of them."""
+        """The attackers from whom a demand is not kept; the outsider alone if they are one of them."""
         if self.serve(demand, price, barred) is not None:
             return []
         undoing = []

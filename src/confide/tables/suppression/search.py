@@ -11,28 +11,42 @@ from typing import NamedTuple
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Watch
-from confide.tables.suppression.problem import Demand, Problem
-from confide.tables.suppression.protection import Guard
+from confide.tables.programs.deadline import Deadline
+from confide.tables.suppression.problem import Demand, SuppressionProblem
+from confide.tables.suppression.protection import Protection
 from confide.tables.suppression.witness import Finder, Witness
 
 __all__ = ["Bundle", "Pattern", "improve", "protect"]
 
 
 FREE = 1e-3
-"""The price of a cell that is suppressed anyway; not 0, so that witnesses stay small."""
+"""The price of a cell that is suppressed anyway, in typical costs; not 0, so that witnesses stay small.
+
+Of a small witness fewer cells are needed, so less has to be found anew when one is dropped. A thousand free cells cost as
+much as one typical cell that is not.
+"""
 
 LONG, QUICK = 300, 200
-"""How many relations a search looks at when every cell is tried once, and when many are tried again and again."""
+"""How many relations a search looks at when every cell is tried once, and when many are tried again and again.
+
+Of the 400 of the simplex: a pivot goes over all rows, so the time of a search grows with the square of them.
+"""
 
 BLURRED = 20
 """After so many steps prices are blurred anew."""
 
 SPREAD, LOSS = 0.2, 0.5
-"""By what factor prices are blurred, so that other ways are tried, and what a loss may be, in typical costs."""
+"""By what factor prices are blurred, so that other ways are tried, and what a loss may be, in typical costs.
+
+Linear programs have the same solution each time; without other prices a cell that is dropped comes straight back.
+"""
 
 TRIED, SOLVED = 30_000_000, 600_000
-"""How many searches, and how many of them among all cells, go into the last look at every secondary, times the cells."""
+"""How many searches, and how many of them among all cells, go into the last look at every secondary, times the cells.
+
+To find that a cell is needed, a search has to go through all that is suppressed, which takes a time that grows with the
+table: so many divided by the cells take about as long in every table. At 3,750 cells they are 8,000 searches, 160 by HiGHS.
+"""
 
 SEED = 20010701
 """The search is random but always the same."""
@@ -51,11 +65,11 @@ class Pattern:
     Cells are suppressed only `among` those given, or any that need not be shown.
     """
 
-    def __init__(self, problem: Problem, *, among: Bools | None = None) -> None:
+    def __init__(self, problem: SuppressionProblem, *, among: Bools | None = None) -> None:
         self.problem = problem
         self.demands = problem.demands()
         self.finder = Finder(problem)
-        self.guard = Guard(self.finder)
+        self.protection = Protection(self.finder)
         self.cost = 0.0
         self.bundles: dict[int, Bundle] = {}
         self.scale = _typical(problem.cost[~problem.shown])
@@ -88,7 +102,7 @@ class Pattern:
             if number in self._served:
                 continue
             dear = (bound - self.cost) / self.scale + 100 * FREE
-            witnesses = self.guard.serve(self.demands[number], self._price, self._barred, dear=dear)
+            witnesses = self.protection.serve(self.demands[number], self._price, self._barred, dear=dear)
             if witnesses is None:
                 return False
             met = {number, *(other for witness in witnesses for other in self._met(witness))}
@@ -157,7 +171,7 @@ class Pattern:
         ]
 
     def _does(self, witness: Witness, demand: Demand) -> bool:
-        return witness.meets(demand) and not self.guard.prying(witness, demand)
+        return witness.meets(demand) and not self.protection.prying(witness, demand)
 
     def _add(self, bundle: Bundle) -> None:
         cells, self._next = bundle.cells, self._next + 1
@@ -188,7 +202,7 @@ def _typical(cost: Floats) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
-def protect(problem: Problem, watch: Watch) -> tuple[Pattern, list[Demand]]:
+def protect(problem: SuppressionProblem, deadline: Deadline) -> tuple[Pattern, list[Demand]]:
     """A first pattern, demand by demand, and the demands for which there is no protection whatever is suppressed.
 
     If time runs out, the demands that were not yet looked at are among the latter.
@@ -196,25 +210,26 @@ def protect(problem: Problem, watch: Watch) -> tuple[Pattern, list[Demand]]:
     pattern = Pattern(problem)
     failed = []
     for number, demand in enumerate(pattern.demands):
-        if watch.over or not pattern.serve([number]):
+        if deadline.over or not pattern.serve([number]):
             failed.append(demand)
-        _tell(watch, 0.2 * number / len(pattern.demands), pattern)
+        _tell(deadline, 0.2 * number / len(pattern.demands), pattern)
     return pattern, failed
 
 
-def improve(pattern: Pattern, watch: Watch) -> None:
+def improve(pattern: Pattern, deadline: Deadline) -> None:
     """Make a pattern cheaper, for as long as a fixed number of searches or the time lasts; an interrupt ends it too.
 
     The cheapest pattern on the way is kept. What is random in it is always the same.
     """
     best = _Best(pattern.cost, list(pattern.bundles.values()))
     try:
-        clean(pattern, watch, best)
-        shake(pattern, watch, best, effort=min(1_000 + 6 * len(pattern.demands), 40_000))
+        clean(pattern, deadline, best)
+        # Six searches a demand. The bound was raised from 24,000 in two steps, each for fewer secondaries in large tables.
+        shake(pattern, deadline, best, effort=min(1_000 + 6 * len(pattern.demands), 40_000))
         pattern.restore(best.bundles)
-        trim(pattern, watch, best)
+        trim(pattern, deadline, best)
     except KeyboardInterrupt:
-        watch.interrupted = True
+        deadline.interrupted = True
     pattern.restore(best.bundles)
 
 
@@ -230,25 +245,25 @@ class _Best:
             self.cost, self.bundles = pattern.cost, list(pattern.bundles.values())
 
 
-def clean(pattern: Pattern, watch: Watch, best: _Best) -> None:
+def clean(pattern: Pattern, deadline: Deadline, best: _Best) -> None:
     """Drop each secondary, the dearest first, whose users can be served cheaper without it."""
     secondary = np.flatnonzero(pattern.secondary)
     order = secondary[np.argsort(-pattern.problem.cost[secondary], kind="stable")]
     pattern.finder.patience = LONG
     for number, cell in enumerate(order.tolist()):
-        if watch.over:
+        if deadline.over:
             break
         if pattern.secondary[cell] and pattern.drop(cell, gain=1e-9 * pattern.cost):
             best.see(pattern)
-        _tell(watch, 0.2 + 0.3 * number / len(order), pattern)
+        _tell(deadline, 0.2 + 0.3 * number / len(order), pattern)
 
 
-def shake(pattern: Pattern, watch: Watch, best: _Best, *, effort: int) -> None:
+def shake(pattern: Pattern, deadline: Deadline, best: _Best, *, effort: int) -> None:
     """Drop one secondary after the other at random, at blurred prices, even at a loss that is allowed less and less."""
     random = np.random.default_rng(SEED)
     begun, steps = pattern.finder.searched, 0
     pattern.finder.patience = QUICK
-    while (done := (pattern.finder.searched - begun) / effort) < 1 and not watch.over:
+    while (done := (pattern.finder.searched - begun) / effort) < 1 and not deadline.over:
         secondary = np.flatnonzero(pattern.secondary)
         if not len(secondary):
             break
@@ -259,22 +274,22 @@ def shake(pattern: Pattern, watch: Watch, best: _Best, *, effort: int) -> None:
         loss = LOSS * pattern.scale * random.random() * (1 - done)
         if pattern.drop(cell, gain=-loss, order=lambda demands: random.permutation(demands).tolist()):
             best.see(pattern)
-        _tell(watch, 0.5 + 0.5 * done, pattern)
+        _tell(deadline, 0.5 + 0.5 * done, pattern)
 
 
-def trim(pattern: Pattern, watch: Watch, best: _Best) -> None:
+def trim(pattern: Pattern, deadline: Deadline, best: _Best) -> None:
     """Show each secondary that is not needed after all, the dearest first; in small tables, none can then be shown by itself."""
     finder = pattern.finder
     cells = max(1, len(pattern.problem.values))
     tried, solved = finder.searched + TRIED // cells, finder.solver.solved + SOLVED // cells
     secondary = np.flatnonzero(pattern.secondary)
     for cell in secondary[np.argsort(-pattern.problem.cost[secondary], kind="stable")].tolist():
-        if watch.over or finder.searched > tried or finder.solver.solved > solved:
+        if deadline.over or finder.searched > tried or finder.solver.solved > solved:
             break
         if pattern.secondary[cell] and pattern.spare(cell):
             best.see(pattern)
 
 
-def _tell(watch: Watch, done: float, pattern: Pattern) -> None:
-    if watch.progress:
-        watch.progress(max(done, watch.share), f"cost {pattern.cost:,.10g}")
+def _tell(deadline: Deadline, done: float, pattern: Pattern) -> None:
+    if deadline.progress:
+        deadline.progress(max(done, deadline.share), f"cost {pattern.cost:,.10g}")

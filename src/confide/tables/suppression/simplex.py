@@ -1,11 +1,18 @@
-"""The cheapest moves of cells that keep every relation when one cell is made to move: a dual simplex in one compiled loop.
+"""A dual simplex for piecewise-linear costs (Fourer 1985): the cheapest moves of cells that keep every relation.
+
+One cell is made to move, by its protection level; a move is how far a cell is from its true value.
 
 A move costs so much for each unit up and so much for each unit down, so its cost has a kink at 0. Costs are never
 negative: to move nothing is optimal until the first cell moves, and from there each step mends the relation that is
 farthest off, in the cheapest way. A relation is looked at only when it is off, so the work depends on how far the moves
 spread and not on the size of the table. The cost only rises on the way: a search for something cheaper ends early.
-Reference: Fourer (1985), Mathematical Programming 33: the simplex method for piecewise-linear costs; the ratio test lets
-moves run into their bounds and goes on (bound flipping).
+The ratio test lets moves run into their bounds and goes on (bound flipping).
+Reference: Fourer (1985), Mathematical Programming 33.
+
+Measured by benchmarks/simplex.py on programs that searches for patterns solve, in tables of 405, 1,365 and 3,213 cells: 0.3,
+1.6 and 3.1 ms of CPU a program. HiGHS, with its model kept and the same cost to give up at, takes 3, 3 and 4 times as long in the
+median (3, 2 and 2 in the mean) from the true table on, and 10, 33 and 127 times from its last solution on: the basis for one
+cell is neither feasible nor near for another.
 """
 
 from typing import NamedTuple
@@ -35,13 +42,24 @@ FOUND, IMPOSSIBLE, DEAR, LOST = 0, 1, 2, 3
 """What comes of it: moves, proof that there are none or none that cheap, or more work than there is room for."""
 
 FIT = 1e-9
-"""Relations hold to within this, and smaller entries of the tableau are 0."""
+"""Relations hold to within this, and smaller entries of the tableau are 0.
+
+Moves are in multiples of the amount asked for, or whole numbers, and relations have entries of 1 and -1, so tableau and moves
+are of the order of 1. This is far above what rounding leaves in them, and far below what counts as a move (`witness.TINY`).
+"""
 
 REACH = 1e4
-"""No cell moves farther than this many times the amount that is asked for."""
+"""No cell moves farther than this many times the amount that is asked for.
+
+Nothing is then without a bound, and no move so large that rounding in it comes near FIT.
+"""
 
 ROWS, COLUMNS = 400, 4000
-"""How many relations and cells a search may look at."""
+"""How many relations and cells a search may look at.
+
+The tableau is dense: that is 13 MB, and up to 1.6 million multiplications a pivot. A search that spreads farther is for HiGHS,
+whose factors are sparse.
+"""
 
 
 class Graph(NamedTuple):
@@ -145,6 +163,8 @@ def _see(t: Tableau, costs: Costs, cell: int) -> bool:
         return False
     t.size[1] += 1
     up, down, unit = costs.up[cell], costs.down[cell], costs.unit
+    # To suppress a cell costs its price however far it moves. A line from 0 to the price at the farthest useful move, the
+    # amount or all there is room for, is the best linear bound of that.
     price = costs.price[cell] * unit
     t.column[cell], t.cell[j] = j, cell
     t.value[j] = t.dual[j] = 0.0
@@ -182,7 +202,8 @@ def _shift(graph: Graph, t: Tableau, j: int, by: float) -> None:
 def _leaving(t: Tableau) -> tuple[int, int, float, float]:
     """The row whose basic move is farthest out of its piece, or the relation that is farther off.
 
-    Also by how much, and whether it must rise (1) or fall (-1).
+    Also by how much, and whether it must rise (1) or fall (-1). This is the plain rule of dual pricing. Steepest edge takes
+    fewer steps but needs a weight for every row, and rows come one by one here as relations are found to be off.
     """
     row, relation, worst, sign = -1, -1, FIT, 0.0
     for i in range(t.size[0]):
@@ -216,18 +237,23 @@ def _new_row(graph: Graph, t: Tableau, costs: Costs, relation: int) -> bool:
         j = t.column[cell]
         if t.row_of[j] < 0:
             row[j] += graph.signs[entry]
-        else:
-            basic = t.rows[t.row_of[j]]
-            for k in range(t.size[1]):
-                row[k] -= graph.signs[entry] * basic[k]
-            row[j] = 0.0
+            continue
+        # A basic move is replaced by what its row says of it, so that the new row has none.
+        basic = t.rows[t.row_of[j]]
+        for k in range(t.size[1]):
+            row[k] -= graph.signs[entry] * basic[k]
+        row[j] = 0.0
     t.size[0] += 1
     return True
 
 
 @compiled
 def _entering(t: Tableau, row: int, sign: float) -> tuple[int, float]:
-    """The move that mends the row at the least price for a unit, and that price; ties go to the largest entry."""
+    """The move that mends the row at the least price for a unit, and that price: the ratio test.
+
+    Ties, which are many where all cells cost the same, go to the largest entry: to divide by a small one would blow up
+    rounding. Column 0 is the target, which has moved for good.
+    """
     entries = t.rows[row]
     best, chosen, size = np.inf, -1, 0.0
     for j in range(1, t.size[1]):
@@ -242,6 +268,7 @@ def _entering(t: Tableau, row: int, sign: float) -> tuple[int, float]:
             if t.at[j] == -1:
                 continue
             price = t.fall[j] - t.dual[j] if t.at[j] == 0 else -t.rise[j] - t.dual[j]
+        # Rounding may leave a price a little below 0; to gain by it would let the cost fall, and the search go round.
         price = max(price, 0.0) / abs(a)
         if price < best - 1e-12 or (price < best + 1e-12 and abs(a) > size):
             best, chosen, size = min(price, best), j, abs(a)
@@ -300,7 +327,11 @@ def _pivot(graph: Graph, t: Tableau, row: int, enters: int, sign: float, off: fl
 
 @compiled
 def _mend(graph: Graph, t: Tableau, row: int, off: float, sign: float) -> tuple[float, bool]:
-    """Bring the basic move of a row back into its piece: what that costs, and whether it is possible."""
+    """Bring the basic move of a row back into its piece: what that costs, and whether it is possible.
+
+    The relation's worth is raised until something pays: a move enters the basis; or one that has too little room goes to its
+    end and the rest is looked for elsewhere, without a pivot (bound flipping); or the basic move's own cost turns at 0.
+    """
     cost, charged = 0.0, 0.0
     while True:
         enters, price = _entering(t, row, sign)
@@ -339,6 +370,8 @@ def cheapest(
     rows = min(rows, len(t.basis))
     if _see(t, costs, target):
         _move(graph, t, 0, first / costs.unit)
+        # A bound on steps, because those that cost nothing may go round: nothing here prevents it. What is lost that way is
+        # left to HiGHS.
         for _ in range(3 * rows):
             row, relation, off, sign = _leaving(t)
             if row < 0 and relation < 0:

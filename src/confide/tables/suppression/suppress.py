@@ -1,4 +1,4 @@
-"""Suppressing cells: which others must go, so that nobody can work out the primary ones."""
+"""Cell suppression (Fischetti and Salazar 2001): which others must go, so that nobody can work out the primary cells."""
 
 import time
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats
 from confide.errors import Fault, Mistake, nearest
-from confide.tables.programs.deadline import Progress, Watch
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.suppression.audit import Audit, audit
 from confide.tables.suppression.optimal import optimise
-from confide.tables.suppression.problem import Demand, Problem
+from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.search import improve, protect
 from confide.tables.suppression.unprotectable import explain
 from confide.tables.table.given import given_table
@@ -113,18 +113,18 @@ def suppress(
         )
     started = time.monotonic()
     table = given_table(table)
-    watch = Watch(limit=time_limit, progress=progress)
-    problem = Problem.of(table, cost=cost)
-    with watch.listening():
-        pattern, failed = protect(problem, watch)
+    deadline = Deadline(limit=time_limit, progress=progress)
+    problem = SuppressionProblem.of(table, cost=cost)
+    with deadline.running():
+        pattern, failed = protect(problem, deadline)
         if failed:
-            raise _impossible(problem, failed, watch)
-        improve(pattern, watch)
+            raise _impossible(problem, failed, deadline)
+        improve(pattern, deadline)
         suppressed, total, bound = pattern.suppressed, pattern.cost, None
         if method == "optimal" or (method == "auto" and (~problem.shown).sum() <= SMALL):
-            proof = optimise(problem, suppressed, watch)
+            proof = optimise(problem, suppressed, deadline)
             suppressed, total, bound = proof.suppressed, proof.cost, proof.bound
-    complete = not watch.over
+    complete = not deadline.over
     judged = audit(_with(table, suppressed), progress=progress)
     if not judged.passed:
         raise Fault("A pattern of suppression failed its audit and was thrown away.")
@@ -139,8 +139,8 @@ def _with(table: Table, suppressed: Bools) -> Table:
     return replace(table, status=status.astype(np.int8))
 
 
-def _impossible(problem: Problem, failed: Sequence[Demand], watch: Watch) -> Mistake:
-    if watch.over:
+def _impossible(problem: SuppressionProblem, failed: Sequence[Demand], deadline: Deadline) -> Mistake:
+    if deadline.over:
         return Mistake(
             "The search ended before every cell was protected, so there is no pattern.",
             suggestions=["Give a longer time_limit, or None."],

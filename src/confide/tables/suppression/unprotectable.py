@@ -7,8 +7,8 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.errors import Mistake
-from confide.tables.suppression.problem import Demand, Problem
-from confide.tables.suppression.protection import OUTSIDER, Guard
+from confide.tables.suppression.problem import Demand, SuppressionProblem
+from confide.tables.suppression.protection import OUTSIDER, Protection
 from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["explain"]
@@ -18,7 +18,7 @@ NAMED = 3
 """How many cells a message names."""
 
 
-def explain(problem: Problem, demands: Sequence[Demand]) -> Mistake:
+def explain(problem: SuppressionProblem, demands: Sequence[Demand]) -> Mistake:
     """A `Mistake` that names the cells no pattern protects, and what would have to be relaxed."""
     cells = list(dict.fromkeys(demand.cell for demand in demands))
     names = _names(problem, cells)
@@ -31,7 +31,7 @@ def _one_each(demands: Sequence[Demand]) -> list[Demand]:
     return list({demand.cell: demand for demand in reversed(demands)}.values())[::-1]
 
 
-def _advice(problem: Problem, demand: Demand) -> str:
+def _advice(problem: SuppressionProblem, demand: Demand) -> str:
     """What would protect a cell, having tried it."""
     name, side = problem.name(demand.cell), {1: "upper", -1: "lower", 0: "sliding"}[demand.side]
     up, down = (float(room[demand.cell]) for room in problem.room)
@@ -39,23 +39,23 @@ def _advice(problem: Problem, demand: Demand) -> str:
         return f"The bounds of {name} leave no room for its {side} level: widen them or lower the level."
     nothing = np.zeros(len(problem.values), dtype=np.bool_)
     price = np.where(problem.shown, 1.0, 1e-3)
-    witnesses = Guard(Finder(replace(problem, shown=nothing))).serve(demand, price, nothing)
+    witnesses = Protection(Finder(replace(problem, shown=nothing))).serve(demand, price, nothing)
     if witnesses is not None:
         used = np.unique(np.concatenate([witness.cells for witness in witnesses]))
         names = _names(problem, used[problem.shown[used]].tolist())
         return f"For {name}, mark these as safe, which are now empty or must be published: {names}; or combine codes."
-    guard = Guard(Finder(problem))
-    lower = f", or lower its {side} level" if _helps_to_lower(guard, demand, price) else ""
-    if guard.undoing(demand, price, nothing) == [OUTSIDER]:
+    protection = Protection(Finder(problem))
+    lower = f", or lower its {side} level" if _helps_to_lower(protection, demand, price) else ""
+    if protection.undoing(demand, price, nothing) == [OUTSIDER]:
         return f"Widen the bounds of the cells that {name} is summed with{lower}."
-    return f"A contributor who knows his own cells can undo {name}: combine codes there{lower}."
+    return f"A contributor who knows their own cells can undo {name}: combine codes there{lower}."
 
 
-def _helps_to_lower(guard: Guard, demand: Demand, price: Floats) -> bool:
-    least = replace(demand, amount=1.0 if guard.finder.problem.whole else demand.amount / 100)
+def _helps_to_lower(protection: Protection, demand: Demand, price: Floats) -> bool:
+    least = replace(demand, amount=1.0 if protection.finder.problem.whole else demand.amount / 100)
     nothing = np.zeros(len(price), dtype=np.bool_)
-    return least.amount < demand.amount and guard.serve(least, price, nothing) is not None
+    return least.amount < demand.amount and protection.serve(least, price, nothing) is not None
 
 
-def _names(problem: Problem, cells: Sequence[int]) -> str:
+def _names(problem: SuppressionProblem, cells: Sequence[int]) -> str:
     return "; ".join(problem.name(cell) for cell in cells[:NAMED]) + ("; ..." if len(cells) > NAMED else "")

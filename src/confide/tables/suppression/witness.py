@@ -7,7 +7,7 @@ from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.solver import Solver
-from confide.tables.suppression.problem import Demand, Problem
+from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.simplex import FOUND, LOST, REACH, ROWS, Costs, cheapest, graph_of, tableau_for
 
 __all__ = ["TINY", "Finder", "Room", "Witness"]
@@ -49,7 +49,7 @@ class Finder:
     not be dear, only such are found as need no more relations than `patience`.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SuppressionProblem) -> None:
         self.problem = problem
         self.searched = 0
         self.patience = ROWS

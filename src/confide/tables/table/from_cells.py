@@ -15,7 +15,7 @@ from confide.tables.table.spanning import HierarchyLike, check_variables, hierar
 from confide.tables.table.statuses import read_status
 from confide.tables.table.table import Status, Table
 
-__all__ = ["Layout", "table_of_cells"]
+__all__ = ["CellLayout", "table_of_cells"]
 
 
 SUMS = ("value", "units", "absolute")
@@ -30,7 +30,7 @@ NOTHING = {"lower_bound": -np.inf, "upper_bound": np.inf}
 
 
 @dataclass(frozen=True)
-class Layout:
+class CellLayout:
     """What the columns of a frame of cells are."""
 
     by: Sequence[str]
@@ -56,7 +56,7 @@ class _Cells:
         return _Cells(np.concatenate([self.places, other.places]), columns, np.concatenate([self.top, other.top]))
 
 
-def table_of_cells(frame: Frame, layout: Layout) -> Table:
+def table_of_cells(frame: Frame, layout: CellLayout) -> Table:
     """The table; totals that are not in the frame are computed."""
     check_variables(layout.by, layout.hierarchies)
     _check_columns(layout)
@@ -72,7 +72,7 @@ def table_of_cells(frame: Frame, layout: Layout) -> Table:
     return _table(layout, hierarchies, cells)
 
 
-def _check_columns(layout: Layout) -> None:
+def _check_columns(layout: CellLayout) -> None:
     if layout.value is None and layout.frequency is None:
         raise Mistake(
             "Say which column has the values of the cells.", suggestions=["value='turnover'", "frequency='n'"]
@@ -87,14 +87,14 @@ def _check_columns(layout: Layout) -> None:
                 raise Mistake(f"There is a total for {name!r}, which does not span the table.")
 
 
-def _spanning(frame: Frame, name: str, layout: Layout) -> tuple[Hierarchy, Ints]:
+def _spanning(frame: Frame, name: str, layout: CellLayout) -> tuple[Hierarchy, Ints]:
     column = frame.coded(name)
     total = layout.totals if isinstance(layout.totals, str) else layout.totals.get(name, TOTAL)
     hierarchy = hierarchy_of(name, layout.hierarchies.get(name), frame, column.codes, total=total)
     return hierarchy, places_of(name, column.codes, hierarchy)[column.places]
 
 
-def _columns(frame: Frame, layout: Layout) -> dict[str, Floats]:
+def _columns(frame: Frame, layout: CellLayout) -> dict[str, Floats]:
     """The columns that the frame has, as numbers."""
     named = {"value": layout.value or layout.frequency, "units": layout.frequency, **layout.columns}
     if layout.value == "count" and layout.frequency is None:
@@ -176,7 +176,7 @@ def _largest(top: Floats, group: Ints, groups: int) -> Floats:
     return largest
 
 
-def _table(layout: Layout, hierarchies: Sequence[Hierarchy], cells: _Cells) -> Table:
+def _table(layout: CellLayout, hierarchies: Sequence[Hierarchy], cells: _Cells) -> Table:
     columns = dict(cells.columns)
     value = columns.pop("value")
     units = columns.pop("units", np.full(len(value), -1.0)).astype(np.int64)

@@ -14,13 +14,13 @@ from confide.tables.table.build import assemble, every_cell
 from confide.tables.table.frames import Frame
 from confide.tables.table.spanning import HierarchyLike, check_variables, hierarchy_of, places_of
 from confide.tables.table.table import Status, Table
-from confide.tables.table.tabulate import Records, tabulate
+from confide.tables.table.tabulate import TableRecords, tabulate
 
-__all__ = ["Layout", "table_of_records"]
+__all__ = ["RecordLayout", "table_of_records"]
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """How a table is to be made of records."""
 
     by: Sequence[str]
@@ -32,7 +32,7 @@ class Layout:
     empty: bool = True
 
 
-def table_of_records(frame: Frame, layout: Layout) -> Table:
+def table_of_records(frame: Frame, layout: RecordLayout) -> Table:
     """The table with all its totals; `layout.empty` says whether the cells that nobody is in belong to it."""
     check_variables(layout.by, layout.hierarchies)
     if layout.top < 1:
@@ -43,13 +43,15 @@ def table_of_records(frame: Frame, layout: Layout) -> Table:
         raise Mistake(f"Some weights in {layout.weight!r} are negative.", suggestions=["Weights are 0 or more."])
     holders = frame.coded(layout.holding) if layout.holding else None
     amount = frame.numbers(layout.of) if layout.of else np.ones(len(frame))
-    records = Records(np.column_stack(places), amount, weight, holders.places if holders else None)
-    tally = tabulate(records, hierarchies, top=layout.top)
-    cells = np.column_stack(np.unravel_index(tally.number, [len(hierarchy.codes) for hierarchy in hierarchies]))
-    columns = {name: vars(tally)[name] for name in ("value", "units", "total", "top", "weights", "holders")}
+    records = TableRecords(np.column_stack(places), amount, weight, holders.places if holders else None)
+    tabulated = tabulate(records, hierarchies, top=layout.top)
+    cells = np.column_stack(np.unravel_index(tabulated.number, [len(hierarchy.codes) for hierarchy in hierarchies]))
+    columns = {name: vars(tabulated)[name] for name in ("value", "units", "total", "top", "weights", "holders")}
     if layout.empty:
         cells = every_cell(hierarchies)
-        columns = {name: _spread(column, tally.number, cells, name == "holders") for name, column in columns.items()}
+        columns = {
+            name: _spread(column, tabulated.number, cells, name == "holders") for name, column in columns.items()
+        }
     if weight is None:
         columns["weights"] = None
     value = columns.pop("value")
@@ -62,7 +64,7 @@ def table_of_records(frame: Frame, layout: Layout) -> Table:
     )  # fmt: skip
 
 
-def _spanning(frame: Frame, name: str, layout: Layout) -> tuple[Hierarchy, Ints]:
+def _spanning(frame: Frame, name: str, layout: RecordLayout) -> tuple[Hierarchy, Ints]:
     column = frame.coded(name)
     hierarchy = hierarchy_of(name, layout.hierarchies.get(name), frame, column.codes)
     places = places_of(name, column.codes, hierarchy)

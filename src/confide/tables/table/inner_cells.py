@@ -10,21 +10,21 @@ from confide.arrays import Bools, Ints
 from confide.tables.annealing.kernel import colour
 from confide.tables.table.relations import Relations
 
-__all__ = ["Grouping", "Parts", "inner_cells", "laid_out"]
+__all__ = ["Grouping", "InnerCells", "inner_cells", "laid_out"]
 
 Places = NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """The cells that are no totals, and all cells as sums of them: row c of `expansion` has 1 at the parts of cell c."""
+class InnerCells:
+    """The cells that are no totals, and all cells as sums of them: row c of `expansion` has 1 at the inner cells of cell c."""
 
     cells: Ints
     expansion: sparse.csr_array
     relations: Relations
 
     def sums(self, values: Ints) -> Ints:
-        """Every cell, from the values of the parts."""
+        """Every cell, from the values of the inner cells."""
         return np.asarray(self.expansion @ values)
 
 
@@ -46,12 +46,12 @@ class Grouping:
         return cls(of.astype(np.uint32), starts, members.astype(np.uint32))
 
 
-def inner_cells(relations: Relations) -> Parts | None:
-    """The parts of a table, or None where its relations leave no set of cells free: linked tables without a common detail.
+def inner_cells(relations: Relations) -> InnerCells | None:
+    """The inner cells of a table, or None where its relations leave no set of cells free: linked tables without a common detail.
 
     >>> relations = Relations.of([(0, [1, 2]), (1, [3, 4])], cells=5)
-    >>> parts = inner_cells(relations)
-    >>> parts.cells.tolist(), parts.sums(np.array([5, 6, 7])).tolist()
+    >>> inner = inner_cells(relations)
+    >>> inner.cells.tolist(), inner.sums(np.array([5, 6, 7])).tolist()
     ([2, 3, 4], [18, 13, 5, 6, 7])
     """
     matrix = relations.matrix
@@ -70,11 +70,11 @@ def inner_cells(relations: Relations) -> Parts | None:
     expansion = _expanded(split, cells).astype(np.int64)
     if np.any(expansion.data != 1) or np.any((matrix @ expansion).data):
         return None
-    return Parts(cells, sparse.csr_array(expansion), relations)
+    return InnerCells(cells, sparse.csr_array(expansion), relations)
 
 
 def _expanded(split: sparse.csr_array, cells: Ints) -> sparse.csr_array:
-    """Totals split into their parts, and these into theirs, until nothing but parts is left."""
+    """Totals split into their parts, and these into theirs, until nothing but inner cells is left."""
     free = np.arange(len(cells))
     inner = sparse.csr_array((np.ones(len(cells)), (cells, free)), shape=(split.shape[0], len(cells)))
     reached, expansion = inner.nnz, inner
@@ -85,38 +85,41 @@ def _expanded(split: sparse.csr_array, cells: Ints) -> sparse.csr_array:
         reached = expansion.nnz
 
 
-def laid_out(parts: Parts, movable: Bools) -> tuple[Places, Grouping]:
-    """The sums each movable part counts in, in columns as a `Board` wants them, and its siblings in every relation."""
-    expansion = sparse.csr_array(parts.expansion[:, np.flatnonzero(movable)])
-    return _columns(expansion), _siblings(parts, movable)
+def laid_out(inner: InnerCells, movable: Bools) -> tuple[Places, Grouping]:
+    """The sums each movable inner cell counts in, in the columns of an `AnnealingLayout`, and its siblings in every relation."""
+    expansion = sparse.csr_array(inner.expansion[:, np.flatnonzero(movable)])
+    return _columns(expansion), _siblings(inner, movable)
 
 
 def _columns(expansion: sparse.csr_array) -> Places:
-    """One row a part: the cells it counts in, no two that share a part in different columns."""
-    cells, parts = expansion.shape
+    """One row an inner cell: the cells it counts in, each of them in one column wherever it stands.
+
+    The largest sums are coloured first: they have the fewest columns to choose from.
+    """
+    cells, count = expansion.shape
     size = np.diff(expansion.indptr)
     large_first = np.argsort(-size, kind="stable")
     ordered = sparse.csr_array(expansion[large_first])
     starts, inner = ordered.indptr.astype(np.int64), ordered.indices.astype(np.uint32)
-    most = int(np.bincount(inner, minlength=parts).max(initial=0))
+    most = int(np.bincount(inner, minlength=count).max(initial=0))
     column = np.full(cells, -1)
     width = most
     while (column < 0).any():
         width += max(most, 1)
-        column = colour(starts, inner, np.zeros((parts, width), dtype=np.bool_))
+        column = colour(starts, inner, np.zeros((count, width), dtype=np.bool_))
     used = int(column[size[large_first] > 0].max(initial=-1)) + 1
-    sums = np.full((parts, used), cells, dtype=np.uint32)
+    sums = np.full((count, used), cells, dtype=np.uint32)
     sums[inner, np.repeat(column, np.diff(starts))] = np.repeat(large_first, np.diff(starts))
     return sums
 
 
-def _siblings(parts: Parts, movable: Bools) -> Grouping:
-    """Parts of one relation: a change of two that cancels there leaves most of the table as it is."""
-    free = parts.cells[movable]
-    matrix = sparse.csc_array(parts.relations.matrix[:, free])
+def _siblings(inner: InnerCells, movable: Bools) -> Grouping:
+    """Inner cells of one relation: a change of two that cancels there leaves most of the table as it is."""
+    free = inner.cells[movable]
+    matrix = sparse.csc_array(inner.relations.matrix[:, free])
     ways = np.diff(matrix.indptr)
     column = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], ways)
-    # A part of fewer relations than others has one more group, of its own.
+    # A cell of fewer relations than others has one more group, of its own.
     alone = np.arange(len(free)) + matrix.shape[0]
     groups = np.repeat(alone[:, None], max(int(ways.max(initial=0)), 1), axis=1)
     groups[np.repeat(np.arange(len(free)), ways), column] = matrix.indices

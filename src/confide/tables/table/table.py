@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.tables.hierarchy import TOTAL, Hierarchy
-from confide.tables.sensitivity import Contributions, Rule
+from confide.tables.sensitivity import Contributions, SensitivityRule
 from confide.tables.table.relations import Relations
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class Table:
     """Cells spanned by variables, and the linear relations among them. A column has one entry a cell.
 
     `places[c, v]` is the place of the code of cell c in `hierarchies[v].codes`; at place 0 is the total. The interval
-    in which an outsider can know a suppressed cell to lie must reach `lower_protection` below and `upper_protection`
-    above its value and be `sliding_protection` wide; beforehand he knows it to lie within the bounds.
+    in which an outsider can know a suppressed cell to lie must reach `lower_protection` (LPL) below and `upper_protection`
+    (UPL) above its value and be `sliding_protection` wide; beforehand they know it to lie within the bounds.
 
     >>> from confide import tables
     >>> t = tables.Table.from_microdata({"sex": ["f", "m", "m"]}, by=["sex"]).flag(tables.Threshold(2))
@@ -85,12 +85,12 @@ class Table:
         of columns with coarser codes. `holding` says whose a record is; without it every record is a contributor. The
         `top` largest contributors of each cell are kept. `empty=False` leaves out cells that nobody is in.
 
-        Promise: a contributor counts once in each cell, with the sum of his records, which may be negative.
+        Promise: a contributor counts once in each cell, with the sum of their records, which may be negative.
         """
         from confide.tables.table.frames import Frame
-        from confide.tables.table.from_microdata import Layout, table_of_records
+        from confide.tables.table.from_microdata import RecordLayout, table_of_records
 
-        layout = Layout(by, of, weight, holding, hierarchies or {}, top, empty)
+        layout = RecordLayout(by, of, weight, holding, hierarchies or {}, top, empty)
         return table_of_records(Frame.read(frame), layout)
 
     @classmethod
@@ -118,9 +118,9 @@ class Table:
         `additive`; otherwise it is computed.
         """
         from confide.tables.table.frames import Frame
-        from confide.tables.table.from_cells import Layout, table_of_cells
+        from confide.tables.table.from_cells import CellLayout, table_of_cells
 
-        layout = Layout(by, value, frequency, top, hierarchies or {}, totals, additive, columns)
+        layout = CellLayout(by, value, frequency, top, hierarchies or {}, totals, additive, columns)
         return table_of_cells(Frame.read(frame), layout)
 
     @classmethod
@@ -186,7 +186,7 @@ class Table:
             raise Mistake(f"The table has no variable {name!r}.", suggestions=nearest(name, self.variables))
         return self.variables.index(name)
 
-    def flag(self, *rules: Rule, weights: str = "secret", protection: str = "both") -> "Table":
+    def flag(self, *rules: SensitivityRule, weights: str = "secret", protection: str = "both") -> "Table":
         """Mark the cells that any of the rules marks as primary, with the protection they need.
 
         `weights` says what the rules make of sampling weights: "secret" sets the contributions themselves against the

@@ -10,11 +10,11 @@ from confide.arrays import Floats, Ints
 from confide.tables.hierarchy import Hierarchy
 from confide.tables.table.build import cell_numbers
 
-__all__ = ["Records", "Tally", "tabulate"]
+__all__ = ["TableRecords", "Tabulated", "tabulate"]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class TableRecords:
     """Microdata: the places of every record's codes, what it contributes, with what weight, and whose it is."""
 
     places: Ints
@@ -24,7 +24,7 @@ class Records:
 
 
 @dataclass(frozen=True, eq=False)
-class Tally:
+class Tabulated:
     """The cells somebody is in, in the order of their numbers, with what `Contributions` say of them."""
 
     number: Ints
@@ -49,7 +49,7 @@ class _Entries:
         return _Entries(group, self.amount[rows], self.weighted[rows], self.holder[rows])
 
     def joined(self) -> "_Entries":
-        """One entry for each holder in each group, the sum of what he contributes to it."""
+        """One entry for each holder in each group, the sum of what they contribute to it."""
         both = self.group * (self.holder.max(initial=0) + 1) + self.holder
         order = np.argsort(both, kind="stable")
         starts = np.flatnonzero(np.diff(both[order], prepend=-1))
@@ -69,10 +69,10 @@ class _Entries:
         return self.of(order[kept], group[kept]), rank[kept]
 
 
-def tabulate(records: Records, hierarchies: Sequence[Hierarchy], *, top: int) -> Tally:
+def tabulate(records: TableRecords, hierarchies: Sequence[Hierarchy], *, top: int) -> Tabulated:
     """The cells of every combination of codes and totals in which there are records.
 
-    Promise: a holder counts once in each cell, with the sum of his records in it; without holders every record is one.
+    Promise: a holder counts once in each cell, with the sum of their records in it; without holders every record is one.
     """
     number, group = np.unique(cell_numbers(hierarchies, records.places), return_inverse=True)
     inner = np.column_stack(np.unravel_index(number, [len(hierarchy.codes) for hierarchy in hierarchies]))
@@ -90,15 +90,15 @@ def tabulate(records: Records, hierarchies: Sequence[Hierarchy], *, top: int) ->
     return _joined(parts)
 
 
-def _entries(records: Records, group: Ints, top: int) -> _Entries:
+def _entries(records: TableRecords, group: Ints, top: int) -> _Entries:
     weighted = records.amount if records.weight is None else records.amount * records.weight
     if records.holder is not None:
         return _Entries(group, records.amount, weighted, records.holder).joined()
-    # Records do not meet again in totals as those of a holder do: what is not among the largest here is not there.
+    # TableRecords do not meet again in totals as those of a holder do: what is not among the largest here is not there.
     return _Entries(group, records.amount, weighted, np.arange(len(group))).largest(top)[0]
 
 
-def _level(numbers: Ints, sums: tuple[Floats, ...], entries: _Entries, *, top: int, holding: bool) -> Tally:
+def _level(numbers: Ints, sums: tuple[Floats, ...], entries: _Entries, *, top: int, holding: bool) -> Tabulated:
     """The totals of groups of records; `numbers` has the cell each group belongs to, or -1."""
     inside = np.flatnonzero(numbers >= 0)
     cell, at = np.unique(numbers[inside], return_inverse=True)
@@ -117,14 +117,14 @@ def _level(numbers: Ints, sums: tuple[Floats, ...], entries: _Entries, *, top: i
     amounts[most.group, rank] = np.abs(most.amount)
     weights[most.group, rank] = np.abs(most.weighted) / np.where(most.amount == 0, 1.0, np.abs(most.amount))
     holders[most.group, rank] = most.holder
-    return Tally(cell, value, units.astype(np.int64), total, amounts, weights, holders)
+    return Tabulated(cell, value, units.astype(np.int64), total, amounts, weights, holders)
 
 
 def _sums(column: Floats, group: Ints, groups: int) -> Floats:
     return np.asarray(np.bincount(group, column, minlength=groups), dtype=np.float64)
 
 
-def _joined(parts: Sequence[Tally]) -> Tally:
+def _joined(parts: Sequence[Tabulated]) -> Tabulated:
     joined = {name: np.concatenate([vars(part)[name] for part in parts]) for name in vars(parts[0])}
     order = np.argsort(joined["number"])
-    return Tally(**{name: column[order] for name, column in joined.items()})
+    return Tabulated(**{name: column[order] for name, column in joined.items()})

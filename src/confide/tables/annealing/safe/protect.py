@@ -1,7 +1,7 @@
-"""SAFE: protected microdata in which every combination of codes has no record or at least three.
+"""SAFE (Giessing and Höhne 2011): protected microdata in which every combination of codes has no record or at least three.
 
-The method of Höhne as described by Giessing and Höhne (2011), section 2. First every combination gets a count it may
-have; then counts are moved, by the delta engine, so that the tables that matter deviate little and none of their cells
+The method of Höhne, as described there in section 2. First every combination gets a count it may
+have; then counts are moved, by simulated annealing, so that the tables that matter deviate little and none of their cells
 by more than a bound; last the search goes on around the few cells that still do.
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
-from confide.tables.annealing.anneal import Aim, Allowed, Cooling, Search, Task, generator
+from confide.tables.annealing.anneal import Aim, Allowed, Annealing, AnnealingTask, CoolingSchedule, generator
 from confide.tables.annealing.safe.base import SafeBase, combined
-from confide.tables.programs.deadline import Progress, Watch
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.table.frames import Frame
 from confide.tables.table.inner_cells import Grouping
 from confide.tables.table.spanning import check_variables
@@ -30,8 +30,8 @@ Places = NDArray[np.uint32]
 BOUND = 5
 """The largest deviation to aim at, where nothing else is said."""
 
-COOLING = Cooling(hot=45.0, cold=2.5, sweeps=1200, penalty=30.0)
-LAST = Cooling(hot=6.0, cold=2.0, sweeps=400, penalty=60.0)
+COOLING = CoolingSchedule(hot=45.0, cold=2.5, sweeps=1200, penalty=30.0)
+LAST = CoolingSchedule(hot=6.0, cold=2.0, sweeps=400, penalty=60.0)
 
 ROUNDS = 20
 """How often the weights are fitted to the means of all codes in turn."""
@@ -88,14 +88,16 @@ def safe(
     columns = [source.coded(name) for name in by]
     records = np.column_stack([column.places for column in columns])
     _, first, at, before = np.unique(combined(records), return_index=True, return_inverse=True, return_counts=True)
-    places, watch = records[first], Watch(time_limit, progress)
-    with watch.listening():
-        search = _begun(places, before, {tuple(map(by.index, table)): most for table, most in bounds.items()}, js, seed)
-        search.cool(replace(COOLING, sweeps=sweeps), watch, until=0.9)
-        search.settle(LAST, watch, rounds=10)
+    places, deadline = records[first], Deadline(time_limit, progress)
+    with deadline.running():
+        annealing = _begun(
+            places, before, {tuple(map(by.index, table)): most for table, most in bounds.items()}, js, seed
+        )
+        annealing.cool(replace(COOLING, sweeps=sweeps), deadline, until=0.9)
+        annealing.settle(LAST, deadline, rounds=10)
     base = SafeBase(
-        tuple(by), tuple(tuple(column.codes) for column in columns), places, before, search.value, tuple(bounds)[1:],
-        finished=watch.undisturbed, notes=tuple(_notes(search, watch)),
+        tuple(by), tuple(tuple(column.codes) for column in columns), places, before, annealing.value, tuple(bounds)[1:],
+        finished=deadline.undisturbed, notes=tuple(_notes(annealing, deadline)),
     )  # fmt: skip
     if weights is None:
         return base
@@ -147,7 +149,7 @@ def _listed(controlled: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
         yield tuple(table)
 
 
-def _begun(places: Ints, before: Ints, bounds: Mapping[tuple[int, ...], int], js: int, seed: int) -> Search:
+def _begun(places: Ints, before: Ints, bounds: Mapping[tuple[int, ...], int], js: int, seed: int) -> Annealing:
     """A search that begins with counts the combinations may have, drawn so that none is expected to change."""
     if len(places) * len(bounds) > MOST_ENTRIES:
         raise _too_many_tables()
@@ -166,8 +168,8 @@ def _begun(places: Ints, before: Ints, bounds: Mapping[tuple[int, ...], int], js
     none = np.zeros(len(before), dtype=np.int64)
     allowed = Allowed(none, none + np.iinfo(np.int32).max, low)
     aim = _aim(np.array(kinds), np.array(list(bounds.values())))
-    task = Task(sums, _siblings(places), allowed, aim)
-    return Search(task, start, distance, seed=seed)
+    task = AnnealingTask(sums, _siblings(places), allowed, aim)
+    return Annealing(task, start, distance, seed=seed)
 
 
 def _siblings(places: Ints) -> Grouping:
@@ -207,11 +209,11 @@ def _weights(base: SafeBase, total: Floats, js: int) -> Floats:
     return weight
 
 
-def _notes(search: Search, watch: Watch) -> Iterator[str]:
-    if not watch.undisturbed:
+def _notes(annealing: Annealing, deadline: Deadline) -> Iterator[str]:
+    if not deadline.undisturbed:
         yield "The search was ended before it was done: smaller deviations may be possible."
-    beyond = int(search.beyond.sum())
+    beyond = int(annealing.beyond.sum())
     if beyond:
         yield f"Controlled cells that deviate by more than the bound: {beyond}. More sweeps or fewer tables may help."
-    if not search.value.any():
+    if not annealing.value.any():
         yield "No record is left: all combinations are too rare."

@@ -1,0 +1,54 @@
+"""Compiling does not count against a time limit: the first search of a process gets as far as the second."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FRESH = """
+import json, sys, time
+
+# A clock on which compiling takes a thousand seconds a function and all else nothing. It listens first, so that whoever
+# times the compiler sees those seconds.
+now = [0.0]
+time.monotonic = lambda: now[0]
+
+from numba.core import event
+
+class Slow(event.Listener):
+    def on_start(self, event):
+        pass
+
+    def on_end(self, event):
+        now[0] += 1000.0
+
+event.register("numba:compiler_lock", Slow())
+
+import numpy as np
+from confide.tables import Table, Threshold, adjust, round, safe, suppress
+
+random = np.random.default_rng(1)
+people = {name: random.choice(list("abcd"), 60).tolist() for name in ("u", "v")} | {"t": random.integers(1, 99, 60).tolist()}
+counts = Table.from_microdata(people, by=["u", "v"])
+methods = {
+    "suppress": lambda: suppress(
+        Table.from_microdata(people, by=["u", "v"], of="t").flag(Threshold(5)), method="fast", time_limit=10
+    ).complete,
+    "round": lambda: round(counts, base=5, method="small", time_limit=10).finished,
+    "adjust": lambda: adjust(counts, time_limit=10).finished,
+    "safe": lambda: safe(people, by=["u", "v"], sweeps=10, time_limit=10).finished,
+}
+print(json.dumps([methods[sys.argv[1]](), now[0]]))
+"""
+
+
+@pytest.mark.parametrize("method", ["suppress", "round", "adjust", "safe"])
+def test_the_first_search_of_a_process_is_not_cut_short_by_compiling(tmp_path: Path, method: str) -> None:
+    empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    said = subprocess.check_output([sys.executable, "-c", FRESH, method], env=empty, text=True)
+    complete, seconds = json.loads(said)
+    assert seconds >= 1000, "something was compiled while the clock ran"
+    assert complete
