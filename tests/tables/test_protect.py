@@ -16,8 +16,8 @@ import pytest
 from confide.cli.main import main
 from confide.cli.protect.options import Rules
 from confide.cli.protect.source import Source
+from confide.data import writing
 from confide.tables import Table, read_jj, read_ptable, read_tab, write_asc, write_tab
-from confide.tables.files import endings
 
 PEOPLE = {
     "region": ["N1"] * 4 + ["N2"] * 3 + ["S"] * 5,
@@ -264,7 +264,7 @@ def test_a_pattern_without_its_secondaries_fails_and_the_cells_are_named(firms):
 
 def test_a_primary_cell_that_was_published_fails(firms):
     run("suppress", *FIRMS, "-o", "t.csv")
-    text = (firms / "t.csv").read_text().replace('"r0","s4",,"c"', '"r0","s4",77,""')
+    text = (firms / "t.csv").read_text().replace("r0,s4,,c", "r0,s4,77,")
     (firms / "shown.csv").write_text(text)
     done = run("audit", *FIRMS, "--pattern", "shown.csv")
     assert done.status == 1
@@ -278,7 +278,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(firms, monkeypat
         Path(target).write_text("half of")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(endings.FRAMES, ".csv", full)
+    monkeypatch.setitem(writing.FRAMES, ".csv", full)
     done = run("suppress", *FIRMS, "-o", "t.csv")
     assert done.status != 0
     assert "No space left on device" in done.err
@@ -289,7 +289,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(firms, monkeypat
 def test_a_value_that_was_left_beside_its_mark_is_seen(firms):
     run("suppress", *FIRMS, "-o", "t.csv")
     text = (firms / "t.csv").read_text()
-    (firms / "left.csv").write_text(text.replace('"r0","s4",,"c"', '"r0","s4",77,"c"'))
+    (firms / "left.csv").write_text(text.replace("r0,s4,,c", "r0,s4,77,c"))
     done = run("audit", *FIRMS, "--pattern", "left.csv")
     assert done.status == 1
     assert "region=r0, sector=s4: is shown" in done.out

@@ -1,7 +1,5 @@
 """Ways of masking on a map of risk and utility, with the frontier: those that none of the others beats."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
@@ -9,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
@@ -94,11 +93,7 @@ class RiskUtilityMap:
 
     def to_csv(self) -> str:
         """One line a way, under a line of names."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([field.name for field in fields(MapPoint)])
-        writer.writerows([p.name, p.risk, p.loss, str(p.frontier).lower()] for p in self.points)
-        return out.getvalue()
+        return csv_bytes(self.to_arrow()).decode()
 
     def to_json(self) -> dict[str, Any]:
         """The points and the chart as plain values."""

@@ -1,13 +1,12 @@
 """Risk and utility of a released file in one report: as data, text, JSON, CSV, and a page with pictures."""
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Unpack
 
 import pyarrow as pa
 
+from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
 from confide.measures.reports.charts import Chart, charts_of
 from confide.measures.reports.findings import Finding
@@ -54,11 +53,7 @@ class Report:
 
     def to_csv(self) -> str:
         """One line a finding, under a line of names."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Finding)])
-        writer.writerows([getattr(f, field.name) for field in fields(Finding)] for f in self.findings)
-        return out.getvalue()
+        return csv_bytes(self.to_arrow()).decode()
 
     def to_text(self) -> str:
         """The findings as a table for a terminal, and what they mean."""
