@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from confide.tables.adjustment.adjust import adjust
     from confide.tables.annealing.safe.protect import safe
     from confide.tables.files.asc import read_asc, write_asc
-    from confide.tables.files.hrc import read_hierarchy, write_hrc
+    from confide.tables.files.hrc import Hierarchy, read_hierarchy, write_hrc
     from confide.tables.files.jj import read_jj, write_jj
     from confide.tables.files.ptable import read_key_table, read_ptable, write_key_table, write_ptable
     from confide.tables.files.rda import read_rda, write_rda
     from confide.tables.files.safe_table import read_safe_table
     from confide.tables.files.tab import read_tab, write_tab
-    from confide.tables.hierarchy import Hierarchy
     from confide.tables.loss import cell_loss, information_loss
     from confide.tables.perturbation.cell_keys import perturb
     from confide.tables.perturbation.invariance import invariant
@@ -81,7 +80,7 @@ _HOMES = {
     "AllZero": "sensitivity",
     "cell_loss": "loss",
     "Dominance": "sensitivity",
-    "Hierarchy": "hierarchy",
+    "Hierarchy": "files.hrc",
     "information_loss": "loss",
     "invariant": "perturbation.invariance",
     "Ma": "perturbation.total_noise",

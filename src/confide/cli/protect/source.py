@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli.protect.options import names, number, option, pair
+from confide.data.hierarchy import TOTAL
 from confide.errors import Mistake, nearest
 from confide.tables import Table
 from confide.tables.files.asc import described, read_asc
@@ -17,7 +18,6 @@ from confide.tables.files.jj import read_jj
 from confide.tables.files.rda import Rda, read_rda
 from confide.tables.files.safe_table import read_safe_table
 from confide.tables.files.tab import read_tab
-from confide.tables.hierarchy import TOTAL
 from confide.tables.table.frames import Frame
 
 __all__ = ["Source", "read_frame"]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake
 from confide.tables.files.rda import Described, Rda, read_rda, write_rda
-from confide.tables.files.text import read_text, write_text
 from confide.tables.table.frames import Frame
 
 __all__ = ["described", "read_asc", "write_asc"]

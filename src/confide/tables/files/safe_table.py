@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from confide.data.hierarchy import TOTAL
+from confide.data.text import read_text
 from confide.errors import Mistake
-from confide.tables.files.text import read_text
-from confide.tables.hierarchy import TOTAL
 from confide.tables.table.frames import Frame
 from confide.tables.table.from_cells import Layout, table_of_cells
 from confide.tables.table.spanning import HierarchyLike

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from confide.data.hierarchy import Hierarchy
+from confide.data.text import write_text
 from confide.errors import Mistake
 from confide.tables.files.asc import described, read_asc
 from confide.tables.files.hrc import write_hrc
 from confide.tables.files.rda import Described, Rda, write_rda
-from confide.tables.files.text import write_text
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.table.frames import Frame
 from confide.tables.table.from_cells import Layout, table_of_cells
 from confide.tables.table.table import Status, Table

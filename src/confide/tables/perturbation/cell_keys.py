@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
+from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
 from confide.site.draws import Draws, record_keys
 from confide.site.secret import Secret
 from confide.tables.changed import Changed
 from confide.tables.files.ptable import KEYS, KeyTable, PTable
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.perturbation.total_noise import Ma, Thompson
 from confide.tables.perturbation.transitions import Transitions
 from confide.tables.table.build import cell_numbers

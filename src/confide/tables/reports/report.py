@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from confide.data.text import write_text
 from confide.formats.about import plain
 from confide.formats.charts.colours import MIDDLE, POINT
 from confide.formats.charts.theme import dressed
 from confide.formats.html import TEMPLATES
 from confide.tables.annealing.safe.base import SafeBase
 from confide.tables.changed import Changed
-from confide.tables.files.text import write_text
 from confide.tables.loss import Loss, information_loss
 from confide.tables.perturbation.transitions import Transitions
 

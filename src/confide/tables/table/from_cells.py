@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake, nearest
-from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.build import assemble, cell_numbers
 from confide.tables.table.frames import Frame

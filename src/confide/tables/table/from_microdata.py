@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Ints
+from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.build import assemble, every_cell
 from confide.tables.table.frames import Frame

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake, nearest
-from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions, Rule
 from confide.tables.table.relations import Relations
 
