@@ -18,9 +18,9 @@ from typer.core import TyperGroup
 from confide.data.writing import FRAMES, check_target, write_frame
 from confide.errors import Mistake
 from confide.microdata import METHODS, Method, Plan
-from confide.microdata.parameters import limits
 from confide.microdata.plan import read_text
 from confide.microdata.step import Step
+from confide.model.parameter import limits
 from confide.sources.numerals import blanked, not_numbers, read_numbers
 from confide.sources.source import read_source
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from confide.errors import Mistake
 from confide.microdata.frame import Frame, Released
-from confide.microdata.parameters import checked
 from confide.microdata.records import Masked, Records
 from confide.microdata.work import Work
+from confide.model.parameter import Parameters
 
 __all__ = ["Method"]
 
 
 @dataclass(frozen=True)
-class Method(ABC):
+class Method(Parameters, ABC):
     """A way to mask a file. What its class declares is tested of it by the conformance battery."""
 
     takes: ClassVar[frozenset[str]] = frozenset({"numbers"})
@@ -36,11 +36,6 @@ class Method(ABC):
 
     weighs: ClassVar[bool] = False
     """Whether weights are used. To give them to a method that does not is a Mistake."""
-
-    def __post_init__(self) -> None:
-        for name, value in checked(self).items():
-            object.__setattr__(self, name, value)
-        self._check()
 
     @classmethod
     def word(cls) -> str:
@@ -82,10 +77,6 @@ class Method(ABC):
     @abstractmethod
     def _mask(self, records: Records) -> Masked:
         """Mask the records of one stratum."""
-
-    def _check(self) -> None:
-        """Raise a Mistake where parameters do not go together. Nothing to check unless a method says so."""
-        return
 
     def _combined(self, reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The report of the whole file from those of its strata: numbers are added up, the rest stands by stratum."""

@@ -12,11 +12,11 @@ from confide.arrays import Bools, Ints
 from confide.errors import Fault, Mistake, nearest
 from confide.microdata.hierarchies import parsed, placed, texts
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Categories, Masked, Records, kind_of
 from confide.microdata.search.classes import class_of
 from confide.microdata.search.lattice import Judged, Node, search
 from confide.microdata.search.protected_classes import Cells, Demands
+from confide.model.parameter import parameter
 
 __all__ = ["Generalisation"]
 

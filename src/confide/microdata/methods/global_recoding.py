@@ -13,9 +13,9 @@ import pyarrow.types as pt
 from confide.errors import Mistake, nearest
 from confide.microdata.hierarchies import parsed, placed, texts
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records, kind_of
 from confide.model.catalog.bins import span
+from confide.model.parameter import parameter
 
 __all__ = ["GlobalRecoding"]
 
