@@ -320,7 +320,7 @@ def test_what_tau_argus_saved_is_judged_with_microdata_and_without(firms):
         ("region,sector,mark\nr0,nowhere,c\n", "'sector' has no code 'nowhere'"),
         ("region,sector,mark\nr0,s0,c\n", "does not say whether region=Total, sector=Total"),
         ("region,sector,mark\nr0,s0,perhaps\n", "There is no status 'perhaps'"),
-        ("sector,mark\ns0,c\n", "There is no column 'region'"),
+        ("sector,mark\ns0,c\n", "No column called 'region'"),
     ],
 )
 def test_a_pattern_that_is_not_of_the_table_is_a_mistake(firms, lines, said):
@@ -371,7 +371,7 @@ def test_a_description_may_lie_elsewhere(people):
         (["empty.csv", "--by", "k", "--threshold", "3"], "empty.csv is empty"),
         (["headed.csv", "--by", "k", "--threshold", "3"], "have no records"),
         (["missing.csv", "--by", "k", "--threshold", "3"], "no code in 'k'"),
-        (["one.csv", "--by", "k", "--threshold", "0"], "Give a whole number, 1 or more"),
+        (["one.csv", "--by", "k", "--threshold", "0"], "must be at least 1, not 0"),
         (["one.csv", "--by", "k", "--threshold", "3", "--method", "best"], "There is no method 'best'"),
         (["one.csv", "--by", "k", "--threshold", "3", "--cost", "money"], "There is no cost 'money'"),
         (["nowhere.tab"], "no description nowhere.rda"),

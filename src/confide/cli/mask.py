@@ -21,7 +21,7 @@ from confide.microdata import METHODS, Method, Plan
 from confide.microdata.plan import read_text
 from confide.microdata.step import Step
 from confide.model.parameter import limits
-from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
 __all__ = ["app"]
@@ -111,16 +111,12 @@ def _typed(table: pa.Table, plan: Plan, *, every: bool) -> pa.Table:
 
 def _numbers(name: str, column: pa.ChunkedArray, *, amounts: bool) -> pa.ChunkedArray:
     """A column of text as numbers, if that is what it holds; what must be amounts and is not is a Mistake."""
-    if not pa.types.is_string(column.type) or column.null_count == len(column):
-        return column
-    others = not_numbers(column)
-    if len(others):
-        if amounts:
-            word = others[0].as_py().strip()
-            hint = f"If it means missing, add --missing {word}."
-            raise Mistake(f"Column {name!r} has {word!r}, which is not a number.", suggestions=[hint])
-        return column
-    return read_numbers(column, codes=not amounts)
+    found = typed(column, amounts=amounts)
+    if amounts and len(found.others):
+        word = found.others[0].as_py().strip()
+        hint = f"If it means missing, add --missing {word}."
+        raise Mistake(f"Column {name!r} has {word!r}, which is not a number.", suggestions=[hint])
+    return found.column
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from confide.measures.reports.charts import SCHEMA, Chart
 from confide.measures.reports.page import write_map_page
 from confide.measures.reports.tabulate import aligned, shown
 from confide.measures.scores import score
-from confide.microdata.frame import Frame
 from confide.microdata.method import Method
+from confide.microdata.released import frame_of
 
 __all__ = ["LOSSES", "RISKS", "MapPoint", "RiskUtilityMap", "risk_utility_map"]
 
@@ -27,7 +27,7 @@ ROW = "number of the record"
 
 
 def _row(released: Any) -> str | None:
-    return ROW if ROW in Frame.of(released).names else None
+    return ROW if ROW in frame_of(released).names else None
 
 
 RISKS: dict[str, Measure] = {
@@ -210,7 +210,7 @@ def risk_utility_map(
 
 def _numbered(frame: Any) -> pa.Table:
     """The frame as Arrow, with the numbers of its records."""
-    read = Frame.of(frame)
+    read = frame_of(frame)
     if not len(read):
         raise Mistake("The file has no records.")
     return read.table(read.names).append_column(ROW, pa.array(np.arange(len(read))))

@@ -1,6 +1,5 @@
 """Publishing files: masking methods, one a module, all under one contract."""
 
-from confide.microdata.frame import Released
 from confide.microdata.method import Method
 from confide.microdata.methods.additive_noise import AdditiveNoise
 from confide.microdata.methods.camouflage import Camouflage, Interval
@@ -22,6 +21,7 @@ from confide.microdata.methods.sampling import Sampling
 from confide.microdata.methods.shuffling import Shuffling
 from confide.microdata.methods.top_bottom_coding import TopBottomCoding
 from confide.microdata.plan import Plan
+from confide.microdata.released import Released
 from confide.microdata.synthesis.combining import Combined, combine
 from confide.microdata.synthesis.synthesis import Synthesis
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from confide.errors import Mistake
-from confide.microdata.frame import Frame, Released
 from confide.microdata.records import Masked, Records
+from confide.microdata.released import Released, frame_of
 from confide.microdata.work import Work
 from confide.model.parameter import Parameters
 
@@ -64,7 +64,7 @@ class Method(Parameters, ABC):
         others. `weight` is a column of positive numbers. With `household` the columns are those of households: one
         record of each is masked, and all its members get its values. `progress` is told the share of the work done.
         """
-        work = Work(self, Frame.of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
+        work = Work(self, frame_of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
         return work.done(progress or (lambda share: None))
 
     def _seed(self, seed: int | None) -> int | None:

@@ -87,7 +87,7 @@ class Table:
 
         Promise: a contributor counts once in each cell, with the sum of his records, which may be negative.
         """
-        from confide.tables.table.frames import Frame
+        from confide.data.frame import Frame
         from confide.tables.table.from_microdata import Layout, table_of_records
 
         layout = Layout(by, of, weight, holding, hierarchies or {}, top, empty)
@@ -117,7 +117,7 @@ class Table:
         Promise: if a total is in the frame it is the sum of its parts, but for noisy tables, which need not be
         `additive`; otherwise it is computed.
         """
-        from confide.tables.table.frames import Frame
+        from confide.data.frame import Frame
         from confide.tables.table.from_cells import Layout, table_of_cells
 
         layout = Layout(by, value, frequency, top, hierarchies or {}, totals, additive, columns)
