@@ -7,16 +7,17 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from confide.data.report import SCHEMA, Chart, ReportPage, shown
 from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
+from confide.formats.charts.theme import Spec
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
-from confide.measures.reports.charts import SCHEMA, Chart
-from confide.measures.reports.page import write_map_page
-from confide.measures.reports.tabulate import aligned, shown
+from confide.measures.reports.tabulate import aligned
 from confide.measures.scores import score
 from confide.microdata.method import Method
 from confide.microdata.released import frame_of
+from confide.model.parameter import default_of
 
 __all__ = ["LOSSES", "RISKS", "MapPoint", "RiskUtilityMap", "risk_utility_map"]
 
@@ -108,16 +109,18 @@ class RiskUtilityMap:
 
     def to_html(self) -> str:
         """A page of its own, with the map drawn if the extra 'charts' is installed."""
-        rows = [(p.name, shown(p.risk), shown(p.loss), "yes" if p.frontier else "no") for p in self.points]
-        return write_map_page(
-            "Risk and utility",
-            ("Way", f"Risk ({self.risk})", f"Loss ({self.utility})", "On the frontier"),
-            rows,
-            self.chart,
+        grid = pa.table(
+            {
+                "Way": [point.name for point in self.points],
+                f"Risk ({self.risk})": [float(point.risk) for point in self.points],
+                f"Loss ({self.utility})": [float(point.loss) for point in self.points],
+                "On the frontier": ["yes" if point.frontier else "no" for point in self.points],
+            }
         )
+        return ReportPage("Risk and utility", charts=(Chart.of(self.chart),), grids=(("Ways of masking", grid),)).html()
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> Spec:
         """The map in Vega-Lite: ways as points with their names, the frontier as a line."""
         rows = [{"way": p.name, "risk": p.risk, "loss": p.loss, "frontier": p.frontier} for p in self.points]
         axes = {
@@ -228,7 +231,8 @@ def _name(method: Any) -> str:
     """A method by its class and what differs from the defaults."""
     if not isinstance(method, Method):
         return str(getattr(method, "name", "") or method)
-    set_to = (f"{f.name}={getattr(method, f.name)}" for f in fields(method) if getattr(method, f.name) != f.default)
+    values = ((f.name, getattr(method, f.name), default_of(f)) for f in fields(method))
+    set_to = (f"{name}={value}" for name, value, default in values if value != default)
     return f"{type(method).__name__}({', '.join(set_to)})"
 
 

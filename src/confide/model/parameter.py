@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from confide.errors import Mistake, nearest
 
-__all__ = ["Limits", "Parameters", "described", "limits", "parameter"]
+__all__ = ["Limits", "Parameters", "default_of", "described", "limits", "parameter"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,11 @@ def limits(f: Field[Any]) -> Limits:
     return Limits(**f.metadata)
 
 
+def default_of(f: Field[Any]) -> Any:
+    """What a field is if nothing is said."""
+    return f.default if f.default_factory is MISSING else f.default_factory()
+
+
 class Parameters:
     """A frozen dataclass whose fields are made with `parameter`: each is as it was declared, or a `Mistake` says what it may be.
 
@@ -119,7 +124,8 @@ def described(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
     """Every parameter of a kind as (name, default, what it may be, help), for people."""
     hints = get_type_hints(kind)
     for f in fields(kind):
-        default = "" if f.default in (None, (), MISSING) else json.dumps(f.default, ensure_ascii=False)
+        default = default_of(f)
+        default = "" if default in (None, (), {}, MISSING) else json.dumps(default, ensure_ascii=False)
         yield f.name, default, limits(f).words or _words(hints[f.name]), limits(f).help
 
 
