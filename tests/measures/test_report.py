@@ -224,9 +224,9 @@ def test_the_choice_is_the_most_useful_with_little_enough_risk():
         measures.maps.MapPoint(n, r, x, f)
         for n, r, x, f in [("a", 5.0, 50.0, True), ("b", 20.0, 10.0, True), ("c", 30.0, 60.0, False)]
     ]
-    found = measures.RiskUtilityMap("linkage", "variation", tuple(points))
+    found = measures.MaskingMap("linkage", "variation", tuple(points))
     assert found.choose(risk=20).name == "b" and found.choose(risk=19).name == "a"
-    with pytest.raises(Mistake, match="No way has so little risk"):
+    with pytest.raises(Mistake, match="No release has so little risk"):
         found.choose(risk=1)
 
 

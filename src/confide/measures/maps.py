@@ -7,9 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from confide.data.report import SCHEMA, Chart, ReportPage, shown
+from confide.data.report import Chart, ReportPage, shown
+from confide.data.risk_utility import Goal, RiskUtilityMap, axes, layer, map_chart
 from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
+from confide.formats.charts.colours import LINE, POINT
 from confide.formats.charts.theme import Spec
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
@@ -19,7 +21,7 @@ from confide.microdata.method import Method
 from confide.microdata.released import frame_of
 from confide.model.parameter import default_of
 
-__all__ = ["LOSSES", "RISKS", "MapPoint", "RiskUtilityMap", "risk_utility_map"]
+__all__ = ["LOSSES", "RISKS", "MapPoint", "MaskingMap", "risk_utility_map"]
 
 Measure = Callable[[Any, Any, Sequence[str]], float]
 
@@ -69,8 +71,8 @@ class MapPoint:
 
 
 @dataclass(frozen=True, repr=False)
-class RiskUtilityMap:
-    """Every way that was tried. It speaks Arrow; `chart` is Vega-Lite."""
+class MaskingMap:
+    """Every way of masking that was tried. It speaks Arrow; `chart` is Vega-Lite."""
 
     risk: str
     utility: str
@@ -83,10 +85,8 @@ class RiskUtilityMap:
 
     def choose(self, *, risk: float) -> MapPoint:
         """The most useful way with at most so much risk."""
-        safe = [point for point in self.frontier if point.risk <= risk]
-        if not safe:
-            raise Mistake("No way has so little risk.", suggestions=["Allow more risk, or try stronger masking."])
-        return min(safe, key=lambda point: (point.loss, point.risk))
+        measured = RiskUtilityMap(*np.array([(point.risk, -point.loss) for point in self.points]).T)
+        return self.points[measured.best(Goal(threshold=risk))]
 
     def to_arrow(self) -> pa.Table:
         """One row a way."""
@@ -117,53 +117,25 @@ class RiskUtilityMap:
                 "On the frontier": ["yes" if point.frontier else "no" for point in self.points],
             }
         )
-        return ReportPage("Risk and utility", charts=(Chart.of(self.chart),), grids=(("Ways of masking", grid),)).html()
+        return ReportPage(
+            "Risk and utility", charts=(Chart.of(self.chart, grows=True),), grids=(("Ways of masking", grid),)
+        ).html()
 
     @property
     def chart(self) -> Spec:
         """The map in Vega-Lite: ways as points with their names, the frontier as a line."""
         rows = [{"way": p.name, "risk": p.risk, "loss": p.loss, "frontier": p.frontier} for p in self.points]
-        axes = {
-            "x": {"field": "loss", "type": "quantitative", "title": f"loss ({self.utility})"},
-            "y": {"field": "risk", "type": "quantitative", "title": f"risk ({self.risk}), percent"},
-        }
-        colour = {
-            "field": "frontier",
-            "type": "nominal",
-            "title": "frontier",
-            "scale": {"domain": [True, False], "range": ["#8a1c1c", "#5b7ba6"]},
-        }
-        best = [row for row in rows if row["frontier"]]
-        layers = [
-            {
-                "data": {"values": best},
-                "mark": {"type": "line", "color": "#8a1c1c"},
-                "encoding": {**axes, "order": axes["y"]},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": {**axes, "color": colour},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10},
-                "encoding": {**axes, "text": {"field": "way"}},
-            },
-        ]
-        words = (
-            "Ways of masking by loss of utility and risk. On the frontier: "
-            + ", ".join(p.name for p in self.frontier)
-            + "."
+        sides = axes(f"loss ({self.utility})", f"risk ({self.risk}), percent", field="loss")
+        colours = {"domain": [True, False], "range": [LINE, POINT]}
+        colour = {"field": "frontier", "type": "nominal", "title": "frontier", "scale": colours}
+        named = {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10}
+        return map_chart(
+            "Risk and utility",
+            f"Ways of masking by loss of utility and risk. On the frontier: {', '.join(p.name for p in self.frontier)}.",
+            points=layer({"type": "point", "filled": True, "size": 60}, rows, {**sides, "color": colour}),
+            line=[row for row in rows if row["frontier"]],
+            more=[layer(named, rows, {**sides, "text": {"field": "way"}})],
         )
-        return {
-            "$schema": SCHEMA,
-            "title": "Risk and utility",
-            "description": words,
-            "width": 480,
-            "height": 320,
-            "layer": layers,
-        }
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -183,7 +155,7 @@ def risk_utility_map(
     risk: str | Measure = "linkage",
     utility: str | Measure = "variation",
     seed: int = 1,
-) -> RiskUtilityMap:
+) -> MaskingMap:
     """Mask a file in several ways, measure risk and loss of each, and mark those that no other beats.
 
     Methods mask `columns`; a plan masks the columns it names; both are measured on `columns`. Give ways in a list, or by
@@ -206,9 +178,9 @@ def risk_utility_map(
         measured.append((name, at_risk(numbered, released, names), lost(numbered, released, names)))
     if not measured:
         raise Mistake("There is nothing to map. Give at least one method or plan.")
-    best = _unbeaten(np.array([row[1] for row in measured]), np.array([row[2] for row in measured]))
-    points = tuple(MapPoint(*row, bool(front)) for row, front in zip(measured, best, strict=True))
-    return RiskUtilityMap(_word(risk), _word(utility), points)
+    best = RiskUtilityMap(*np.array([(at_risk, -loss) for _, at_risk, loss in measured]).T).unbeaten()
+    points = tuple(MapPoint(*row, front) for row, front in zip(measured, best.tolist(), strict=True))
+    return MaskingMap(_word(risk), _word(utility), points)
 
 
 def _numbered(frame: Any) -> pa.Table:
@@ -247,11 +219,3 @@ def _measure(measure: str | Measure, known: dict[str, Measure], what: str) -> Me
         hint = nearest(measure, known) or [f"Choose from {', '.join(known)}."]
         raise Mistake(f"No {what} measure is called {measure!r}.", suggestions=hint)
     return known[measure]
-
-
-def _unbeaten(risk: Any, loss: Any) -> list[bool]:
-    """Those for which no other has no more risk and no more loss, and less of one. Ways that are equal are all in or out."""
-    return [
-        not bool(np.any((risk <= r) & (loss <= x) & ((risk < r) | (loss < x))))
-        for r, x in zip(risk.tolist(), loss.tolist(), strict=True)
-    ]

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
 from confide.answering.desk import Desk
-from confide.answering.frontier.frontier import RiskUtilityMap
+from confide.answering.frontier.frontier import ReleaseMap
 from confide.answering.frontier.mapping import Mapped, candidates, map_desk
 from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.errors import Mistake
@@ -107,11 +107,11 @@ def _map(desk: Desk, asked: _Asked) -> Mapped:
     return replace(found, map=_rounded(found.map))
 
 
-def _rounded(found: RiskUtilityMap) -> RiskUtilityMap:
+def _rounded(found: ReleaseMap) -> ReleaseMap:
     return replace(found, **{key: getattr(found, key).round(DECIMALS) for key in ("risk", "utility", "released")})
 
 
-def _rows(found: RiskUtilityMap) -> list[dict[str, Any]]:
+def _rows(found: ReleaseMap) -> list[dict[str, Any]]:
     """The releases of the frontier, evenly thinned."""
     rows = found.frontier()
     thinned = rows[:: max(1, -(-len(rows) // MOST_ROWS))]
@@ -157,7 +157,7 @@ def _layer(mark: dict[str, Any], values: list[dict[str, float]], encoding: dict[
     return {"mark": mark, "data": {"values": values}, "encoding": encoding}
 
 
-def _cloud(found: RiskUtilityMap) -> list[dict[str, float]]:
+def _cloud(found: ReleaseMap) -> list[dict[str, float]]:
     """Where releases lie, each place once, thinned by a fixed draw where there are many."""
     places = np.unique(np.column_stack([found.utility, found.risk]), axis=0)
     if len(places) > MOST_POINTS:
@@ -165,6 +165,6 @@ def _cloud(found: RiskUtilityMap) -> list[dict[str, float]]:
     return [{"utility": utility, "risk": risk} for utility, risk in places.tolist()]
 
 
-def _points(found: RiskUtilityMap, rows: Any) -> list[dict[str, float]]:
+def _points(found: ReleaseMap, rows: Any) -> list[dict[str, float]]:
     pairs = zip(found.utility[rows].tolist(), found.risk[rows].tolist(), strict=True)
     return [{"utility": utility, "risk": risk} for utility, risk in pairs]
