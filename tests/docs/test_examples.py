@@ -38,8 +38,8 @@ import pytest
 
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
-from confide.microdata.parameters import described
 from confide.model.catalog.toml import read_dataset
+from confide.model.parameter import described
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
 from confide.site import ledger
 from confide.site.access import list_tokens

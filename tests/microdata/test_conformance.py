@@ -18,7 +18,7 @@ import pytest
 from confide import microdata
 from confide.errors import Mistake
 from confide.microdata import METHODS, Method
-from confide.microdata.parameters import limits
+from confide.model.parameter import limits
 
 NUMBERS = ("income", "größe", "age")
 CATEGORIES = ("sex", "region", "education")

@@ -131,7 +131,7 @@ def test_progress_runs_through_all_steps() -> None:
         ('[[step]]\nmethod = "roundign"', "No method called 'roundign'.*'rounding'"),
         ('[[step]]\nmethod = "x"', "No method called 'x'. There are .*rounding"),
         ('[[step]]\nmethod = "rounding"\nbse = 3', "Unknown key 'bse' in a step of 'rounding'.*'base'"),
-        ('[[step]]\nmethod = "rounding"\nbase = "three"', "base must be a number, not 'three'"),
+        ('[[step]]\nmethod = "rounding"\nbase = "three"', "base must be a number, more than 0, not 'three'"),
         ('[[step]]\nmethod = "rounding"\ncolumns = [3]', "'columns' must be names"),
         ('[[step]]\nmethod = "rounding"\nweight = 3', "'weight' must be text"),
         ('[[step]]\nmethod = "rounding"\nseed = -1', "seed must be a whole number"),

@@ -133,7 +133,7 @@ FRAME = {
         (tables.Thompson((0.4, 0.3)), {"key": "key", "of": "x"}, "several draws"),
         (KeyTable.of(PTable.of(MATRIX), rows=300), {"key": "key"}, "whole numbers from 0 to 255"),
         (KeyTable.of(PTable.of(MATRIX), rows=300), {"unit": "id", "secret": True}, "needs such record keys"),
-        (MATRIX, {"key": "kye"}, "no column"),
+        (MATRIX, {"key": "kye"}, "No column"),
     ],
 )
 def test_what_does_not_fit_is_a_mistake(town: Any, moves: Any, words: dict[str, Any], said: str) -> None:

@@ -114,7 +114,7 @@ def test_a_hierarchy_is_read_from_a_csv_and_with_another_sign_of_depth(tmp_path)
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
-        ("code\nA\n", "x.csv", "columns code and parent"),
+        ("code\nA\n", "x.csv", "'code' and 'parent'"),
         ("code,parent\nA,\nA,\n", "x.csv", "'A' stands twice"),
         ("A\n@@B\n", "x.hrc", "deeper than its parent"),
         ("", "x.hrc", "empty"),

@@ -153,7 +153,7 @@ def test_letters_of_any_script_and_huge_codes_are_codes():
         ({"sex": ["f"]}, {"by": "sex"}, "as a list"),
         ({"sex": ["f"]}, {"by": []}, "spanned by variables"),
         ({"sex": ["f"]}, {"by": ["sex", "sex"]}, "stands twice"),
-        ({"sex": ["f"]}, {"of": "x"}, "no column 'x'"),
+        ({"sex": ["f"]}, {"of": "x"}, "No column called 'x'"),
         ({"sex": ["f"]}, {"hierarchies": {"sexe": {}}}, "Did you mean 'sex'"),
         ({"sex": ["f"]}, {"hierarchies": {"sex": {"m": None}}}, "'sex' has no code 'f'"),
         ({"sex": ["f"]}, {"hierarchies": {"sex": {"f": None, "f1": "f"}}}, "'f' of 'sex', which has parts"),

@@ -16,8 +16,8 @@ import pytest
 from confide.cli.main import main
 from confide.cli.protect.options import Rules
 from confide.cli.protect.source import TableSource
+from confide.data import writing
 from confide.tables import Table, read_jj, read_ptable, read_tab, write_asc, write_tab
-from confide.tables.files import endings
 
 PEOPLE = {
     "region": ["N1"] * 4 + ["N2"] * 3 + ["S"] * 5,
@@ -264,7 +264,7 @@ def test_a_pattern_without_its_secondaries_fails_and_the_cells_are_named(firms):
 
 def test_a_primary_cell_that_was_published_fails(firms):
     run("suppress", *FIRMS, "-o", "t.csv")
-    text = (firms / "t.csv").read_text().replace('"r0","s4",,"c"', '"r0","s4",77,""')
+    text = (firms / "t.csv").read_text().replace("r0,s4,,c", "r0,s4,77,")
     (firms / "shown.csv").write_text(text)
     done = run("audit", *FIRMS, "--pattern", "shown.csv")
     assert done.status == 1
@@ -278,7 +278,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(firms, monkeypat
         Path(target).write_text("half of")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setitem(endings.FRAMES, ".csv", full)
+    monkeypatch.setitem(writing.FRAMES, ".csv", full)
     done = run("suppress", *FIRMS, "-o", "t.csv")
     assert done.status != 0
     assert "No space left on device" in done.err
@@ -289,7 +289,7 @@ def test_a_file_that_cannot_be_written_whole_leaves_the_old_one(firms, monkeypat
 def test_a_value_that_was_left_beside_its_mark_is_seen(firms):
     run("suppress", *FIRMS, "-o", "t.csv")
     text = (firms / "t.csv").read_text()
-    (firms / "left.csv").write_text(text.replace('"r0","s4",,"c"', '"r0","s4",77,"c"'))
+    (firms / "left.csv").write_text(text.replace("r0,s4,,c", "r0,s4,77,c"))
     done = run("audit", *FIRMS, "--pattern", "left.csv")
     assert done.status == 1
     assert "region=r0, sector=s4: is shown" in done.out
@@ -320,7 +320,7 @@ def test_what_tau_argus_saved_is_judged_with_microdata_and_without(firms):
         ("region,sector,mark\nr0,nowhere,c\n", "'sector' has no code 'nowhere'"),
         ("region,sector,mark\nr0,s0,c\n", "does not say whether region=Total, sector=Total"),
         ("region,sector,mark\nr0,s0,perhaps\n", "There is no status 'perhaps'"),
-        ("sector,mark\ns0,c\n", "There is no column 'region'"),
+        ("sector,mark\ns0,c\n", "No column called 'region'"),
     ],
 )
 def test_a_pattern_that_is_not_of_the_table_is_a_mistake(firms, lines, said):
@@ -371,7 +371,7 @@ def test_a_description_may_lie_elsewhere(people):
         (["empty.csv", "--by", "k", "--threshold", "3"], "empty.csv is empty"),
         (["headed.csv", "--by", "k", "--threshold", "3"], "have no records"),
         (["missing.csv", "--by", "k", "--threshold", "3"], "no code in 'k'"),
-        (["one.csv", "--by", "k", "--threshold", "0"], "Give a whole number, 1 or more"),
+        (["one.csv", "--by", "k", "--threshold", "0"], "must be at least 1, not 0"),
         (["one.csv", "--by", "k", "--threshold", "3", "--method", "best"], "There is no method 'best'"),
         (["one.csv", "--by", "k", "--threshold", "3", "--cost", "money"], "There is no cost 'money'"),
         (["nowhere.tab"], "no description nowhere.rda"),

@@ -9,7 +9,6 @@ import pytest
 
 from confide import tables
 from confide.errors import Mistake
-from confide.tables.reports import report as module
 from confide.tables.reports.intervals import report_of_intervals
 from confide.tables.reports.report import report_of
 
@@ -87,7 +86,7 @@ def test_a_pattern_without_suppressed_cells_has_no_chart(table):
 
 
 def test_without_the_extra_a_sentence_stands_for_each_chart(adjusted, monkeypatch):
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    monkeypatch.setattr("confide.data.report.find_spec", lambda name: None)
     page = report_of(adjusted).html()
     assert "<img" not in page
     assert "Install confide[charts]" in page

@@ -229,7 +229,7 @@ def test_many_wide_variables_are_numbered_without_overflow():
         ({"by": []}, "spanned by variables"),
         ({"by": "sex"}, "spanned by variables"),
         ({"by": ["sex", "sex"]}, "stands twice"),
-        ({"by": ["sxe"]}, "no column 'sxe'.*Did you mean 'sex'"),
+        ({"by": ["sxe"]}, "No column called 'sxe'.*Did you mean 'sex'"),
         ({"controlled": 0}, "at least one variable"),
         ({"controlled": [["sex", "aeg"]]}, "'aeg' is none.*Did you mean 'age'"),
         ({"controlled": ["sex"]}, "list of variables, not 'sex'"),

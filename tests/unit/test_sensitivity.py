@@ -87,7 +87,7 @@ def test_a_table_of_no_cells_has_no_marks(rule):
     ],
 )
 def test_parameters_out_of_range_are_mistakes(bad):
-    with pytest.raises(Mistake, match="Give"):
+    with pytest.raises(Mistake, match="must be"):
         bad()
 
 

@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
 from confide.answering.check import Finding, check_roads
-from confide.answering.frontier.frontier import RiskUtilityMap
+from confide.answering.frontier.frontier import ReleaseMap
 from confide.answering.frontier.mapping import Mapped, candidates, map_road, write_choice
 from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.mechanisms.safe.build import make_base
@@ -48,8 +48,8 @@ __all__ = [
     "Checked",
     "Finding",
     "Mapped",
+    "ReleaseMap",
     "Replayed",
-    "RiskUtilityMap",
     "Rule",
     "Service",
     "Stage",

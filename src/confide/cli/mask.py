@@ -1,32 +1,27 @@
 """Masking files on the command line: by a plan, or by one method whose options are its declared parameters."""
 
-import csv
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, fields
-from io import StringIO
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from confide.data.replacing import replacing
+from confide.data.writing import FRAMES, check_target, write_frame
 from confide.errors import Mistake
 from confide.microdata import METHODS, Method, Plan
-from confide.microdata.parameters import limits
 from confide.microdata.plan import read_text
 from confide.microdata.step import Step
-from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.model.parameter import limits
+from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
 __all__ = ["app"]
@@ -85,15 +80,14 @@ def by_plan(
 def _mask(plan: Plan, file: Path, output: Path, missing: Sequence[str]) -> None:
     if file.resolve() == output.resolve():
         raise Mistake("The masked file would replace the confidential one.", suggestions=["Name another file."])
-    write = _writer(output)
-    table = _typed(_read(file, missing), plan, every=not output.name.endswith(".csv"))
+    check_target(output, *FRAMES)
+    table = _typed(_read(file, missing), plan, every=output.suffix.lower() != ".csv")
     with _bar(f"Masking {file.name}") as progress:
         released = plan.protect(table, progress=progress)
     versions = range(1, len(released.replicates) + 1)
     outputs = [output] if len(versions) == 1 else [output.with_stem(f"{output.stem}-{number}") for number in versions]
     for one, path in zip(released.replicates, outputs, strict=True):
-        with replacing(path) as partial:
-            write(one, partial)
+        write_frame(one, path)
     for step in released.report["steps"]:
         facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
         typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
@@ -119,48 +113,12 @@ def _typed(table: pa.Table, plan: Plan, *, every: bool) -> pa.Table:
 
 def _numbers(name: str, column: pa.ChunkedArray, *, amounts: bool) -> pa.ChunkedArray:
     """A column of text as numbers, if that is what it holds; what must be amounts and is not is a Mistake."""
-    if not pa.types.is_string(column.type) or column.null_count == len(column):
-        return column
-    others = not_numbers(column)
-    if len(others):
-        if amounts:
-            word = others[0].as_py().strip()
-            hint = f"If it means missing, add --missing {word}."
-            raise Mistake(f"Column {name!r} has {word!r}, which is not a number.", suggestions=[hint])
-        return column
-    return read_numbers(column, codes=not amounts)
-
-
-def _writer(output: Path) -> Callable[[pa.Table, Path], None]:
-    writers: dict[str, Callable[[pa.Table, Path], None]] = {
-        "csv": _write_csv,
-        "parquet": pa.parquet.write_table,
-        "arrow": lambda table, path: pa.feather.write_feather(table, str(path), compression="uncompressed"),
-    }
-    ending = output.suffix.removeprefix(".").lower()
-    if ending not in writers:
-        raise Mistake(f"Cannot write {output.name!r}.", suggestions=[f"Let its name end in {', '.join(writers)}."])
-    if not output.parent.is_dir():
-        raise Mistake(f"There is no folder {str(output.parent)!r} to write to.")
-    return writers[ending]
-
-
-def _write_csv(table: pa.Table, path: Path) -> None:
-    """Categories as text; quotes where something must be quoted."""
-    schema = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
-    plain, needed = table.cast(pa.schema(schema)), ("none", "needed")
-    for style in needed:
-        options = pa.csv.WriteOptions(include_header=False, quoting_style=style)
-        try:
-            with path.open("wb") as file:
-                head = StringIO(newline="")
-                csv.writer(head, lineterminator="\n").writerow(table.column_names)
-                file.write(head.getvalue().encode())
-                pa.csv.write_csv(plain, file, options)
-            return
-        except pa.ArrowInvalid:  # a value holds a comma, a quote or a line break
-            if style == needed[-1]:
-                raise
+    found = typed(column, amounts=amounts)
+    if amounts and len(found.others):
+        word = found.others[0].as_py().strip()
+        hint = f"If it means missing, add --missing {word}."
+        raise Mistake(f"Column {name!r} has {word!r}, which is not a number.", suggestions=[hint])
+    return found.column
 
 
 @contextmanager

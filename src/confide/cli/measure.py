@@ -16,7 +16,7 @@ from confide.cli.terminal import working, write
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import METHODS, Plan
-from confide.sources.numerals import blanked, not_numbers, read_numbers
+from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
 __all__ = ["map_command", "measure_command", "read_file", "read_ways"]
@@ -142,19 +142,13 @@ def read_file(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:
     return table
 
 
-def _typed(name: str, column: Any, missing: Sequence[str]) -> Any:
-    if not pa.types.is_string(column.type):
-        return column
+def _typed(name: str, column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
     column = blanked(column, missing)
-    known, others = len(column) - column.null_count, not_numbers(column)
-    if len(others) or not known:
-        if 0 < len(others) < known / 2:
-            word = others[0].as_py()[:20]
-            typer.echo(
-                f"{name!r} has {word!r}, so it holds categories. If that means missing: --missing {word}", err=True
-            )
-        return column
-    return read_numbers(column, codes=True)
+    found = typed(column)
+    if 0 < len(found.others) < (len(column) - column.null_count) / 2:
+        word = found.others[0].as_py()[:20]
+        typer.echo(f"{name!r} has {word!r}, so it holds categories. If that means missing: --missing {word}", err=True)
+    return found.column
 
 
 def read_ways(words: Sequence[str]) -> dict[str, Any]:

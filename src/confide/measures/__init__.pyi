@@ -1,6 +1,6 @@
 from . import risk as risk
 from . import utility as utility
-from .maps import RiskUtilityMap as RiskUtilityMap
+from .maps import MaskingMap as MaskingMap
 from .maps import risk_utility_map as risk_utility_map
 from .reports.report import Report as Report
 from .reports.report import report as report

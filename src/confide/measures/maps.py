@@ -1,7 +1,5 @@
 """Ways of masking on a map of risk and utility, with the frontier: those that none of the others beats."""
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
@@ -9,17 +7,21 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from confide.data.report import Chart, ReportPage, shown
+from confide.data.risk_utility import Goal, RiskUtilityMap, axes, layer, map_chart
+from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
+from confide.formats.charts.colours import LINE, POINT
+from confide.formats.charts.theme import Spec
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
-from confide.measures.reports.charts import SCHEMA, Chart
-from confide.measures.reports.page import write_map_page
-from confide.measures.reports.tabulate import aligned, shown
+from confide.measures.reports.tabulate import aligned
 from confide.measures.scores import score
-from confide.microdata.frame import Frame
 from confide.microdata.method import Method
+from confide.microdata.released import frame_of
+from confide.model.parameter import default_of
 
-__all__ = ["LOSSES", "RISKS", "MapPoint", "RiskUtilityMap", "risk_utility_map"]
+__all__ = ["LOSSES", "RISKS", "MapPoint", "MaskingMap", "risk_utility_map"]
 
 Measure = Callable[[Any, Any, Sequence[str]], float]
 
@@ -28,7 +30,7 @@ ROW = "number of the record"
 
 
 def _row(released: Any) -> str | None:
-    return ROW if ROW in Frame.of(released).names else None
+    return ROW if ROW in frame_of(released).names else None
 
 
 RISKS: dict[str, Measure] = {
@@ -69,8 +71,8 @@ class MapPoint:
 
 
 @dataclass(frozen=True, repr=False)
-class RiskUtilityMap:
-    """Every way that was tried. It speaks Arrow; `chart` is Vega-Lite."""
+class MaskingMap:
+    """Every way of masking that was tried. It speaks Arrow; `chart` is Vega-Lite."""
 
     risk: str
     utility: str
@@ -83,10 +85,8 @@ class RiskUtilityMap:
 
     def choose(self, *, risk: float) -> MapPoint:
         """The most useful way with at most so much risk."""
-        safe = [point for point in self.frontier if point.risk <= risk]
-        if not safe:
-            raise Mistake("No way has so little risk.", suggestions=["Allow more risk, or try stronger masking."])
-        return min(safe, key=lambda point: (point.loss, point.risk))
+        measured = RiskUtilityMap(*np.array([(point.risk, -point.loss) for point in self.points]).T)
+        return self.points[measured.best(Goal(threshold=risk))]
 
     def to_arrow(self) -> pa.Table:
         """One row a way."""
@@ -94,11 +94,7 @@ class RiskUtilityMap:
 
     def to_csv(self) -> str:
         """One line a way, under a line of names."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([field.name for field in fields(MapPoint)])
-        writer.writerows([p.name, p.risk, p.loss, str(p.frontier).lower()] for p in self.points)
-        return out.getvalue()
+        return csv_bytes(self.to_arrow()).decode()
 
     def to_json(self) -> dict[str, Any]:
         """The points and the chart as plain values."""
@@ -113,59 +109,33 @@ class RiskUtilityMap:
 
     def to_html(self) -> str:
         """A page of its own, with the map drawn if the extra 'charts' is installed."""
-        rows = [(p.name, shown(p.risk), shown(p.loss), "yes" if p.frontier else "no") for p in self.points]
-        return write_map_page(
-            "Risk and utility",
-            ("Way", f"Risk ({self.risk})", f"Loss ({self.utility})", "On the frontier"),
-            rows,
-            self.chart,
+        grid = pa.table(
+            {
+                "Way": [point.name for point in self.points],
+                f"Risk ({self.risk})": [float(point.risk) for point in self.points],
+                f"Loss ({self.utility})": [float(point.loss) for point in self.points],
+                "On the frontier": ["yes" if point.frontier else "no" for point in self.points],
+            }
         )
+        return ReportPage(
+            "Risk and utility", charts=(Chart.of(self.chart, grows=True),), grids=(("Ways of masking", grid),)
+        ).html()
 
     @property
-    def chart(self) -> Chart:
+    def chart(self) -> Spec:
         """The map in Vega-Lite: ways as points with their names, the frontier as a line."""
         rows = [{"way": p.name, "risk": p.risk, "loss": p.loss, "frontier": p.frontier} for p in self.points]
-        axes = {
-            "x": {"field": "loss", "type": "quantitative", "title": f"loss ({self.utility})"},
-            "y": {"field": "risk", "type": "quantitative", "title": f"risk ({self.risk}), percent"},
-        }
-        colour = {
-            "field": "frontier",
-            "type": "nominal",
-            "title": "frontier",
-            "scale": {"domain": [True, False], "range": ["#8a1c1c", "#5b7ba6"]},
-        }
-        best = [row for row in rows if row["frontier"]]
-        layers = [
-            {
-                "data": {"values": best},
-                "mark": {"type": "line", "color": "#8a1c1c"},
-                "encoding": {**axes, "order": axes["y"]},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "size": 60},
-                "encoding": {**axes, "color": colour},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10},
-                "encoding": {**axes, "text": {"field": "way"}},
-            },
-        ]
-        words = (
-            "Ways of masking by loss of utility and risk. On the frontier: "
-            + ", ".join(p.name for p in self.frontier)
-            + "."
+        sides = axes(f"loss ({self.utility})", f"risk ({self.risk}), percent", field="loss")
+        colours = {"domain": [True, False], "range": [LINE, POINT]}
+        colour = {"field": "frontier", "type": "nominal", "title": "frontier", "scale": colours}
+        named = {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10}
+        return map_chart(
+            "Risk and utility",
+            f"Ways of masking by loss of utility and risk. On the frontier: {', '.join(p.name for p in self.frontier)}.",
+            points=layer({"type": "point", "filled": True, "size": 60}, rows, {**sides, "color": colour}),
+            line=[row for row in rows if row["frontier"]],
+            more=[layer(named, rows, {**sides, "text": {"field": "way"}})],
         )
-        return {
-            "$schema": SCHEMA,
-            "title": "Risk and utility",
-            "description": words,
-            "width": 480,
-            "height": 320,
-            "layer": layers,
-        }
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -185,7 +155,7 @@ def risk_utility_map(
     risk: str | Measure = "linkage",
     utility: str | Measure = "variation",
     seed: int = 1,
-) -> RiskUtilityMap:
+) -> MaskingMap:
     """Mask a file in several ways, measure risk and loss of each, and mark those that no other beats.
 
     Methods mask `columns`; a plan masks the columns it names; both are measured on `columns`. Give ways in a list, or by
@@ -208,14 +178,14 @@ def risk_utility_map(
         measured.append((name, at_risk(numbered, released, names), lost(numbered, released, names)))
     if not measured:
         raise Mistake("There is nothing to map. Give at least one method or plan.")
-    best = _unbeaten(np.array([row[1] for row in measured]), np.array([row[2] for row in measured]))
-    points = tuple(MapPoint(*row, bool(front)) for row, front in zip(measured, best, strict=True))
-    return RiskUtilityMap(_word(risk), _word(utility), points)
+    best = RiskUtilityMap(*np.array([(at_risk, -loss) for _, at_risk, loss in measured]).T).unbeaten()
+    points = tuple(MapPoint(*row, front) for row, front in zip(measured, best.tolist(), strict=True))
+    return MaskingMap(_word(risk), _word(utility), points)
 
 
 def _numbered(frame: Any) -> pa.Table:
     """The frame as Arrow, with the numbers of its records."""
-    read = Frame.of(frame)
+    read = frame_of(frame)
     if not len(read):
         raise Mistake("The file has no records.")
     return read.table(read.names).append_column(ROW, pa.array(np.arange(len(read))))
@@ -233,7 +203,8 @@ def _name(method: Any) -> str:
     """A method by its class and what differs from the defaults."""
     if not isinstance(method, Method):
         return str(getattr(method, "name", "") or method)
-    set_to = (f"{f.name}={getattr(method, f.name)}" for f in fields(method) if getattr(method, f.name) != f.default)
+    values = ((f.name, getattr(method, f.name), default_of(f)) for f in fields(method))
+    set_to = (f"{name}={value}" for name, value, default in values if value != default)
     return f"{type(method).__name__}({', '.join(set_to)})"
 
 
@@ -248,11 +219,3 @@ def _measure(measure: str | Measure, known: dict[str, Measure], what: str) -> Me
         hint = nearest(measure, known) or [f"Choose from {', '.join(known)}."]
         raise Mistake(f"No {what} measure is called {measure!r}.", suggestions=hint)
     return known[measure]
-
-
-def _unbeaten(risk: Any, loss: Any) -> list[bool]:
-    """Those for which no other has no more risk and no more loss, and less of one. Ways that are equal are all in or out."""
-    return [
-        not bool(np.any((risk <= r) & (loss <= x) & ((risk < r) | (loss < x))))
-        for r, x in zip(risk.tolist(), loss.tolist(), strict=True)
-    ]

@@ -10,7 +10,7 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
 from confide.measures.records import Column, Records, listed
-from confide.microdata.frame import Frame
+from confide.microdata.released import frame_of
 
 __all__ = ["Both", "Pair", "matched", "paired", "side_by_side", "unpaired"]
 
@@ -82,7 +82,7 @@ def _files(
 
 def side_by_side(original: Any, released: Any, columns: str | Sequence[str], *, identifier: str | None = None) -> Pair:
     """Read columns of two files, recoded as in `paired` if it can be said which records belong together."""
-    if identifier is not None or len(Frame.of(original)) == len(Frame.of(released)):
+    if identifier is not None or len(frame_of(original)) == len(frame_of(released)):
         return paired(original, released, columns, identifier=identifier, recoded=True)
     return unpaired(original, released, columns)
 

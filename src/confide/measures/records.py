@@ -16,8 +16,8 @@ import pyarrow.types as pt
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
-from confide.microdata.frame import Frame
 from confide.microdata.records import kind_of, numbers
+from confide.microdata.released import frame_of
 
 __all__ = ["Column", "Records", "codes_of", "listed", "weights_of"]
 
@@ -87,7 +87,7 @@ class Records:
     @classmethod
     def of(cls, frame: Any, names: Sequence[str]) -> "Records":
         """Read some columns of a pandas, polars or Arrow frame, or of something released; an unknown one is a Mistake."""
-        read = Frame.of(frame)
+        read = frame_of(frame)
         table = read.table(tuple(dict.fromkeys(names)))
         return cls(len(read), {name: Column.of(name, _whole(table[name])) for name in table.column_names})
 

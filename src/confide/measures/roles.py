@@ -7,9 +7,10 @@ from typing import Any, TypedDict
 
 import pyarrow as pa
 
+from confide.data.frame import Frame
 from confide.errors import Mistake, nearest
 from confide.measures.records import Column, Records, listed
-from confide.microdata.frame import Frame
+from confide.microdata.released import frame_of
 
 __all__ = ["Files", "Named", "Roles"]
 
@@ -121,7 +122,7 @@ class Files:
     def of(cls, original: Any, released: Any, roles: Roles, *, paired: bool = True) -> "Files":
         tables = []
         for which, frame in (("original", original), ("released", released)):
-            read = Frame.of(frame)
+            read = frame_of(frame)
             if not len(read):
                 raise Mistake(f"The {which} file has no records.")
             names = [*roles.measured, *(n for n in (roles.weight, roles.household) if n is not None)]

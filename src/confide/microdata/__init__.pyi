@@ -1,4 +1,3 @@
-from .frame import Released as Released
 from .method import Method as Method
 from .methods.additive_noise import AdditiveNoise as AdditiveNoise
 from .methods.camouflage import Camouflage as Camouflage
@@ -23,6 +22,7 @@ from .methods.sampling import Sampling as Sampling
 from .methods.shuffling import Shuffling as Shuffling
 from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
 from .plan import Plan as Plan
+from .released import Released as Released
 from .synthesis.combining import Combined as Combined
 from .synthesis.combining import combine as combine
 from .synthesis.synthesis import Synthesis as Synthesis

@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from confide.errors import Mistake
-from confide.microdata.frame import Frame, Released
-from confide.microdata.parameters import checked
 from confide.microdata.records import Masked, Records
+from confide.microdata.released import Released, frame_of
 from confide.microdata.work import Work
+from confide.model.parameter import Parameters
 
 __all__ = ["Method"]
 
 
 @dataclass(frozen=True)
-class Method(ABC):
+class Method(Parameters, ABC):
     """A way to mask a file. What its class declares is tested of it by the conformance battery."""
 
     takes: ClassVar[frozenset[str]] = frozenset({"numbers"})
@@ -36,11 +36,6 @@ class Method(ABC):
 
     weighs: ClassVar[bool] = False
     """Whether weights are used. To give them to a method that does not is a Mistake."""
-
-    def __post_init__(self) -> None:
-        for name, value in checked(self).items():
-            object.__setattr__(self, name, value)
-        self._check()
 
     @classmethod
     def word(cls) -> str:
@@ -69,7 +64,7 @@ class Method(ABC):
         others. `weight` is a column of positive numbers. With `household` the columns are those of households: one
         record of each is masked, and all its members get its values. `progress` is told the share of the work done.
         """
-        work = Work(self, Frame.of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
+        work = Work(self, frame_of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
         return work.done(progress or (lambda share: None))
 
     def _seed(self, seed: int | None) -> int | None:
@@ -82,10 +77,6 @@ class Method(ABC):
     @abstractmethod
     def _mask(self, records: Records) -> Masked:
         """Mask the records of one stratum."""
-
-    def _check(self) -> None:
-        """Raise a Mistake where parameters do not go together. Nothing to check unless a method says so."""
-        return
 
     def _combined(self, reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """The report of the whole file from those of its strata: numbers are added up, the rest stands by stratum."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake, nearest
-from confide.microdata.frame import Frame, Released
+from confide.microdata.released import Released, frame_of
 from confide.microdata.step import ReadFile, Step, known_keys, toml
 from confide.model.catalog.toml import read_dataset
 
@@ -80,8 +80,8 @@ class Plan:
     def protect(self, frame: Any, *, seed: int | None = None, progress: Progress | None = None) -> Released:
         """The frame after all steps; the report has an entry for each. Steps without a seed get theirs from `seed`."""
         plan = self if seed is None else self.seeded(seed)
-        plan._check(Frame.of(frame).names)
-        frames, reports = (Frame.of(frame).given,), []
+        plan._check(frame_of(frame).names)
+        frames, reports = (frame_of(frame).given,), []
         for number, step in enumerate(plan.steps, 1):
             share = _share(progress, number - 1, len(plan.steps))
             with _naming(number, step.method.word(), of=len(plan.steps)):

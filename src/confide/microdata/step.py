@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.methods.registry import METHODS
+from confide.model.parameter import default_of
 
 __all__ = ["ReadFile", "Step", "known_keys", "method_of", "toml"]
 
@@ -45,7 +46,7 @@ class Step:
 
     def text(self) -> str:
         """The step as TOML; what is as it always is, is left out."""
-        parameters = [(f.name, getattr(self.method, f.name), _default(f)) for f in fields(self.method)]
+        parameters = [(f.name, getattr(self.method, f.name), default_of(f)) for f in fields(self.method)]
         about = [(f.name, getattr(self, f.name), f.default) for f in fields(self)[1:]]
         said = [f"{name} = {toml(value)}" for name, value, default in (*parameters, *about) if value != default]
         return "\n".join(["[[step]]", f"method = {toml(self.method.word())}", *said]) + "\n"
@@ -84,10 +85,6 @@ def _checked(name: str, value: Any) -> Any:
 
 def _in_full(text: Any, read_file: ReadFile) -> Any:
     return read_file(text) if isinstance(text, str) and text.endswith(".hrc") else text
-
-
-def _default(f: Field[Any]) -> Any:
-    return f.default if f.default_factory is MISSING else f.default_factory()
 
 
 def toml(value: Any) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
+from confide.data.frame import Frame
 from confide.errors import Mistake
-from confide.microdata.frame import Frame, Released
 from confide.microdata.records import Columns, Masked, Records, kind_of, numbers, restored
+from confide.microdata.released import Released
 from confide.microdata.strata import first_of_each, must_agree, numbered, split
 
 if TYPE_CHECKING:

@@ -6,100 +6,58 @@ Design as if every parameter were known to the intruder; only the secret is secr
 import hashlib
 import json
 import tomllib
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from confide.errors import Mistake, nearest
+from confide.model.parameter import Parameters, parameter
 
 __all__ = ["PRESETS", "Policy", "describe", "preset_policy", "read_policy", "write_policy"]
-
-
-def setting(default: Any, help: str, *, low: float | None = None, high: float | None = None, among: Any = ()) -> Any:
-    """A policy field: its default, one line of help, and what it may be."""
-    return field(default=default, metadata={"help": help, "low": low, "high": high, "among": tuple(among)})
-
-
-class Section:
-    """A part of the policy; values outside their declared range are a Mistake."""
-
-    name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        for f in fields(self):  # type: ignore[arg-type]  # every section is a dataclass
-            object.__setattr__(
-                self, f.name, _checked(f"{self.name}.{f.name}", getattr(self, f.name), f.default, f.metadata)
-            )
 
 
 _LARGEST = 1e12
 """No field is larger: counts that a rule compares with it fit any machine integer."""
 
-_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of numbers"}
 
+class Section(Parameters):
+    """A part of the policy; values outside their declared range are a Mistake."""
 
-def _typed(value: Any, wanted: type) -> Any:
-    """The value as the wanted type, or None."""
-    if wanted is tuple:
-        parts = (
-            tuple(_typed(part, str if type(part) is str else float) for part in value)
-            if isinstance(value, list | tuple)
-            else (None,)
-        )
-        return None if None in parts else parts
-    if wanted is float:
-        return float(value) if type(value) in (int, float) and abs(value) <= _LARGEST else None
-    if wanted is int:
-        return value if type(value) is int and abs(value) <= _LARGEST else None
-    return value if type(value) is wanted else None
+    name: ClassVar[str]
 
+    def _called(self, name: str) -> str:
+        return f"Policy field {self.name}.{name}"
 
-def _checked(name: str, given: Any, default: Any, limits: Any) -> Any:
-    value = _typed(given, type(default))
-    words = isinstance(value, tuple) and any(type(part) is str for part in value) and limits["low"] is not None
-    if value is None or words:
-        raise Mistake(f"Policy field {name} must be {_WORDS[type(default)]}, not {_shown(given)}.")
-    among = limits["among"]
-    if among and value not in among:
-        raise Mistake(
-            f"Policy field {name} must be one of {', '.join(among)}, not {value!r}.", suggestions=nearest(value, among)
-        )
-    parts = value if isinstance(value, tuple) else (value,)
-    if limits["low"] is not None and min(parts, default=limits["low"]) < limits["low"]:
-        raise Mistake(f"Policy field {name} must be at least {limits['low']:g}, not {value!r}.")
-    if limits["high"] is not None and max(parts, default=limits["high"]) > limits["high"]:
-        raise Mistake(f"Policy field {name} must be at most {limits['high']:g}, not {value!r}.")
-    return value
-
-
-def _shown(given: Any) -> str:
-    text = repr(given)
-    return text if len(text) <= 60 else text[:60] + "..."
+    def _check(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]  # every section is a dataclass
+            value = getattr(self, f.name)
+            if isinstance(value, int | float) and abs(value) > _LARGEST:
+                raise Mistake(f"{self._called(f.name)} must be at most {_LARGEST:g}.")
 
 
 @dataclass(frozen=True)
 class UniverseRules(Section):
     name: ClassVar = "universe"
-    decide_on: str = setting(
+    decide_on: str = parameter(
         "protected", "Counts the rules look at; 'true' leaks one bit a refusal.", among=("protected", "true")
     )
-    gamma: int = setting(30, "Least units in every part of every piece of a universe (Γ).", low=0)
-    gamma_star: int = setting(10, "Least units in every non-empty intersection of pieces (Γ*).", low=0)
-    marginals: bool = setting(True, "Refuse a universe whose table has a margin of 1 or 2 (No Marginal 1 or 2).")
-    complement: bool = setting(True, "Refuse a universe that leaves fewer than Γ units, but not none, outside it.")
-    remainder: int = setting(
+    gamma: int = parameter(30, "Least units in every part of every piece of a universe (Γ).", low=0)
+    gamma_star: int = parameter(10, "Least units in every non-empty intersection of pieces (Γ*).", low=0)
+    marginals: bool = parameter(True, "Refuse a universe whose table has a margin of 1 or 2 (No Marginal 1 or 2).")
+    complement: bool = parameter(True, "Refuse a universe that leaves fewer than Γ units, but not none, outside it.")
+    remainder: int = parameter(
         10, "Least units, if any, by which changing the codes of one condition would change a universe.", low=0
     )
-    variables: int = setting(4, "Most variables that may define one universe.", low=1, high=8)
-    pieces: int = setting(4, "Most pieces in one universe.", low=1, high=8)
-    noise_distance: int = setting(3, "Largest change of a count before a rule looks at it.", low=1, high=15)
-    noise_variance: float = setting(1.0, "Variance of that change.", low=0.0, high=15.0)
+    variables: int = parameter(4, "Most variables that may define one universe.", low=1, high=8)
+    pieces: int = parameter(4, "Most pieces in one universe.", low=1, high=8)
+    noise_distance: int = parameter(3, "Largest change of a count before a rule looks at it.", low=1, high=15)
+    noise_variance: float = parameter(1.0, "Variance of that change.", low=0.0, high=15.0)
 
 
 @dataclass(frozen=True)
 class DropRules(Section):
     name: ClassVar = "drop"
-    k: int = setting(
+    k: int = parameter(
         5, "Drop 2 to k units, drawn once and for ever, from each part of the universe; 0 drops none.", low=0, high=50
     )
 
@@ -107,15 +65,15 @@ class DropRules(Section):
 @dataclass(frozen=True)
 class CountRules(Section):
     name: ClassVar = "counts"
-    mechanism: str = setting(
+    mechanism: str = parameter(
         "cell-key",
         "How counts are protected; under 'safe', those that its base does not have by cell keys.",
         among=("cell-key", "safe", "none"),
     )
-    distance: int = setting(5, "Largest change of a count (D).", low=1, high=30)
-    variance: float = setting(2.0, "Variance of the change of a count (V).", low=0.0, high=30.0)
-    small: int = setting(2, "Counts from 1 to this never appear (js).", low=0, high=5)
-    stay: float = setting(
+    distance: int = parameter(5, "Largest change of a count (D).", low=1, high=30)
+    variance: float = parameter(2.0, "Variance of the change of a count (V).", low=0.0, high=30.0)
+    small: int = parameter(2, "Counts from 1 to this never appear (js).", low=0, high=5)
+    stay: float = parameter(
         0.0, "Probability that a count keeps its value, where feasible; 0 leaves it to entropy.", low=0.0, high=1.0
     )
 
@@ -123,23 +81,23 @@ class CountRules(Section):
 @dataclass(frozen=True)
 class TotalRules(Section):
     name: ClassVar = "totals"
-    mechanism: str = setting(
+    mechanism: str = parameter(
         "ma", "How totals are protected: Ma et al. 2016 or Thompson et al. 2013.", among=("ma", "thompson", "none")
     )
-    beta: float = setting(
+    beta: float = parameter(
         0.03, "Mean relative change of a total under 'ma'; the largest is twice this.", low=0.0, high=0.5
     )
-    magnitudes: tuple[float, ...] = setting(
+    magnitudes: tuple[float, ...] = parameter(
         (0.4, 0.3, 0.2), "Shares of the largest contributions under 'thompson'.", low=0.0, high=2.0
     )
-    units: int = setting(5, "Least units behind a total.", low=0)
-    dominance_n: int = setting(2, "Dominance: the n largest units ...", low=1, high=5)
-    dominance_k: float = setting(85.0, "... may not hold more than k percent of the total.", low=0.0, high=100.0)
-    p_percent: float = setting(10.0, "No unit may be estimated to within p percent by another.", low=0.0, high=100.0)
-    risk_alpha: float = setting(
+    units: int = parameter(5, "Least units behind a total.", low=0)
+    dominance_n: int = parameter(2, "Dominance: the n largest units ...", low=1, high=5)
+    dominance_k: float = parameter(85.0, "... may not hold more than k percent of the total.", low=0.0, high=100.0)
+    p_percent: float = parameter(10.0, "No unit may be estimated to within p percent by another.", low=0.0, high=100.0)
+    risk_alpha: float = parameter(
         0.11, "Differencing attack: within this share of the largest contribution is a disclosure.", low=0.0, high=1.0
     )
-    risk_limit: float = setting(
+    risk_limit: float = parameter(
         0.25, "Withhold totals for which that attack succeeds with more than this probability.", low=0.0, high=1.0
     )
 
@@ -147,13 +105,13 @@ class TotalRules(Section):
 @dataclass(frozen=True)
 class TableRules(Section):
     name: ClassVar = "tables"
-    dimensions: int = setting(4, "Most variables in one table.", low=1, high=6)
-    cells: int = setting(20_000, "Most cells in one table, margins aside.", low=1, high=1_000_000)
-    sparse_below: int = setting(5, "A cell with fewer units than this, but not none, is sparse.", low=0)
-    sparsity: float = setting(0.5, "Largest share of sparse cells among cells that are not empty.", low=0.0, high=1.0)
-    mean_cell: float = setting(4.0, "Least units a cell on average, over the declared cells.", low=0.0)
-    class_disclosure: bool = setting(True, "Refuse a table in which a whole group falls into one confidential class.")
-    additive: bool = setting(
+    dimensions: int = parameter(4, "Most variables in one table.", low=1, high=6)
+    cells: int = parameter(20_000, "Most cells in one table, margins aside.", low=1, high=1_000_000)
+    sparse_below: int = parameter(5, "A cell with fewer units than this, but not none, is sparse.", low=0)
+    sparsity: float = parameter(0.5, "Largest share of sparse cells among cells that are not empty.", low=0.0, high=1.0)
+    mean_cell: float = parameter(4.0, "Least units a cell on average, over the declared cells.", low=0.0)
+    class_disclosure: bool = parameter(True, "Refuse a table in which a whole group falls into one confidential class.")
+    additive: bool = parameter(
         False, "Change protected counts a little more, so that totals are the sums of their parts."
     )
 
@@ -161,34 +119,34 @@ class TableRules(Section):
 @dataclass(frozen=True)
 class ModelRules(Section):
     name: ClassVar = "models"
-    predictors: int = setting(20, "Most predictors in one model; interactions are free.", low=1, high=50)
-    units: int = setting(50, "Least units behind a model.", low=0)
-    units_per_column: int = setting(5, "Least units for each column of a model.", low=1)
-    dummy: int = setting(20, "A class with fewer units than this is absorbed into the reference.", low=0)
-    interaction: int = setting(10, "Least units, if any, in each cell of an interaction of classes.", low=0)
-    leverage_units: int = setting(10, "No coefficient may rest on fewer units than this.", low=1)
-    influence: float = setting(0.3, "Largest share of one unit in the squared residuals.", low=0.0, high=1.0)
-    r_squared: float = setting(0.98, "Models that explain more than this are refused.", low=0.0, high=1.0)
-    class_fit: float = setting(
+    predictors: int = parameter(20, "Most predictors in one model; interactions are free.", low=1, high=50)
+    units: int = parameter(50, "Least units behind a model.", low=0)
+    units_per_column: int = parameter(5, "Least units for each column of a model.", low=1)
+    dummy: int = parameter(20, "A class with fewer units than this is absorbed into the reference.", low=0)
+    interaction: int = parameter(10, "Least units, if any, in each cell of an interaction of classes.", low=0)
+    leverage_units: int = parameter(10, "No coefficient may rest on fewer units than this.", low=1)
+    influence: float = parameter(0.3, "Largest share of one unit in the squared residuals.", low=0.0, high=1.0)
+    r_squared: float = parameter(0.98, "Models that explain more than this are refused.", low=0.0, high=1.0)
+    class_fit: float = parameter(
         0.05, "Least spread of residuals in a class, as a share of the overall spread.", low=0.0, high=1.0
     )
-    sensitive: str = setting("", "A variable that models may not relate to the suppressed ones (see the frontier).")
-    suppressed: tuple[str, ...] = setting((), "The suppressed variables.")
+    sensitive: str = parameter("", "A variable that models may not relate to the suppressed ones (see the frontier).")
+    suppressed: tuple[str, ...] = parameter((), "The suppressed variables.")
 
 
 @dataclass(frozen=True)
 class OutputRules(Section):
     name: ClassVar = "output"
-    digits: int = setting(4, "Significant digits of totals and means.", low=1, high=15)
+    digits: int = parameter(4, "Significant digits of totals and means.", low=1, high=15)
 
 
 @dataclass(frozen=True)
 class QuotaRules(Section):
     name: ClassVar = "quota"
-    per_day: int = setting(
+    per_day: int = parameter(
         1000, "Questions a person may ask of a data set in a day, refused ones included; 0 for no limit.", low=0
     )
-    per_minute: int = setting(120, "Requests a client may send in a minute; 0 for no limit.", low=0)
+    per_minute: int = parameter(120, "Requests a client may send in a minute; 0 for no limit.", low=0)
 
 
 @dataclass(frozen=True)

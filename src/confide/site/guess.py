@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from confide.arrays import Floats, Ints
 from confide.model.catalog.dataset import MOST_CODES, MOST_DECIMALS
-from confide.sources.columns import distinct, fits, numbers, texts
+from confide.sources.columns import LEADING_ZERO, distinct, fits, numbers, texts
 from confide.sources.source import Source
 
 __all__ = ["Column", "Guess", "column_of", "guess", "parent_codes"]
@@ -159,7 +159,7 @@ def _numbers(values: pa.Array, codes: list[str | None], rank: dict[str, int]) ->
     among_numbers = tuple(sorted((_MISSING | {"N"}).intersection(seen)))
     marks = tuple(mark for mark in among_numbers if mark in _MISSING)
     read = None if pa.types.is_boolean(values.type) else numbers(values)
-    if read is None or set(read[1]) - set(among_numbers) or any(re.match(r"[+-]?0\d", code) for code in seen):
+    if read is None or set(read[1]) - set(among_numbers) or any(re.match(LEADING_ZERO, code) for code in seen):
         return None, marks
     ordered = np.full(len(rank), np.nan)
     for code, value in zip(codes, read[0].tolist(), strict=True):

@@ -1,5 +1,6 @@
 """A column of a data file as codes or as numbers, read the same way wherever it is looked at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,13 @@ import pyarrow.compute as pc
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["Distinct", "distinct", "fits", "numbers", "texts"]
+__all__ = ["LEADING_ZERO", "Distinct", "Typed", "blanked", "distinct", "fits", "numbers", "texts", "typed"]
 
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+"""What is written like this is a number."""
 
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
+LEADING_ZERO = r"^[+-]?0\d"
+"""What is written like this is a code, as 007 is."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def numbers(values: pa.Array) -> tuple[Floats, list[str]] | None:
     others: list[str] = []
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         text = pc.utf8_trim_whitespace(values)
-        fits = pc.match_substring_regex(text, _NUMBER)
+        fits = pc.match_substring_regex(text, NUMBER)
         others = [t for t in pc.filter(text, pc.invert(pc.fill_null(fits, True))).to_pylist() if t]
         values = pc.if_else(fits, text, pa.scalar(None, text.type))
     try:
@@ -80,6 +84,43 @@ def numbers(values: pa.Array) -> tuple[Floats, list[str]] | None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     return np.array(read.to_numpy(zero_copy_only=False), dtype=np.float64), others
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A column as what it holds, and what in it is text and no number."""
+
+    column: pa.ChunkedArray
+    others: pa.ChunkedArray
+
+
+def typed(column: pa.ChunkedArray, *, amounts: bool = False) -> Typed:
+    """A column of text as numbers, if every value is one. With leading zeros it stays text, unless these are `amounts`.
+
+    >>> typed(pa.chunked_array([["1", "+2", None]])).column.to_pylist()
+    [1, 2, None]
+    >>> typed(pa.chunked_array([["007"]])).column.to_pylist()
+    ['007']
+    """
+    if not pa.types.is_string(column.type):
+        return Typed(column, pa.chunked_array([], pa.string()))
+    text = pc.utf8_trim_whitespace(column)
+    others = column.filter(pc.invert(pc.fill_null(pc.match_substring_regex(text, NUMBER), True)))
+    coded = not amounts and pc.any(pc.match_substring_regex(text, LEADING_ZERO)).as_py()
+    if len(others) or coded or column.null_count == len(column):
+        return Typed(column, others)
+    bare = pc.replace_substring_regex(text, r"^\+", "")
+    try:
+        return Typed(bare.cast(pa.int64()), others)
+    except pa.ArrowInvalid:
+        return Typed(bare.cast(pa.float64()), others)
+
+
+def blanked(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
+    """A column of text without the words that mean missing; other columns as they are."""
+    if not missing or not pa.types.is_string(column.type):
+        return column
+    return pc.if_else(pc.is_in(column, pa.array(list(missing), pa.string())), None, column)
 
 
 def fits(values: Floats, decimals: int) -> bool:

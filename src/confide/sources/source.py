@@ -15,7 +15,7 @@ from confide.errors import Mistake, nearest
 from confide.sources.delimited import read_delimited
 from confide.sources.labelled import read_labelled
 
-__all__ = ["Source", "read_source"]
+__all__ = ["Source", "arrow_table", "read_source"]
 
 KNOWN = "csv, tsv, txt, parquet, arrow, feather, duckdb, sav, zsav, por, dta, sas7bdat, xpt"
 
@@ -33,7 +33,7 @@ class Source:
 def read_source(source: Any, *, table: str | None = None) -> Source:
     """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame."""
     if not isinstance(source, str | Path):
-        return _checked(Source(_frame(source)))
+        return _checked(Source(arrow_table(source)))
     path = Path(source)
     if not path.is_file():
         raise Mistake(f"There is no file {str(source)!r}.")
@@ -63,9 +63,12 @@ def _reason(error: Exception) -> str:
     return str(error).split("\n")[0].split(": ", 2)[-1].split(". Row")[0][:200]
 
 
-def _frame(source: Any) -> pa.Table:
+def arrow_table(source: Any) -> pa.Table:
+    """A pandas, polars or Arrow frame, or columns by name, as an Arrow table."""
     if isinstance(source, pa.Table):
         return source
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        raise Mistake(f"A {type(source).__name__} is not read yet.", suggestions=["Collect it first."])
     try:
         if hasattr(source, "columns") and hasattr(source, "index"):
             named = source.reset_index() if any(name is not None for name in source.index.names) else source

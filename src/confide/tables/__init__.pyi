@@ -2,6 +2,7 @@ from .adjustment.adjust import adjust as adjust
 from .annealing.safe.protect import safe as safe
 from .files.asc import read_asc as read_asc
 from .files.asc import write_asc as write_asc
+from .files.hrc import Hierarchy as Hierarchy
 from .files.hrc import read_hierarchy as read_hierarchy
 from .files.hrc import write_hrc as write_hrc
 from .files.jj import read_jj as read_jj
@@ -15,7 +16,6 @@ from .files.rda import write_rda as write_rda
 from .files.safe_table import read_safe_table as read_safe_table
 from .files.tab import read_tab as read_tab
 from .files.tab import write_tab as write_tab
-from .hierarchy import Hierarchy as Hierarchy
 from .loss import cell_loss as cell_loss
 from .loss import information_loss as information_loss
 from .perturbation.cell_keys import perturb as perturb

@@ -12,7 +12,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
-from confide.tables.parameters import Parameters, parameter
+from confide.model.parameter import Parameters, parameter
 
 __all__ = [
     "PQ",
@@ -150,8 +150,8 @@ class Threshold(Parameters):
     array([False,  True, False])
     """
 
-    units: int = parameter("the least number of contributors of a cell that is shown.", low=1)
-    range: float = parameter("percent of a magnitude that stay uncertain on either side.", low=0, default=10.0)
+    units: int = parameter(help="The least number of contributors of a cell that is shown.", low=1)
+    range: float = parameter(10.0, "Percent of a magnitude that stay uncertain on either side.", low=0)
 
     needs = 0
 
@@ -177,8 +177,8 @@ class Dominance(Parameters):
     array([ True])
     """
 
-    n: int = parameter("how many of the largest contributors are looked at together.", low=1)
-    k: float = parameter("the percentage of the total they may hold.", above=0, below=100)
+    n: int = parameter(help="How many of the largest contributors are looked at together.", low=1)
+    k: float = parameter(help="The percentage of the total they may hold.", above=0, below=100)
 
     @property
     def needs(self) -> int:
@@ -206,8 +206,8 @@ class PPercent(Parameters):
     array([ True])
     """
 
-    p: float = parameter("the percentage of the largest by which every estimate must miss it.", above=0, high=100)
-    coalition: int = parameter("how many contributors may share what they know.", low=1, default=1)
+    p: float = parameter(help="The percentage of the largest by which every estimate must miss it.", above=0, high=100)
+    coalition: int = parameter(1, "How many contributors may share what they know.", low=1)
 
     @property
     def needs(self) -> int:
@@ -233,12 +233,11 @@ class PQ(Parameters):
     array([ True])
     """
 
-    p: float = parameter("the percentage of the largest by which every estimate must miss it.", above=0, high=100)
-    q: float = parameter("the percentage to within which the other contributors are known.", above=0, high=100)
-    coalition: int = parameter("how many contributors may share what they know.", low=1, default=1)
+    p: float = parameter(help="The percentage of the largest by which every estimate must miss it.", above=0, high=100)
+    q: float = parameter(help="The percentage to within which the other contributors are known.", above=0, high=100)
+    coalition: int = parameter(1, "How many contributors may share what they know.", low=1)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def _check(self) -> None:
         if self.p >= self.q:
             raise Mistake(
                 f"What is known beforehand (q={self.q:g}) is as close as what must stay uncertain (p={self.p:g}).",
@@ -268,7 +267,7 @@ class AllZero(Parameters):
     array([False,  True])
     """
 
-    reach: float = parameter("up to which value a zero must stay uncertain.", above=0)
+    reach: float = parameter(help="Up to which value a zero must stay uncertain.", above=0)
 
     needs = 0
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.answering.frontier.frontier import EXHAUSTIVE, RiskUtilityMap, _greedy, evaluate
+from confide.answering.frontier.frontier import EXHAUSTIVE, _greedy, evaluate
 from confide.answering.frontier.measures import attained, r_pred, u_rsq
 from confide.answering.frontier.setting import Setting, Target
 from confide.answering.frontier.splits import RISKS, UTILITIES, every_split, these_splits
+from confide.data.risk_utility import RiskUtilityMap
 from confide.errors import Mistake
 
 seeds = st.integers(0, 10_000)
@@ -65,8 +66,7 @@ def test_all_splits_at_once_and_one_by_one_agree(setting_of, seed):
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=40))
 def test_the_frontier_is_what_nothing_beats(points):
     risk, utility = np.array(points, dtype=float).T
-    free = np.zeros((len(risk), 1), dtype=bool)
-    rows = RiskUtilityMap("y", ("x",), free, risk, risk, utility).frontier()
+    rows = RiskUtilityMap(risk, utility).frontier()
     assert {(risk[i], utility[i]) for i in rows} == {(r, u) for r, u in zip(*(risk, utility), strict=True)} - {
         (risk[i], utility[i]) for i in np.flatnonzero(beaten(risk, utility))
     }

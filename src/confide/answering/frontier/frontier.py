@@ -13,9 +13,9 @@ from confide.answering.frontier.greedy import Ceiling, ceiling, walk
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import Risk, Splits, Utility, every_split
 from confide.arrays import Bools, Floats, Ints
-from confide.errors import Mistake
+from confide.data.risk_utility import Goal, RiskUtilityMap
 
-__all__ = ["EXHAUSTIVE", "Release", "RiskUtilityMap", "evaluate"]
+__all__ = ["EXHAUSTIVE", "Release", "ReleaseMap", "evaluate"]
 
 
 EXHAUSTIVE = 20
@@ -50,8 +50,8 @@ class Release:
         return self.sensitive not in asked or asked.isdisjoint(self.suppressed)
 
 
-@dataclass(frozen=True)
-class RiskUtilityMap:
+@dataclass(frozen=True, eq=False)
+class ReleaseMap(RiskUtilityMap):
     """One row per release: which variables are free, ρ, the risk, the utility. `volume` colours the paper's figures.
 
     `ceiling` is None where every release was tried.
@@ -61,8 +61,6 @@ class RiskUtilityMap:
     others: tuple[str, ...]
     free: Bools
     released: Floats
-    risk: Floats
-    utility: Floats
     ceiling: Ceiling | None = None
 
     @property
@@ -70,40 +68,27 @@ class RiskUtilityMap:
         """How many variables each release frees."""
         return np.asarray(self.free.sum(axis=1), dtype=np.int64)
 
-    def proper(self) -> "RiskUtilityMap":
+    def proper(self) -> "ReleaseMap":
         """Leave out the two ends, nothing free and everything free, as the paper's figures do."""
         keep = (self.volume > 0) & (self.volume < len(self.others))
         rows = {name: getattr(self, name)[keep] for name in ("free", "released", "risk", "utility")}
         return replace(self, **rows)
 
-    def frontier(self) -> Ints:
-        """Give the rows that no other row beats, by increasing risk: less risk at no less utility, or the reverse.
-
-        Promise: every row left out has a row on the frontier with no more risk and no less utility.
-        """
-        order = np.lexsort((-self.utility, self.risk))
-        best = np.maximum.accumulate(self.utility[order])
-        return np.asarray(order[np.append(True, best[1:] > best[:-1])[: len(order)]], dtype=np.int64)
-
     def choose(self, *, threshold: float | None = None, slope: float | None = None) -> Release:
         """Choose the most useful release with at most so much risk, or the one with the highest benefit.
-
-        The benefit is slope × utility - risk: the slope is the risk that one unit of utility is worth.
 
         >>> cross = np.array([[1, 0.6, 0.3], [0.6, 1, 0], [0.3, 0, 1]])
         >>> found = evaluate(Setting(cross, {"y": (0,), "a": (1,), "b": (2,)}, "y"), risk="released", utility="volume")
         >>> found.choose(threshold=0.1).free, found.choose(slope=0.4).free
         (('b',), ('a', 'b'))
         """
-        goal = _Goal(threshold, slope)
-        worth = goal.worth(self.risk, self.utility)
-        if not len(worth) or np.max(worth) == -np.inf:
-            raise Mistake(
-                "No release has so little risk.", suggestions=["Allow more risk, or use another measure of it."]
-            )
-        best = np.flatnonzero(worth == np.max(worth))
-        row = int(best[np.argmin(self.risk[best])])
-        return self._release(row, 0.0 if self.ceiling is None else goal.gap(float(worth[row]), self.ceiling))
+        goal = Goal(threshold, slope)
+        row = self.best(goal)
+        return self._release(row, 0.0 if self.ceiling is None else self._gap(goal, row, self.ceiling))
+
+    def _gap(self, goal: Goal, row: int, top: Ceiling) -> float:
+        worth = goal.worth(self.risk, self.utility)[row]
+        return max(0.0, float(np.max(goal.worth(top.risk, top.utility)) - worth))
 
     def _release(self, row: int, gap: float) -> Release:
         named = list(zip(self.others, self.free[row], strict=True))
@@ -112,28 +97,7 @@ class RiskUtilityMap:
         return Release(self.sensitive, free, suppressed, risk, utility, released, gap)
 
 
-@dataclass(frozen=True)
-class _Goal:
-    threshold: float | None
-    slope: float | None
-
-    def __post_init__(self) -> None:
-        given = [number for number in (self.threshold, self.slope) if number is not None]
-        if len(given) != 1 or not np.isfinite(given[0]):
-            raise Mistake("Choose by a risk threshold or by a benefit slope. Give one of them, as a finite number.")
-        if self.slope is not None and self.slope < 0:
-            raise Mistake("A benefit slope says how much risk a unit of utility is worth. Give 0 or more.")
-
-    def worth(self, risk: Floats, utility: Floats) -> Floats:
-        if self.threshold is not None:
-            return np.where(risk <= self.threshold, utility, -np.inf)
-        return np.asarray((self.slope or 0.0) * utility - risk)
-
-    def gap(self, worth: float, top: Ceiling) -> float:
-        return max(0.0, float(np.max(self.worth(top.risk, top.utility))) - worth)
-
-
-def evaluate(setting: Setting, *, risk: Risk = "attained", utility: Utility = "rsq") -> RiskUtilityMap:
+def evaluate(setting: Setting, *, risk: Risk = "attained", utility: Utility = "rsq") -> ReleaseMap:
     """Draw up the map: every release of up to 20 other variables, greedy paths and a ceiling beyond.
 
     >>> cross = np.array([[1, 0.6, 0.3], [0.6, 1, 0], [0.3, 0, 1]])
@@ -146,12 +110,12 @@ def evaluate(setting: Setting, *, risk: Risk = "attained", utility: Utility = "r
     return _greedy(setting, risk, utility)
 
 
-def _greedy(setting: Setting, risk: Risk, utility: Utility) -> RiskUtilityMap:
+def _greedy(setting: Setting, risk: Risk, utility: Utility) -> ReleaseMap:
     found = _map(walk(setting, risk=risk, utility=utility), risk, utility)
     return replace(found, ceiling=ceiling(setting, risk=risk, utility=utility))
 
 
-def _map(splits: Splits, risk: Risk, utility: Utility) -> RiskUtilityMap:
+def _map(splits: Splits, risk: Risk, utility: Utility) -> ReleaseMap:
     setting = splits.setting
     measured = splits.risk(risk), splits.utility(utility)
-    return RiskUtilityMap(setting.sensitive, setting.others, splits.free, splits.released, *measured)
+    return ReleaseMap(*measured, setting.sensitive, setting.others, splits.free, splits.released)

@@ -5,7 +5,7 @@ For the custodian alone: the map is computed from everyone's true values, nobody
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from confide.answering.frontier.frontier import EXHAUSTIVE, Release, RiskUtilityMap, evaluate
+from confide.answering.frontier.frontier import EXHAUSTIVE, Release, ReleaseMap, evaluate
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
 from confide.answering.road import Road
 from confide.arrays import Bools, Floats, Ints
+from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.design import Block, Design, Number
@@ -50,7 +51,7 @@ class Mapped:
     choice suppresses them.
     """
 
-    map: RiskUtilityMap
+    map: ReleaseMap
     risk: str
     utility: str
     left_out: tuple[str, ...]
@@ -216,7 +217,7 @@ def _columns(gram: Floats, block: Block, varies: Bools) -> list[int]:
     return columns
 
 
-def _rows(found: RiskUtilityMap) -> tuple[tuple[str, ...], ...]:
+def _rows(found: ReleaseMap) -> tuple[tuple[str, ...], ...]:
     """Risk, utility, released R², free and suppressed variables of every release on the frontier."""
     rows = []
     for row in found.frontier():
@@ -226,26 +227,19 @@ def _rows(found: RiskUtilityMap) -> tuple[tuple[str, ...], ...]:
     return tuple(rows)
 
 
-def _listed(found: RiskUtilityMap, mask: Bools) -> list[str]:
+def _listed(found: ReleaseMap, mask: Bools) -> list[str]:
     return [name for name, taken in zip(found.others, mask, strict=True) if taken]
 
 
-def _chart(found: RiskUtilityMap, release: Release | None, risk: str, utility: str) -> dict[str, Any]:
+def _chart(found: ReleaseMap, release: Release | None, risk: str, utility: str) -> dict[str, Any]:
     """The map in Vega-Lite: a thinned cloud, the frontier as a line, the choice as a point."""
     total = len(found.risk)
     # a stride would walk in step with the bits that say what is free; a fixed draw does not
     cloud = np.arange(total) if total <= CLOUD else np.random.default_rng(0).choice(total, CLOUD, replace=False)
-    axes = {
-        "x": {"field": "utility", "type": "quantitative", "title": f"Utility ({utility})"},
-        "y": {"field": "risk", "type": "quantitative", "title": f"Risk ({risk})"},
-    }
+    sides = axes(f"Utility ({utility})", f"Risk ({risk})")
     colour = {"field": "free", "type": "quantitative", "title": "Free variables", "scale": {"scheme": "viridis"}}
-    layers: list[dict[str, Any]] = [
-        _layer(
-            {"type": "point", "filled": True, "size": 12}, _points(found, np.sort(cloud)), {**axes, "color": colour}
-        ),
-        _layer({"type": "line", "color": "black"}, _points(found, found.frontier()), {**axes, "order": axes["y"]}),
-    ]
+    mark = {"type": "point", "filled": True, "size": 12}
+    chosen = []
     if release is not None:
         point = {
             "utility": release.utility,
@@ -253,22 +247,17 @@ def _chart(found: RiskUtilityMap, release: Release | None, risk: str, utility: s
             "free": len(release.free),
             "suppressed": ", ".join(release.suppressed),
         }
-        layers.append(_layer({"type": "point", "shape": "diamond", "size": 150, "color": "red"}, [point], axes))
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": f"Releases of models of {found.sensitive}",
-        "description": "Utility and risk of each way to free variables; the line is the frontier. Not protected.",
-        "width": 480,
-        "height": 320,
-        "layer": layers,
-    }
+        chosen = [layer({"type": "point", "shape": "diamond", "size": 150, "color": "red"}, [point], sides)]
+    return map_chart(
+        f"Releases of models of {found.sensitive}",
+        "Utility and risk of each way to free variables; the line is the frontier. Not protected.",
+        points=layer(mark, _points(found, np.sort(cloud)), {**sides, "color": colour}),
+        line=_points(found, found.frontier()),
+        more=chosen,
+    )
 
 
-def _layer(mark: dict[str, Any], values: list[dict[str, Any]], encoding: Mapping[str, Any]) -> dict[str, Any]:
-    return {"mark": mark, "data": {"values": values}, "encoding": dict(encoding)}
-
-
-def _points(found: RiskUtilityMap, rows: Ints) -> list[dict[str, Any]]:
+def _points(found: ReleaseMap, rows: Ints) -> list[dict[str, Any]]:
     columns = (found.utility[rows].tolist(), found.risk[rows].tolist(), found.volume[rows].tolist())
     return [{"utility": u, "risk": r, "free": f} for u, r, f in zip(*columns, strict=True)]
 

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from confide import tables
 from confide.cli.protect.options import Destination, Rules, names, show, with_options
 from confide.cli.protect.source import TableSource, read_frame
+from confide.data.writing import FRAMES, check_target, write_frame
 from confide.errors import Mistake
-from confide.tables.files.endings import FRAMES, check_target, write_frame
 from confide.tables.files.ptable import KeyTable, PTable, write_key_table, write_ptable
 
 if TYPE_CHECKING:  # solvers are loaded by the commands that need them

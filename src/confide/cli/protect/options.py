@@ -1,7 +1,6 @@
 """By which rules a command protects, and where results go: options that the commands of `confide protect` share."""
 
 import inspect
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
@@ -10,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pyarrow as pa
 import typer
 
+from confide.data.writing import FRAMES, check_target, csv_bytes
 from confide.errors import Mistake
 from confide.tables import PQ, AllZero, Dominance, PPercent, Table, Threshold
-from confide.tables.files.endings import (
-    FRAMES,
-    WORKING,
-    check_published,
-    check_target,
-    write_csv,
-    write_published,
-    write_working,
-)
+from confide.tables.files.endings import WORKING, check_published, write_published, write_working
 from confide.tables.sensitivity import SensitivityRule
 
 if TYPE_CHECKING:
@@ -128,9 +120,7 @@ class Destination:
 
 def show(frame: pa.Table) -> None:
     """Write a frame to standard output, as CSV."""
-    text = io.BytesIO()
-    write_csv(frame, text)
-    typer.echo(text.getvalue().decode(), nl=False)
+    typer.echo(csv_bytes(frame).decode(), nl=False)
 
 
 def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:

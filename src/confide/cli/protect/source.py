@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from confide.cli.protect.options import names, number, option, pair
+from confide.data.frame import Frame
+from confide.data.hierarchy import TOTAL
 from confide.errors import Mistake, nearest
 from confide.tables import Table
 from confide.tables.files.asc import described, read_asc
@@ -17,8 +19,6 @@ from confide.tables.files.jj import read_jj
 from confide.tables.files.rda import Rda, read_rda
 from confide.tables.files.safe_table import read_safe_table
 from confide.tables.files.tab import read_tab
-from confide.tables.hierarchy import TOTAL
-from confide.tables.table.frames import Frame
 
 __all__ = ["TableSource", "read_frame"]
 
@@ -173,7 +173,7 @@ class TableSource:
 def read_frame(file: Path, rda: Rda | None = None) -> Frame:
     """The records or cells in a file."""
     if ending(file) == ".asc" or rda:
-        return Frame(read_asc(file, rda=rda))
+        return Frame.of(read_asc(file, rda=rda))
     return Frame.read(file)
 
 

@@ -4,22 +4,21 @@ Each has a title and a description in words, which is what a screen reader speak
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.data.report import SCHEMA
+from confide.formats.charts.colours import LINE, POINT
+from confide.formats.charts.theme import Spec
 from confide.measures import risk
 from confide.measures.pairs import Both, unpaired
 from confide.measures.reports.findings import Finding
 from confide.measures.roles import Files
 
-__all__ = ["SCHEMA", "Chart", "charts_of"]
+__all__ = ["charts_of"]
 
-Chart = dict[str, Any]
-
-SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-COLOURS = {"domain": ["original", "released"], "range": ["#8a1c1c", "#5b7ba6"]}
+COLOURS = {"domain": ["original", "released"], "range": [LINE, POINT]}
 COLUMNS, BINS, CLASSES = 12, 30, 20
 """At most so many columns are drawn, of numbers in so many bins, of categories the commonest so many."""
 
@@ -27,7 +26,7 @@ LARGEST = 10
 """Classes of so many records and more are shown together."""
 
 
-def charts_of(files: Files, findings: Sequence[Finding]) -> dict[str, Chart]:
+def charts_of(files: Files, findings: Sequence[Finding]) -> dict[str, Spec]:
     """The percentages, the sizes of classes, and the distribution of each column in both files."""
     charts = {}
     bars = [f for f in findings if f.part == "risk" and f.unit == "percent" and f.value is not None]
@@ -41,7 +40,7 @@ def charts_of(files: Files, findings: Sequence[Finding]) -> dict[str, Chart]:
     return charts
 
 
-def _risks(findings: Sequence[Finding]) -> Chart:
+def _risks(findings: Sequence[Finding]) -> Spec:
     rows = [
         {"measure": f"{f.name} ({f.about})" if f.about else f.name, "percent": f.value, "file": "released"}
         for f in findings
@@ -52,7 +51,7 @@ def _risks(findings: Sequence[Finding]) -> Chart:
         if f.before is not None
     ]
     words = "Risks in percent: " + "; ".join(f"{f.name} {f.value:.3g}" for f in findings) + "."
-    y = {"field": "measure", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 300}}
+    y = {"field": "measure", "type": "nominal", "sort": None, "title": None}
     x = {"field": "percent", "type": "quantitative", "title": "percent", "scale": {"domain": [0, 100]}}
     return _chart(
         "Risks",
@@ -64,8 +63,8 @@ def _risks(findings: Sequence[Finding]) -> Chart:
     )
 
 
-def _classes(files: Files) -> Chart:
-    rows: list[Chart] = []
+def _classes(files: Files) -> Spec:
+    rows: list[Spec] = []
     for name, file in (("original", files.original), ("released", files.released)):
         size = np.minimum(risk.k_anonymity(file, keys=files.roles.keys).frequency, LARGEST)
         share = 100 * np.bincount(size, minlength=LARGEST + 1) / len(size)
@@ -89,12 +88,12 @@ def _size(k: int) -> str:
     return str(k) if k < LARGEST else f"{LARGEST} or more"
 
 
-def _numbers(column: Both) -> Chart:
+def _numbers(column: Both) -> Spec:
     """Histograms over the middle of the original: a few far-out values would hide all others."""
     known = column.original[~np.isnan(column.original)]
     low, high = np.quantile(known, [0.005, 0.995]) if len(known) else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
-    rows: list[Chart] = []
+    rows: list[Spec] = []
     for name, side in (("original", column.original), ("released", column.released)):
         share = _histogram(side, edges)
         rows += [
@@ -112,12 +111,12 @@ def _histogram(values: Floats, edges: Floats) -> Floats:
     return np.asarray(100 * np.histogram(known, edges)[0] / max(1, len(values)))
 
 
-def _categories(column: Both) -> Chart:
+def _categories(column: Both) -> Spec:
     labels = column.labels or ()
     common = np.argsort(-np.bincount(column.original[column.original >= 0], minlength=len(labels)), kind="stable")[
         :CLASSES
     ]
-    rows: list[Chart] = []
+    rows: list[Spec] = []
     for name, side in (("original", column.original), ("released", column.released)):
         share = 100 * _counts(side, len(labels)) / len(side)
         rows += [{"category": labels[c], "percent": _round(share[c]), "file": name} for c in common.tolist()]
@@ -137,15 +136,15 @@ def _round(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-def _y() -> Chart:
+def _y() -> Spec:
     return {"field": "percent", "type": "quantitative", "title": "percent of records"}
 
 
-def _colour() -> Chart:
+def _colour() -> Spec:
     return {"field": "file", "type": "nominal", "scale": COLOURS, "title": None}
 
 
-def _chart(title: str, words: str, rows: list[Chart], mark: Chart, encoding: Chart, *, step: bool = False) -> Chart:
+def _chart(title: str, words: str, rows: list[Spec], mark: Spec, encoding: Spec, *, step: bool = False) -> Spec:
     size = {"width": 360, "height": {"step": 12}} if step else {"width": 420, "height": 220}
     return {
         "$schema": SCHEMA,

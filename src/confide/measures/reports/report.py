@@ -1,19 +1,20 @@
 """Risk and utility of a released file in one report: as data, text, JSON, CSV, and a page with pictures."""
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from math import nan
 from typing import Any, Unpack
 
 import pyarrow as pa
 
+from confide.data.report import Chart, ReportPage, shown
+from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
-from confide.measures.reports.charts import Chart, charts_of
+from confide.formats.charts.theme import Spec
+from confide.measures.reports.charts import charts_of
 from confide.measures.reports.findings import Finding
-from confide.measures.reports.page import write_page
 from confide.measures.reports.risk import risks
-from confide.measures.reports.tabulate import aligned, shown
+from confide.measures.reports.tabulate import aligned
 from confide.measures.reports.utility import losses, scored
 from confide.measures.roles import Files, Named, Roles
 
@@ -32,7 +33,7 @@ class Report:
 
     facts: Mapping[str, str]
     findings: tuple[Finding, ...]
-    charts: Mapping[str, Chart]
+    charts: Mapping[str, Spec]
 
     def __getitem__(self, name: str) -> float | None:
         """The first finding of a name, as report["distance linkage"]."""
@@ -54,11 +55,7 @@ class Report:
 
     def to_csv(self) -> str:
         """One line a finding, under a line of names."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Finding)])
-        writer.writerows([getattr(f, field.name) for field in fields(Finding)] for f in self.findings)
-        return out.getvalue()
+        return csv_bytes(self.to_arrow()).decode()
 
     def to_text(self) -> str:
         """The findings as a table for a terminal, and what they mean."""
@@ -72,7 +69,15 @@ class Report:
 
     def to_html(self) -> str:
         """A page of its own, with pictures if the extra 'charts' is installed; nothing in it is fetched from elsewhere."""
-        return write_page(TITLE, dict(self.facts), self.findings, dict(self.charts), WARNING)
+        parts = dict.fromkeys(finding.part for finding in self.findings)
+        return ReportPage(
+            TITLE,
+            ("[x] could not be measured.",),
+            tuple(Chart.of(spec, grows=name == "risk") for name, spec in self.charts.items()),
+            tuple((part.capitalize(), _grid(self.findings, part)) for part in parts),
+            self.facts,
+            WARNING,
+        ).html()
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -109,6 +114,20 @@ def report(
     files = Files.of(original, released, Roles.of(roles, named), paired=paired)
     found = (*risks(files, holdout), *losses(files), *scored(files))
     return Report(_facts(files), found, charts_of(files, found))
+
+
+def _grid(findings: Sequence[Finding], part: str) -> pa.Table:
+    rows = [finding for finding in findings if finding.part == part]
+    return pa.table(
+        {
+            "Measure": [row.name for row in rows],
+            "Of": [row.about for row in rows],
+            "Original": pa.array([row.before for row in rows], pa.float64()),
+            "Released": [nan if row.value is None else row.value for row in rows],
+            "Unit": [row.unit for row in rows],
+            "What it means": [row.meaning for row in rows],
+        }
+    )
 
 
 def _facts(files: Files) -> dict[str, str]:

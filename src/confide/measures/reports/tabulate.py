@@ -6,21 +6,10 @@ from rich.cells import cell_len, set_cell_size
 
 from confide.formats.about import plain
 
-__all__ = ["aligned", "shown"]
+__all__ = ["aligned"]
 
 WIDEST = 44
 """Longer texts are cut; the other formats carry them whole."""
-
-
-def shown(value: float | None) -> str:
-    """A number to four digits, or nothing; what is only rounding is 0.
-
-    >>> shown(12.3456), shown(1234567.0), shown(None), shown(1e-12)
-    ('12.35', '1,234,567', '', '0')
-    """
-    if value is None:
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value if abs(value) > 1e-6 else 0:.4g}"
 
 
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

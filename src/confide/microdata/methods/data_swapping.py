@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
 from confide.microdata.search.exchange import of_households, pairs_in_classes
 from confide.microdata.strata import numbered
+from confide.model.parameter import parameter
 
 __all__ = ["DataSwapping"]
 

@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Ints
 from confide.errors import Fault, Mistake, nearest
-from confide.microdata.hierarchies import Hierarchy, texts
+from confide.microdata.hierarchies import parsed, placed, texts
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Categories, Masked, Records, kind_of
 from confide.microdata.search.classes import class_of
 from confide.microdata.search.lattice import Judged, Node, search
 from confide.microdata.search.protected_classes import Cells, Demands
+from confide.model.parameter import parameter
 
 __all__ = ["Generalisation"]
 
@@ -152,9 +152,9 @@ class Ladder:
         """The levels of a hierarchy, or without one two: as it is, and all in one."""
         levels: list[Sequence[str]] = [texts(own.labels)]
         if text is not None:
-            hierarchy = Hierarchy.read(name, text)
-            places = hierarchy.places(own)
-            levels += [[level[place] for place in places] for level in reversed(hierarchy.above[:-1])]
+            hierarchy = parsed(text)
+            above = hierarchy.levels[:, placed(own, hierarchy, column=name)]
+            levels += [[hierarchy.codes[place] for place in level] for level in above[-2::-1]]
         if len(set(levels[-1])) != 1:
             levels.append(["*"] * len(own))
         numbered = [np.unique(np.array(level, object).astype(str), return_inverse=True) for level in levels]

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from confide.errors import Mistake, nearest
-from confide.microdata.hierarchies import Hierarchy, texts
+from confide.microdata.hierarchies import parsed, placed, texts
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records, kind_of
 from confide.model.catalog.bins import span
+from confide.model.parameter import parameter
 
 __all__ = ["GlobalRecoding"]
 
@@ -67,12 +67,13 @@ class GlobalRecoding(Method):
             return self._cut(name, records)
         if name in self.codes:
             return _renamed(records.array(name), self.codes[name])
-        hierarchy = Hierarchy.read(name, self.hierarchies[name])
-        if self.up >= len(hierarchy.above):
-            most = len(hierarchy.above) - 1
+        hierarchy = parsed(self.hierarchies[name])
+        if self.up >= len(hierarchy.levels):
+            most = len(hierarchy.levels) - 1
             raise Mistake(f"GlobalRecoding: up is {self.up}, and above the categories of {name!r} are {most} levels.")
-        hierarchy.places(records.categories(name))
-        return _renamed(records.array(name), dict(zip(hierarchy.codes, hierarchy.above[-1 - self.up], strict=True)))
+        placed(records.categories(name), hierarchy, column=name)
+        above = [hierarchy.codes[place] for place in hierarchy.levels[-1 - self.up]]
+        return _renamed(records.array(name), dict(zip(hierarchy.finest, above, strict=True)))
 
     def _cut(self, name: str, records: Records) -> pa.Array:
         cuts, kind = self.cutpoints[name], records.array(name).type

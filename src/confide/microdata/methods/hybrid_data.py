@@ -9,8 +9,8 @@ from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.methods.gaussian import complete, must_vary, normals, orthogonal, root
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["HybridData"]
 

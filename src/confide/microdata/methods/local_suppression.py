@@ -11,10 +11,10 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.errors import Fault, Mistake, nearest
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
 from confide.microdata.search.blanking import classes_of_k, fitting_k
 from confide.microdata.search.classes import fitting, patterns, sizes
+from confide.model.parameter import parameter
 
 __all__ = ["LocalSuppression"]
 

@@ -9,11 +9,11 @@ import numpy as np
 from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
 from confide.microdata.search.attributes import Attribute, Number, attribute
 from confide.microdata.search.grouping import Partition, group
 from confide.microdata.search.partition import Progress, mdav, optimal, v_mdav
+from confide.model.parameter import parameter
 
 __all__ = ["Microaggregation"]
 

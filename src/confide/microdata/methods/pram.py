@@ -11,8 +11,8 @@ from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Categories, Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["Pram", "estimated_counts"]
 

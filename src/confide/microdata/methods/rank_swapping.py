@@ -9,9 +9,9 @@ import pyarrow as pa
 from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records, kind_of, numbers
 from confide.microdata.search.exchange import pairs_near
+from confide.model.parameter import parameter
 
 __all__ = ["RankSwapping", "ordered"]
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["Resampling"]
 

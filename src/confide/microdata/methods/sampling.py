@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["Sampling"]
 

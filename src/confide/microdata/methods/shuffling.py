@@ -12,9 +12,9 @@ from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.methods.gaussian import complete, normals, root
 from confide.microdata.methods.rank_swapping import ordered
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
 from confide.microdata.search.exchange import of_households
+from confide.model.parameter import parameter
 
 __all__ = ["Shuffling"]
 

@@ -10,8 +10,8 @@ import pyarrow.types as pt
 from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["TopBottomCoding"]
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
-from confide.microdata.hierarchies import Hierarchy
+from confide.data.hierarchy import Hierarchy
+from confide.microdata.hierarchies import parsed, placed
 from confide.microdata.records import Categories, Records, kind_of
 from confide.microdata.search.index import Space, Trees
 
@@ -93,7 +94,9 @@ class Tree(Attribute):
     @cached_property
     def places(self) -> Ints:
         """Where each category stands among the leaves of the tree."""
-        return np.arange(len(self.categories)) if self.hierarchy is None else self.hierarchy.places(self.categories)
+        if self.hierarchy is None:
+            return np.arange(len(self.categories))
+        return placed(self.categories, self.hierarchy, column=self.name)
 
     @cached_property
     def coordinate(self) -> Floats:  # type: ignore[override]  # cached, where others compute
@@ -105,7 +108,7 @@ class Tree(Attribute):
         """The node of each leaf on each level, from the top, where all are one."""
         if self.hierarchy is None:
             return np.array([np.zeros_like(self.places), self.places])
-        levels = [self.hierarchy.numbered(level) for level in range(len(self.hierarchy.above))]
+        levels = [np.unique(level, return_inverse=True)[1] for level in self.hierarchy.levels]
         return np.array([np.zeros_like(levels[0]), *levels])
 
     @cached_property
@@ -135,7 +138,7 @@ class Tree(Attribute):
 def attribute(records: Records, name: str, hierarchy: str | None) -> Attribute:
     """A column by what it holds."""
     if hierarchy is not None:
-        return Tree(name, records.categories(name), Hierarchy.read(name, hierarchy))
+        return Tree(name, records.categories(name), parsed(hierarchy))
     if kind_of(name, records.array(name).type) == "numbers":
         return Number(name, records.numbers([name])[:, 0])
     categories = records.categories(name)

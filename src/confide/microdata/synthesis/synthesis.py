@@ -10,9 +10,9 @@ import pyarrow as pa
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Columns, Masked, Records, kind_of
 from confide.microdata.synthesis.models import MODELS, Predictors, Task, Variable
+from confide.model.parameter import parameter
 
 __all__ = ["Synthesis"]
 

@@ -1,19 +1,18 @@
 """Code lists as `dataset.toml` gives them: a section, a CSV file, or a τ-ARGUS hierarchy file."""
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from confide.errors import Mistake, nearest
+from confide.model.catalog.code_file import read_code_file
 from confide.model.catalog.dataset import Code, CodeList
 from confide.model.catalog.hrc import read_hrc
 
 __all__ = ["Level", "read_codes", "read_levels"]
 
 Reader = Callable[[str], str]
-Entries = dict[str, dict[str, Any]]
+Entries = dict[str, Mapping[str, Any]]
 
 _KEYS = ("label", "parent")
 
@@ -61,16 +60,7 @@ def _from_section(name: str, section: Any) -> Entries:
 
 
 def _from_file(name: str, text: str) -> Entries:
-    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
-    if "code" not in (rows.fieldnames or ()):
-        raise Mistake(f"The codes file of {name!r} needs a header with 'code', and may have 'label', 'parent'.")
-    entries: Entries = {}
-    for row in rows:
-        code = row["code"] or ""
-        if code in entries:
-            raise Mistake(f"Code {code!r} stands twice in the codes file of {name!r}.")
-        entries[code] = {key: row[key] for key in _KEYS if row.get(key)}
-    return entries
+    return {**read_code_file(text, f"codes file of {name!r}", needed=["code"], known=_KEYS)}
 
 
 def read_levels(name: str, table: Mapping[str, Any], read_file: Reader) -> list[Level]:

@@ -5,28 +5,37 @@ from confide.errors import Mistake
 __all__ = ["read_hrc"]
 
 
-def read_hrc(text: str) -> list[dict[str, str | None]]:
+def read_hrc(text: str, *, lead: str = "@") -> list[dict[str, str | None]]:
     """The levels of a hierarchy, coarsest first: each maps its codes to their parents.
 
-    A branch that ends early is carried down to the finest level under its own code, so every level is complete.
+    A branch that ends early is carried down to the finest level under its own code, so every level is complete. `lead`
+    stands in the place of `@` where a file has another sign of depth.
 
     >>> read_hrc("A\\n@A1\\n@A2\\nB\\n")
     [{'A': None, 'B': None}, {'A1': 'A', 'A2': 'A', 'B': 'B'}]
     """
-    leaves = _leaves(_rows(text))
+    leaves = _leaves(_rows(text, lead))
     deepest = max(len(leaf) for leaf in leaves)
     full = [leaf + [leaf[-1]] * (deepest - len(leaf)) for leaf in leaves]
     levels: list[dict[str, str | None]] = [{leaf[0]: None for leaf in full}]
     return levels + [{leaf[d]: leaf[d - 1] for leaf in full} for d in range(1, deepest)]
 
 
-def _rows(text: str) -> list[tuple[int, int, str]]:
+def _rows(text: str, lead: str) -> list[tuple[int, int, str]]:
     """Each line that says something: its number, its depth and its code."""
     lines = [(number, line.strip()) for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1)]
-    rows = [(number, len(line) - len(line.lstrip("@")), line.lstrip("@").strip()) for number, line in lines if line]
+    rows = [(number, *_depth(line, lead)) for number, line in lines if line]
     if not rows:
         raise Mistake("The hierarchy file is empty.")
     return rows
+
+
+def _depth(line: str, lead: str) -> tuple[int, str]:
+    """How deep a line stands, and its code."""
+    depth = 0
+    while lead and line.startswith(lead):
+        depth, line = depth + 1, line.removeprefix(lead)
+    return depth, line.strip()
 
 
 def _leaves(rows: list[tuple[int, int, str]]) -> list[list[str]]:

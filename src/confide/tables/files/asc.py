@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from confide.data.frame import Frame
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake
 from confide.tables.files.rda import Described, Rda, read_rda, write_rda
-from confide.tables.files.text import read_text, write_text
-from confide.tables.table.frames import Frame
 
 __all__ = ["described", "read_asc", "write_asc"]
 
@@ -83,10 +83,10 @@ def write_asc(frame: object, path: str | Path, *, keywords: Mapping[str, Mapping
 
     Columns of numbers become NUMERIC and others RECODEABLE; `keywords` adds to that: {"w": {"WEIGHT": ""}}.
     """
-    table = Frame.read(frame).table
+    read = Frame.read(frame)
     variables, texts, start = [], [], 1
-    for name in table.column_names:
-        text, decimals = _written(table[name])
+    for name in read.names:
+        text, decimals = _written(read.column(name))
         width = max(1, *map(len, text)) if text else 1
         kind = {"RECODEABLE": ""} if decimals is None else {"NUMERIC": "", "DECIMALS": str(decimals)}
         variables.append(Described(name, start, width, (), {**kind, **(keywords or {}).get(name, {})}))
@@ -96,7 +96,7 @@ def write_asc(frame: object, path: str | Path, *, keywords: Mapping[str, Mapping
     write_rda(Rda(tuple(variables)), Path(path).with_suffix(".rda"))
 
 
-def _written(column: pa.ChunkedArray) -> tuple[list[str], int | None]:
+def _written(column: pa.Array) -> tuple[list[str], int | None]:
     """A column as texts, and how many decimals its numbers have; None if it holds codes."""
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return ["" if value is None else str(value) for value in column.to_pylist()], None

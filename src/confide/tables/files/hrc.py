@@ -1,50 +1,22 @@
 """Hierarchies in files: `.hrc` of τ-ARGUS, one code a line under its total; or CSV with the columns code and parent."""
 
-import csv
-import io
 from pathlib import Path
 
+from confide.data.hierarchy import TOTAL, Hierarchy
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake
-from confide.model.catalog.hrc import read_hrc
-from confide.tables.files.text import read_text, write_text
-from confide.tables.hierarchy import TOTAL, Hierarchy
+from confide.model.catalog.code_file import read_code_file
 
-__all__ = ["read_hierarchy", "write_hrc"]
+__all__ = ["Hierarchy", "read_hierarchy", "write_hrc"]
 
 
 def read_hierarchy(path: str | Path, *, total: str = TOTAL, lead: str = "@") -> Hierarchy:
     """The hierarchy in a file; `lead` stands at the start of a line of a `.hrc` file once for each level of depth."""
     text = read_text(path)
-    if Path(str(path).removesuffix(".gz")).suffix.lower() == ".csv":
-        return _from_csv(text, Path(path).name, total)
-    levels = read_hrc(text if lead == "@" else _led(text, lead))
-    return Hierarchy.of(
-        {code: parent for level in levels for code, parent in level.items() if code != parent}, total=total
-    )
-
-
-def _led(text: str, lead: str) -> str:
-    """The text with the usual sign of depth in the place of another."""
-    lines = []
-    for line in map(str.strip, text.splitlines()):
-        code = line
-        while lead and code.startswith(lead):
-            code = code.removeprefix(lead)
-        lines.append("@" * ((len(line) - len(code)) // len(lead or "@")) + code)
-    return "\n".join(lines)
-
-
-def _from_csv(text: str, name: str, total: str) -> Hierarchy:
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    if not {"code", "parent"} <= set(rows.fieldnames or ()):
-        raise Mistake(f"The hierarchy file {name} needs a header with the columns code and parent.")
-    parents: dict[str, str | None] = {}
-    for row in rows:
-        code = (row["code"] or "").strip()
-        if code in parents:
-            raise Mistake(f"Code {code!r} stands twice in {name}.")
-        parents[code] = (row["parent"] or "").strip() or None
-    return Hierarchy.of(parents, total=total)
+    if Path(str(path).removesuffix(".gz")).suffix.lower() != ".csv":
+        return Hierarchy.parse(text, total=total, lead=lead)
+    codes = read_code_file(text, f"hierarchy file {Path(path).name}", needed=["code", "parent"], known=["parent"])
+    return Hierarchy.of({code: said.get("parent") for code, said in codes.items()}, total=total)
 
 
 def write_hrc(hierarchy: Hierarchy, path: str | Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
+from confide.data.hierarchy import Hierarchy
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake
-from confide.tables.files.text import read_text, write_text
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.table.build import assemble
 from confide.tables.table.relations import Relations
 from confide.tables.table.statuses import read_status

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake
-from confide.tables.files.text import read_text, write_text
 from confide.tables.perturbation.transitions import Transitions
 
 __all__ = ["KeyTable", "PTable", "read_key_table", "read_ptable", "write_key_table", "write_ptable"]

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
+from confide.data.hierarchy import TOTAL, Hierarchy
+from confide.data.text import read_text, write_text
 from confide.errors import Mistake, nearest
 from confide.tables.files.hrc import read_hierarchy
-from confide.tables.files.text import read_text, write_text
-from confide.tables.hierarchy import TOTAL, Hierarchy
 
 __all__ = ["Described", "Rda", "read_rda", "write_rda"]
 

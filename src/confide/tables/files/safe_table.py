@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from confide.data.frame import Frame
+from confide.data.hierarchy import TOTAL
+from confide.data.text import read_text
 from confide.errors import Mistake
-from confide.tables.files.text import read_text
-from confide.tables.hierarchy import TOTAL
-from confide.tables.table.frames import Frame
 from confide.tables.table.from_cells import CellLayout, table_of_cells
 from confide.tables.table.spanning import HierarchyLike
 from confide.tables.table.table import Table
@@ -35,7 +35,7 @@ def read_safe_table(
     columns: dict[str, Sequence[str]] = dict(zip(by, codes, strict=True))
     columns |= {" value": ["0" if text.strip() == EMPTY else text for text in value], " status": status}
     layout = CellLayout(by, value=" value", hierarchies=hierarchies or {}, totals=totals, columns={"status": " status"})
-    return table_of_cells(Frame(pa.table(columns)), layout)
+    return table_of_cells(Frame.of(pa.table(columns)), layout)
 
 
 def saved_columns(path: str | Path, variables: int) -> list[tuple[str, ...]]:

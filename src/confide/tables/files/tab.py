@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from confide.data.frame import Frame
+from confide.data.hierarchy import Hierarchy
+from confide.data.text import write_text
 from confide.errors import Mistake
 from confide.tables.files.asc import described, read_asc
 from confide.tables.files.hrc import write_hrc
 from confide.tables.files.rda import Described, Rda, write_rda
-from confide.tables.files.text import write_text
-from confide.tables.hierarchy import Hierarchy
-from confide.tables.table.frames import Frame
 from confide.tables.table.from_cells import CellLayout, table_of_cells
 from confide.tables.table.table import Status, Table
 
@@ -40,7 +40,7 @@ def read_tab(path: str | Path, *, rda: Rda | None = None, value: str | None = No
         replace(one, keywords={**one.keywords, "NUMERIC": ""}) if any(map(one.is_a, numbers)) else one
         for one in rda.variables
     ]
-    frame = Frame(_own_letters(read_asc(path, rda=replace(rda, variables=tuple(as_numbers))), rda))
+    frame = Frame.of(_own_letters(read_asc(path, rda=replace(rda, variables=tuple(as_numbers))), rda))
     by = rda.with_keyword("RECODEABLE")
     others = {role: rda.with_keyword(keyword)[0] for keyword, role in ROLES.items() if rda.with_keyword(keyword)}
     status = rda.with_keyword("STATUS")

@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
+from confide.data.frame import Frame
+from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
 from confide.site.draws import Draws, record_keys
 from confide.site.secret import Secret
 from confide.tables.changed import Changed
 from confide.tables.files.ptable import KEYS, KeyTable, PTable
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.perturbation.total_noise import Ma, Thompson
 from confide.tables.perturbation.transitions import Transitions
 from confide.tables.table.build import cell_numbers
-from confide.tables.table.frames import Frame
 from confide.tables.table.spanning import HierarchyLike, places_of
 from confide.tables.table.table import Table
 
@@ -69,7 +69,7 @@ def perturb(
     if of is not None and weight is not None:
         # A unit contributes its weighted amount, as on a site.
         weighted = pa.array(source.numbers(of) * source.numbers(weight))
-        source = Frame(source.table.set_column(source.table.column_names.index(of), of, weighted))
+        source = Frame.of(source.replaced({of: weighted}))
     top = moves.draws + 1 if isinstance(moves, Ma | Thompson) else 1
     table = Table.from_microdata(source, by=by, of=of, hierarchies=hierarchies, top=top)
     if unit is not None and secret is not None:

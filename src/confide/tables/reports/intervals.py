@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.report import Chart, ReportPage
 from confide.formats.charts.colours import LINE, MIDDLE, OVER, POINT, RULE
 from confide.formats.charts.theme import distinct
-from confide.tables.reports.report import Chart, Report
 from confide.tables.table.statuses import STATUSES
 from confide.tables.table.table import Status, Table
 
@@ -34,7 +34,7 @@ def report_of_intervals(
     *,
     failed: Mapping[int, str] | None = None,
     notes: tuple[str, ...] = (),
-) -> Report:
+) -> ReportPage:
     """The page about a pattern: an outsider can work out that each cell lies from `lower` to `upper`.
 
     `failed` are cells that an audit found to be known too well, and what they miss.
@@ -57,7 +57,7 @@ def report_of_intervals(
     order = hidden[np.lexsort((slack[hidden], ~table.primary[hidden], ~known[hidden]))]
     counts = pa.table({"status": list(STATUSES), "cells": np.bincount(table.status, minlength=len(STATUSES))})
     drawn = order[table.primary[order] | known[order]][:BARS]
-    return Report(
+    return ReportPage(
         f"{title}: {table.measure} by {' x '.join(table.variables)}",
         (*notes, suppressed, verdict),
         (*_map(table), *_intervals(table, lower, upper, drawn, known)),

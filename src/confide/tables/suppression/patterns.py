@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from confide.arrays import Bools
+from confide.data.frame import Frame
 from confide.errors import Mistake
 from confide.tables.files.endings import ending
 from confide.tables.files.safe_table import saved_columns
@@ -15,7 +16,6 @@ from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.audit import Audit, Failure, audit
 from confide.tables.suppression.protection import OUTSIDER
 from confide.tables.table.build import cell_numbers
-from confide.tables.table.frames import Frame
 from confide.tables.table.spanning import places_of
 from confide.tables.table.statuses import read_status
 from confide.tables.table.table import Status, Table
@@ -43,7 +43,7 @@ def read_pattern(path: str | Path, table: Table) -> Bools:
         columns = {name: [code.strip() for code in some] for name, some in zip(table.variables, codes, strict=True)}
         return _suppressed(table, columns, [_hides(mark) for mark in marks])
     frame = Frame.read(path)
-    column = next((name for name in MARKS if name in frame.table.column_names and name not in table.variables), None)
+    column = next((name for name in MARKS if name in frame.names and name not in table.variables), None)
     if column is None:
         raise Mistake(
             f"{Path(path).name} does not say which cells are suppressed.", suggestions=["Name a column mark or status."]
@@ -56,8 +56,8 @@ def read_pattern(path: str | Path, table: Table) -> Bools:
     words = frame.coded(column, nothing="safe")
     hides = [_hides(word) for word in words.codes]
     # A table as it is published has marks beside its values; a value that was left there is seen by all.
-    public = column == "mark" and "value" in frame.table.column_names
-    gone = frame.table["value"].is_null().to_pylist() if public else [True] * len(words.places)
+    public = column == "mark" and "value" in frame.names
+    gone = frame.column("value").is_null().to_pylist() if public else [True] * len(words.places)
     marked = [hides[place] for place in words.places.tolist()]
     return _suppressed(table, columns, [mark and left_out for mark, left_out in zip(marked, gone, strict=True)])
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Floats, Ints
+from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.relations import Relations
 from confide.tables.table.table import Status, Table

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.data.frame import Frame
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake, nearest
-from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.build import assemble, cell_numbers
-from confide.tables.table.frames import Frame
 from confide.tables.table.spanning import HierarchyLike, check_variables, hierarchy_of, places_of
 from confide.tables.table.statuses import read_status
 from confide.tables.table.table import Status, Table

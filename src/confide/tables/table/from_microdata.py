@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Ints
+from confide.data.frame import Frame
+from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
-from confide.tables.hierarchy import Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.build import assemble, every_cell
-from confide.tables.table.frames import Frame
 from confide.tables.table.spanning import HierarchyLike, check_variables, hierarchy_of, places_of
 from confide.tables.table.table import Status, Table
 from confide.tables.table.tabulate import TableRecords, tabulate

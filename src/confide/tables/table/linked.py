@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from confide.arrays import Ints
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake
-from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions
 from confide.tables.table.build import assemble, cell_numbers
 from confide.tables.table.relations import Relations

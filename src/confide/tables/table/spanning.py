@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from confide.arrays import Ints
+from confide.data.frame import Frame
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake, nearest
 from confide.tables.files.hrc import read_hierarchy
-from confide.tables.hierarchy import TOTAL, Hierarchy
-from confide.tables.table.frames import Frame
 
 __all__ = ["HierarchyLike", "check_variables", "hierarchy_of", "places_of"]
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.hierarchy import TOTAL, Hierarchy
 from confide.errors import Mistake, nearest
-from confide.tables.hierarchy import TOTAL, Hierarchy
 from confide.tables.sensitivity import Contributions, SensitivityRule
 from confide.tables.table.relations import Relations
 
@@ -87,7 +87,7 @@ class Table:
 
         Promise: a contributor counts once in each cell, with the sum of their records, which may be negative.
         """
-        from confide.tables.table.frames import Frame
+        from confide.data.frame import Frame
         from confide.tables.table.from_microdata import RecordLayout, table_of_records
 
         layout = RecordLayout(by, of, weight, holding, hierarchies or {}, top, empty)
@@ -117,7 +117,7 @@ class Table:
         Promise: if a total is in the frame it is the sum of its parts, but for noisy tables, which need not be
         `additive`; otherwise it is computed.
         """
-        from confide.tables.table.frames import Frame
+        from confide.data.frame import Frame
         from confide.tables.table.from_cells import CellLayout, table_of_cells
 
         layout = CellLayout(by, value, frequency, top, hierarchies or {}, totals, additive, columns)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.tables.hierarchy import Hierarchy
+from confide.data.hierarchy import Hierarchy
 from confide.tables.table.build import cell_numbers
 
 __all__ = ["TableRecords", "Tabulated", "tabulate"]

@@ -12,8 +12,8 @@ from confide.microdata.method import Method
 from confide.microdata.methods.gaussian import complete, must_vary, normals
 from confide.microdata.methods.multiplicative_noise.chains import Chains
 from confide.microdata.methods.multiplicative_noise.schemes import Scheme, distance, exactly
-from confide.microdata.parameters import parameter
 from confide.microdata.records import Masked, Records
+from confide.model.parameter import parameter
 
 __all__ = ["MultiplicativeNoise"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from confide.errors import Mistake
-from confide.microdata.frame import Frame
 from confide.microdata.records import Records
+from confide.microdata.released import frame_of
 
 __all__ = ["masked_moment", "original_moment"]
 
@@ -61,7 +61,7 @@ def _moments(frame: Any, powers: Mapping[str, int], k: float) -> tuple[Moment, P
         raise Mistake("Name columns with their powers, whole numbers from 1, as in {'income': 2, 'tax': 1}.")
     if not k > 0:
         raise Mistake(f"k must be more than 0, not {k!r}.")
-    table = Frame.of(frame).table(list(powers))
+    table = frame_of(frame).table(list(powers))
     x = Records(table, tuple(powers)).numbers()
     x = x[~np.isnan(x).any(axis=1)]
     if not len(x):

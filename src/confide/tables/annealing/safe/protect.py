@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
+from confide.data.frame import Frame
 from confide.errors import Mistake, nearest
 from confide.tables.annealing.anneal import Aim, Allowed, Annealing, AnnealingTask, CoolingSchedule, generator
 from confide.tables.annealing.safe.base import SafeBase, combined
 from confide.tables.programs.deadline import Deadline, Progress
-from confide.tables.table.frames import Frame
 from confide.tables.table.inner_cells import Grouping
 from confide.tables.table.spanning import check_variables
 

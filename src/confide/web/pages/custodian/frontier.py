@@ -12,7 +12,7 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
-from confide.answering.service import RISKS, UTILITIES, Mapped, RiskUtilityMap, candidates
+from confide.answering.service import RISKS, UTILITIES, Mapped, ReleaseMap, candidates
 from confide.errors import Mistake
 from confide.formats.charts.colours import LINE, POINT, SERIES
 from confide.model.catalog.dataset import Dataset
@@ -103,7 +103,7 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
         }
 
 
-def _rows(found: RiskUtilityMap) -> list[dict[str, Any]]:
+def _rows(found: ReleaseMap) -> list[dict[str, Any]]:
     """The releases of the frontier, evenly thinned."""
     rows = found.frontier()
     thinned = rows[:: max(1, -(-len(rows) // MOST_ROWS))]
@@ -149,7 +149,7 @@ def _layer(mark: dict[str, Any], values: list[dict[str, float]], encoding: dict[
     return {"mark": mark, "data": {"values": values}, "encoding": encoding}
 
 
-def _cloud(found: RiskUtilityMap) -> list[dict[str, float]]:
+def _cloud(found: ReleaseMap) -> list[dict[str, float]]:
     """Where releases lie, each place once, thinned by a fixed draw where there are many."""
     places = np.unique(np.column_stack([found.utility, found.risk]), axis=0)
     if len(places) > MOST_POINTS:
@@ -157,6 +157,6 @@ def _cloud(found: RiskUtilityMap) -> list[dict[str, float]]:
     return [{"utility": utility, "risk": risk} for utility, risk in places.tolist()]
 
 
-def _points(found: RiskUtilityMap, rows: Any) -> list[dict[str, float]]:
+def _points(found: ReleaseMap, rows: Any) -> list[dict[str, float]]:
     pairs = zip(found.utility[rows].tolist(), found.risk[rows].tolist(), strict=True)
     return [{"utility": utility, "risk": risk} for utility, risk in pairs]

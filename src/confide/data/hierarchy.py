@@ -1,4 +1,8 @@
-"""Code lists with their totals: which codes of a spanning variable add up to which."""
+"""Hierarchies of codes: which codes are the parts of which, from the total of all down to the finest level.
+
+Tables add up along them, masking makes categories coarser along them. The catalog of a data set keeps its levels as
+variables of their own (`model.catalog`); both read the same files.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +14,7 @@ import numpy as np
 
 from confide.arrays import Bools, Ints
 from confide.errors import Mistake, nearest
+from confide.model.catalog.hrc import read_hrc
 
 __all__ = ["TOTAL", "Hierarchy"]
 
@@ -68,6 +73,17 @@ class Hierarchy:
         ('Total', 'f', 'm')
         """
         return cls.of(dict.fromkeys(codes), total=total)
+
+    @classmethod
+    def parse(cls, text: str, *, total: str = TOTAL, lead: str = "@") -> "Hierarchy":
+        """From a text in the τ-ARGUS format: a code a line, with a `lead` for each level of depth.
+
+        >>> Hierarchy.parse("A\\n@A1\\n@A2\\nB\\n").codes
+        ('Total', 'A', 'A1', 'A2', 'B')
+        """
+        levels = read_hrc(text, lead=lead)
+        # A branch that ends early is its own parent on deeper levels.
+        return cls.of({code: up for level in levels for code, up in level.items() if code != up}, total=total)
 
     @classmethod
     def paths(cls, paths: Iterable[Sequence[str]], *, total: str = TOTAL) -> "Hierarchy":
@@ -143,6 +159,24 @@ class Hierarchy:
             ancestors[place] = ancestors[parent] if parent >= 0 else -1
             ancestors[place, self.depths[place]] = place
         return ancestors
+
+    @cached_property
+    def finest(self) -> tuple[str, ...]:
+        """The codes that have no parts, in order."""
+        return tuple(self.codes[place] for place in np.flatnonzero(self.leaves))
+
+    @cached_property
+    def levels(self) -> Ints:
+        """Level by level below the total, the place of the code that each of the finest codes belongs to.
+
+        A branch that ends early is carried down, so every level is complete.
+
+        >>> Hierarchy.parse("A\\n@A1\\n@A2\\nB\\n").levels
+        array([[1, 1, 4],
+               [2, 3, 4]])
+        """
+        # Places grow downwards, so the greatest so far is the last code above.
+        return np.maximum.accumulate(self.ancestors[self.leaves, 1:], axis=1).T
 
     def only(self, codes: Iterable[str]) -> "Hierarchy":
         """The hierarchy of some of its codes; what was a part of a code left out is a part of the total above that.

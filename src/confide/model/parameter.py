@@ -1,17 +1,18 @@
-"""The parameters of a method as data: what each may be, and one line of help, declared where the field stands."""
+"""Parameters as described data: what each may be, and one line of help, declared where the field stands.
+
+Policies, sensitivity rules and masking methods are all frozen dataclasses under `Parameters`.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from math import isfinite
+from dataclasses import MISSING, Field, asdict, dataclass, field, fields
+from sys import float_info
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from confide.errors import Mistake, nearest
 
-__all__ = ["Limits", "checked", "described", "limits", "parameter"]
+__all__ = ["Limits", "Parameters", "default_of", "described", "limits", "parameter"]
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ def parameter(
     below: float | None = None,
     among: tuple[str, ...] = (),
 ) -> Any:
-    """A field of a method: its default, one line of help, and what it may be."""
-    stated = {"limits": Limits(help, low, high, above, below, tuple(among))}
+    """A field with its default, one line of help, and what it may be."""
+    stated = asdict(Limits(help, low, high, above, below, among))
     if isinstance(default, Mapping):
         return field(default_factory=lambda: default, metadata=stated)
     return field(default=default, metadata=stated)
@@ -74,47 +75,75 @@ def parameter(
 
 def limits(f: Field[Any]) -> Limits:
     """What was declared of a field."""
-    declared: Limits = f.metadata["limits"]
-    return declared
+    return Limits(**f.metadata)
 
 
-def checked(method: Any) -> dict[str, Any]:
-    """Every parameter of a method as its declared kind and within its declared limits, or a Mistake."""
-    hints, title = get_type_hints(type(method)), type(method).__name__
-    values = {}
-    for f in fields(method):
-        given = getattr(method, f.name)
-        value = _fitted(given, hints[f.name])
-        if value is _UNFIT:
-            raise Mistake(f"{title}: {f.name} must be {_words(hints[f.name])}, not {given!r}.")
-        if complaint := limits(f).complaint(value):
-            hint = nearest(value, limits(f).among) if isinstance(value, str) else []
-            raise Mistake(f"{title}: {f.name} {complaint}, not {given!r}.", suggestions=hint)
-        values[f.name] = value
-    return values
+def default_of(f: Field[Any]) -> Any:
+    """What a field is if nothing is said."""
+    return f.default if f.default_factory is MISSING else f.default_factory()
+
+
+class Parameters:
+    """A frozen dataclass whose fields are made with `parameter`: each is as it was declared, or a `Mistake` says what it may be.
+
+    Lists become tuples and whole numbers, where any number will do, floats; so equal parameters are equal.
+    """
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(type(self))
+        for f in fields(self):  # type: ignore[arg-type]  # every child is a dataclass
+            object.__setattr__(self, f.name, _checked(self._called(f.name), getattr(self, f.name), hints[f.name], f))
+        self._check()
+
+    def _called(self, name: str) -> str:
+        """What a parameter is called in messages."""
+        return f"{type(self).__name__}: {name}"
+
+    def _check(self) -> None:
+        """Raise a Mistake where parameters do not go together. Nothing to check unless a child says so."""
+        return
+
+
+def _checked(called: str, given: Any, hint: Any, f: Field[Any]) -> Any:
+    value = _fitted(given, hint)
+    if value is _UNFIT:
+        range = "" if limits(f).among else limits(f).words
+        raise Mistake(f"{called} must be {', '.join(filter(None, (_words(hint), range)))}, not {_shown(given)}.")
+    if complaint := limits(f).complaint(value):
+        offers = nearest(value, limits(f).among) if isinstance(value, str) else []
+        raise Mistake(f"{called} {complaint}, not {_shown(given)}.", suggestions=offers)
+    return value
+
+
+def _shown(given: Any) -> str:
+    text = repr(given)
+    return text if len(text) <= 60 else text[:60] + "..."
 
 
 def described(kind: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Every parameter of a kind of method as (name, default, what it may be, help), for people."""
+    """Every parameter of a kind as (name, default, what it may be, help), for people."""
     hints = get_type_hints(kind)
     for f in fields(kind):
-        default = "" if f.default in (None, (), MISSING) else json.dumps(f.default, ensure_ascii=False)
+        default = default_of(f)
+        default = "" if default in (None, (), {}, MISSING) else json.dumps(default, ensure_ascii=False)
         yield f.name, default, limits(f).words or _words(hints[f.name]), limits(f).help
 
 
 _UNFIT = object()
 _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "nothing"}
+_SEVERAL = {int: "whole numbers", float: "numbers", str: "texts"}
 
 
-def _words(hint: Any) -> str:
+def _words(hint: Any, *, several: bool = False) -> str:
+    """What a kind is called, one or several of it."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return " or ".join(_words(arg) for arg in args if arg is not NoneType)
     if origin is tuple:
-        return f"a list ({_words(args[0])} each)"
+        return f"{'lists' if several else 'a list'} of {_words(args[0], several=True)}"
     if origin is not None:
         return f"a table of names ({_words(args[1])} each)"
-    return _WORDS.get(hint, "a value")
+    return (_SEVERAL if several else _WORDS).get(hint, "values" if several else "a value")
 
 
 def _fitted(value: Any, hint: Any) -> Any:
@@ -140,8 +169,9 @@ def _mapped(value: Any, args: tuple[Any, ...]) -> Any:
 def _plain(value: Any, hint: Any) -> Any:
     if hint is Any:
         return value
-    if isinstance(value, np.generic):
+    if hasattr(value, "dtype") and hasattr(value, "item") and not value.shape:  # a number of numpy's
         value = value.item()
     if hint is float:
-        return float(value) if type(value) in (int, float) and isfinite(value) else _UNFIT
+        # Not isfinite, which cannot look at whole numbers that are larger still.
+        return float(value) if type(value) in (int, float) and abs(value) <= float_info.max else _UNFIT
     return value if type(value) is hint else _UNFIT

@@ -1,6 +1,6 @@
-"""Frames of any kind, read column by column as Arrow and given back as what they were.
+"""Frames of any kind and data files: read column by column, as Arrow, codes or numbers, and given back as what they were.
 
-Columns that are not masked are never touched: no conversion, no change of type.
+Columns that nobody asks for are never touched: no conversion, no change of type.
 """
 
 import sys
@@ -9,16 +9,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from confide.arrays import Ints
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
+from confide.sources.columns import distinct, numbers, texts
+from confide.sources.source import arrow_table, read_source
 
-__all__ = ["Frame", "Released"]
+__all__ = ["CodedColumn", "Frame"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class CodedColumn:
+    """A column as the codes that stand in it, and the place of every record's among them."""
+
+    codes: list[str]
+    places: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A pandas, polars or pyarrow frame, or anything else that speaks Arrow (given back as a pyarrow table)."""
 
@@ -27,13 +38,17 @@ class Frame:
 
     @classmethod
     def of(cls, given: Any) -> "Frame":
-        """What was given, if it is a frame; of something released, its frame."""
-        given = given.frame if isinstance(given, Released) else given
+        """What was given, if it is a frame, to be given back as its own kind."""
         frame = cls(given, kind) if (kind := _kind(given)) else cls(_arrow(given), "pyarrow")
         twice = [name for name, times in Counter(frame.names).items() if times > 1]
         if twice:
             raise Mistake(f"Column {twice[0]!r} appears twice. Rename one of them.")
         return frame
+
+    @classmethod
+    def read(cls, source: Any) -> "Frame":
+        """From a file too: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS. The named index of a pandas frame is columns."""
+        return source if isinstance(source, Frame) else cls(read_source(source).table, "pyarrow")
 
     def __len__(self) -> int:
         return len(self.given)
@@ -44,11 +59,50 @@ class Frame:
 
     def table(self, names: Sequence[str]) -> pa.Table:
         """Some columns as Arrow; an unknown one is a Mistake."""
+        return pa.table({str(name): self.column(name) for name in names})
+
+    def column(self, name: str) -> pa.Array:
+        """A column as Arrow; an unknown one is a Mistake."""
         known = self.names
-        for name in names:
-            if name not in known:
-                raise Mistake(f"No column called {name!r}.", suggestions=nearest(str(name), map(str, known)))
-        return pa.table({str(name): self._column(name) for name in names})
+        if name not in known:
+            offers = nearest(str(name), map(str, known)) or [f"It has {', '.join(map(str, known))}."]
+            raise Mistake(f"No column called {name!r}.", suggestions=offers)
+        return self._column(name)
+
+    def coded(self, name: str, *, nothing: str | None = None) -> CodedColumn:
+        """A column of codes, in the order of its kind: numbers by size, text by letters. Spaces around do not matter.
+
+        Where a code is missing it is `nothing`, if that is given.
+        """
+        found = distinct(name, pa.chunked_array([self.column(name)]))
+        text = texts(name, found.values).to_pylist()
+        if (found.places < 0).any() or None in text:
+            if nothing is None:
+                raise Mistake(
+                    f"Some rows have no code in {name!r}.",
+                    suggestions=["Give them a code of their own, or leave these rows out."],
+                )
+            # A row without a value has the place -1: the last.
+            text = [*(nothing if code is None else code for code in text), nothing]
+        kept = sorted(set(text), key=None if pt.is_string(found.values.type) else _by_size)
+        place = {code: number for number, code in enumerate(kept)}
+        return CodedColumn(kept, np.array([place[code] for code in text], dtype=np.int64)[found.places])
+
+    def numbers(self, name: str, *, nothing: float | None = None) -> Floats:
+        """A column of finite numbers; where one is missing it is `nothing`, if that is given."""
+        read = numbers(self.column(name))
+        if read is None or read[1]:
+            raise Mistake(
+                f"Column {name!r} holds something that is not a number.", suggestions=["Mend it, or name another."]
+            )
+        if nothing is not None:
+            return np.where(np.isnan(read[0]), nothing, read[0])
+        if not np.isfinite(read[0]).all():
+            raise Mistake(
+                f"Some rows have no number in {name!r}.",
+                suggestions=["Give 0 where there is nothing, or leave these rows out."],
+            )
+        return read[0]
 
     def _column(self, name: str) -> pa.Array:
         if self.kind == "pyarrow":
@@ -98,30 +152,6 @@ class Frame:
         return pandas.Series(values, index, dtype=dtype)
 
 
-@dataclass(frozen=True, repr=False)
-class Released:
-    """A masked file: `frame`, of the kind that was given, and the `report` of what was done, for the custodian.
-
-    It speaks Arrow, so whatever takes a frame takes it too. `replicates` has more than one frame only where a method
-    releases several versions. The report is computed from the confidential file: do not publish it unread.
-    """
-
-    replicates: tuple[Any, ...]
-    report: Mapping[str, Any]
-
-    @property
-    def frame(self) -> Any:
-        return self.replicates[0]
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        frame = Frame.of(self)
-        return frame.table(frame.names).__arrow_c_stream__(requested_schema)
-
-    def __repr__(self) -> str:
-        facts = [(name, value) for name, value in self.report.items() if isinstance(value, int | float)]
-        return f"Released({len(self.frame):,} records{''.join(f'; {name} {value:,.6g}' for name, value in facts)})"
-
-
 def _kind(given: Any) -> str | None:
     """Whose data frame it is, if it is one; neither library is imported for that."""
     for name in ("pandas", "polars"):
@@ -131,14 +161,7 @@ def _kind(given: Any) -> str | None:
 
 
 def _arrow(given: Any) -> pa.Table:
-    if hasattr(given, "collect_schema"):
-        raise Mistake(f"A {type(given).__name__} is not read yet.", suggestions=["Collect it first."])
-    try:
-        table = given if isinstance(given, pa.Table) else pa.table(given)
-    except (TypeError, ValueError, AttributeError, pa.ArrowException):
-        raise Mistake(
-            f"A {type(given).__name__} is not microdata.", suggestions=["Give a pandas, polars or Arrow table."]
-        ) from None
+    table = arrow_table(given)
     # Arrow cannot yet pick values out of views of text
     return table.cast(
         pa.schema([f.with_type(pa.large_string()) if pt.is_string_view(f.type) else f for f in table.schema])
@@ -150,3 +173,10 @@ def _whole(column: Any) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return pa.array([], column.type) if column.num_chunks == 0 else column.combine_chunks()
+
+
+def _by_size(code: str) -> tuple[float, str]:
+    try:
+        return float(code), code
+    except ValueError:
+        return np.inf, code
