@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -60,7 +59,7 @@ class Service:
     def __init__(self, folder: Folder, policy: Policy, *, allow_open: bool) -> None:
         self.folder, self.policy, self.tally = folder, policy, Tally()
         self._people, self._secret = AccessFile(folder.access), folder.secret()
-        self._lock, self._asking = Lock(), Counter[tuple[str, str]]()
+        self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
         with ExitStack() as opened:
             self._desks: Mapping[str, Desk] = opened.enter_context(open_desks(folder, policy, allow_open=allow_open))
             self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.tally.add))
@@ -144,20 +143,25 @@ class Service:
 
     @contextmanager
     def _turn(self, dataset: str, who: str) -> Iterator[None]:
-        """A place among the day's questions, held until the question is recorded."""
-        limit, place = self.policy.quota.per_day, (who, dataset)
+        """A place among the day's questions, given back if the question is not recorded."""
+        today = datetime.now(UTC).date()
+        limit, place = self.policy.quota.per_day, (who, dataset, today)
         with self._lock:
-            asked = self._ledger.asked(who, dataset, datetime.now(UTC).date()) + self._asking[place]
-            if limit and asked >= limit:
+            # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
+            taken = self._taken.setdefault(place, self._ledger.asked(who, dataset, today))
+            if limit and taken >= limit:
                 words = f"You have asked {limit} questions of {dataset!r} today, the most allowed."
                 reason = Reason("quota.per_day", words)
                 raise Refused([reason], policy=self.policy.title, suggestions=["Ask again tomorrow (UTC)."])
-            self._asking[place] += 1
+            self._taken[place] += 1
         try:
             yield
-        finally:
+        except Refused:
+            raise
+        except BaseException:
             with self._lock:
-                self._asking[place] -= 1
+                self._taken[place] -= 1
+            raise
 
     def _record(
         self, desk: Desk, request: Request, who: str, reasons: Sequence[Reason], release: Release | ModelRelease | None
