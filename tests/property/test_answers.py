@@ -198,6 +198,42 @@ def test_a_mean_is_the_protected_total_over_the_protected_weighted_count(town: A
     assert np.allclose(mean[shown], total[shown] / weights[shown], rtol=1.1e-3)  # four digits each
 
 
+@pytest.mark.parametrize(("weight", "grain"), [(1.2345, 1), (35.27, 10), (4711.3, 1000)])
+def test_weighted_counts_have_no_digit_finer_than_the_weight_of_a_unit(town: Any, weight: float, grain: int) -> None:
+    """Otherwise the digits behind tell the true count; a mean is over the same rounded count."""
+    people = town.people.slice(0, 400)
+    people = people.set_column(people.column_names.index("w"), "w", pa.array(np.full(400, weight)))
+    lenient = town.under(**LENIENT).of(people)
+    words = {"rows": "town", "columns": "sex", "measure": ["weighted_count", "total", "mean"], "of": "age"}
+    answer = lenient.desk().consider(table(**words))
+    shown = counts(answer, "weighted_count")
+    assert (shown % grain == 0).all() and (shown > 0).sum() > 10
+    bare = counts(lenient.under(**BARE).desk().consider(table(**words)), "weighted_count")
+    assert (np.abs(bare % grain) > 1e-6).any(), "without noise the digits are true anyway"
+    mean, total = counts(answer, "mean"), counts(answer, "total")
+    seen = ~np.isnan(mean) & (shown > 0)
+    assert np.allclose(mean[seen], total[seen] / shown[seen], rtol=1.1e-3)  # four digits each
+
+
+def test_a_total_that_differencing_would_find_is_withheld(town: Any) -> None:
+    """One unit of a2 holds nine tenths of it; no other rule is on. The limit is a chance, so at 1 nothing is withheld."""
+    income = np.where(np.arange(200) == 0, 90_000.0, 100.0)
+    towns = np.where(np.arange(200) < 100, "a2", "b1")
+    people = town.people.slice(0, 200)
+    for name, values in (("income", income), ("town", towns), ("county", np.char.upper(towns.astype("<U1")))):
+        people = people.set_column(people.column_names.index(name), name, pa.array(values))
+    only = {"units": 0, "dominance_k": 100.0, "p_percent": 0.0}
+    lenient = town.under(**LENIENT, drop={"k": 0}).of(people)
+    marks = {}
+    for limit in (0.25, 1.0):
+        for mechanism in ("ma", "thompson"):
+            desk = lenient.under(totals={**only, "risk_limit": limit, "mechanism": mechanism}).desk()
+            answer = desk.consider(table(rows="town", measure="total", of="income"))
+            marks[limit, mechanism] = answer.columns["total"].marks.tolist()
+    assert marks[0.25, "ma"] == ["", "c", "", "", "", "c"]
+    assert marks[1.0, "ma"] == marks[1.0, "thompson"] == [""] * 6
+
+
 def _marked(column: Column) -> None:
     assert np.array_equal(np.isnan(column.values), column.marks != "")
     assert np.array_equal(np.isnan(column.noise), column.marks != "")

@@ -169,6 +169,39 @@ def test_a_whole_group_in_one_confidential_class_is_a_disclosure(exact: Any) -> 
     assert rules(crowd.under(tables={"class_disclosure": False}).of(one_class), rows=["sex", "ill"]) == []
 
 
+@pytest.mark.parametrize("rows", [["ill", "town"], ["town", "ill"], ["work", "ill", "town"], ["ill", "town", "work"]])
+def test_a_group_is_a_class_of_the_other_variables_wherever_the_confidential_one_stands(exact: Any, rows: Any) -> None:
+    """A town of healthy people beside two mixed ones discloses; that everybody lives in one town does not."""
+    crowd = exact.under(tables={"class_disclosure": True})
+    mixed = [(50, {"town": name, "ill": ill}) for name in ("b1", "b2") for ill in ("no", "yes")]
+    assert rules(crowd.of(people((50, {}), *mixed)), rows=rows) == ["tables.class_disclosure"]
+    assert rules(crowd.of(people(*mixed[:2])), rows=rows) == []
+    assert rules(crowd.of(people(*mixed)), rows=rows) == []
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_every_piece_is_judged_not_the_first_alone(exact: Any, at: int) -> None:
+    """Γ and the remainder of one small town, wherever it stands among the pieces."""
+    towns = [{"town": "b1"}, {"town": "b2"}]
+    towns.insert(at, {"town": "a1"})
+    small = exact.of(people((74, {}), (100, {"town": "b1"}), (100, {"town": "b2"}), (100, {"town": "a2"})))
+    assert rules(small, where=towns) == ["universe.gamma"]
+    assert rules(small.under(universe={"gamma": 74}), where=towns) == []
+    near = exact.under(universe={"remainder": 10, "gamma": 20})
+    crowd = [(100, {}), (100, {"town": "b1"}), (100, {"town": "b2"})]
+    assert rules(near.of(people(*crowd, (9, {"town": "a2"}))), where=towns) == ["universe.remainder"]
+    assert rules(near.of(people(*crowd, (10, {"town": "a2"}))), where=towns) == []
+
+
+def test_gamma_looks_at_each_class_of_every_variable(exact: Any) -> None:
+    """Women of a1 and men of b1 are few; the four classes together are many, and so is every margin."""
+    sizes = {("a1", "f"): 74, ("a1", "m"): 80, ("b1", "f"): 80, ("b1", "m"): 80, ("b2", "f"): 90}
+    crowd = people(*[(number, {"town": town, "sex": sex}) for (town, sex), number in sizes.items()])
+    where = {"town": ["a1", "b1"], "sex": ["f", "m"]}
+    assert rules(exact.of(crowd), where=where) == ["universe.gamma"]
+    assert rules(exact.under(universe={"gamma": 74}).of(crowd), where=where) == []
+
+
 def test_several_reasons_are_all_given(exact: Any) -> None:
     crowd = exact.of(people((70, {}), (2, {"sex": "m"}), (90, {"town": "b1"})))
     assert rules(crowd, where={"sex": "f", "town": "a1"}) == ["universe.marginals", "universe.gamma"]
@@ -214,5 +247,17 @@ def test_a_release_says_nothing_of_the_noise_in_it(town: Any) -> None:
     request = python_table("people", rows="ill", where={"sex": "f"})
     answers = [protected.desk(number).consider(request) for number in range(400)]
     noise = np.array([answer.columns["count"].values[-1] - 30 for answer in answers if not answer.reasons])
+    assert 200 < len(noise) < 360
+    assert abs(noise.mean()) < 4 * np.sqrt(protected.policy.counts.variance / len(noise))
+
+
+def test_a_table_that_passes_its_rules_says_nothing_of_the_noise_in_it(town: Any) -> None:
+    """Eighty people at a mean cell of 16 over five towns, 400 secrets: the rule and the total have draws of their own, so
+    the noise of the totals released has mean zero within 4 standard errors."""
+    protected = town.under(**QUIET).under(universe={"gamma": 0}, tables={"mean_cell": 16.0}).of(people((80, {})))
+    request = python_table("people", rows="town")
+    answers = [protected.desk(number).consider(request) for number in range(400)]
+    assert {reason.rule for answer in answers for reason in answer.reasons} == {"tables.mean_cell"}
+    noise = np.array([answer.columns["count"].values[-1] - 80 for answer in answers if not answer.reasons])
     assert 200 < len(noise) < 360
     assert abs(noise.mean()) < 4 * np.sqrt(protected.policy.counts.variance / len(noise))
