@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -32,13 +33,16 @@ LIBRARIES = (
 )
 """What the tests need and no mutant touches: loaded once."""
 
+OPTIONS = ("-x", "-q", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""Stop at the first failure; and hypothesis, which is loaded already, is none of the modules whose asserts are explained."""
+
 AT_ONCE = 2
 MOST_CPU = 120
 """Seconds of a processor: a mutant that never ends is found out. The tests themselves need a small part of it."""
 MOST_WALL = 600
 """Seconds for one that sleeps for ever. This is a fault of the gate, not a pass."""
 
-KILLED, SURVIVED = 1, 0
+KILLED, SURVIVED, BROKEN = 1, 0, 70
 """What pytest says when a test failed, and when all passed. Anything else, such as no tests, is a fault of the list."""
 
 
@@ -92,16 +96,22 @@ def mutants() -> Iterator[Mutant]:
 
 
 def run(mutant: Mutant, log: Path) -> None:
-    """Run its tests in this process, which ends with what pytest says."""
-    resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU + 5))
-    signal.alarm(MOST_WALL)
-    output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    if mutant.old:
-        sys.meta_path.insert(0, Changed(mutant))
-    pytest = importlib.import_module("pytest")
-    os._exit(pytest.main(["-x", "-q", "-p", "no:xdist", "-p", "no:randomly", *mutant.tests]))
+    """Run its tests in this process, which ends with what pytest says, or with BROKEN."""
+    said = BROKEN
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU + 5))
+        signal.alarm(MOST_WALL)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        if mutant.old:
+            sys.meta_path.insert(0, Changed(mutant))
+        said = importlib.import_module("pytest").main([*OPTIONS, *mutant.tests])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(said)
 
 
 def verdict(mutant: Mutant, status: int) -> str:

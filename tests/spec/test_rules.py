@@ -148,6 +148,9 @@ def test_sparse_cells_may_be_at_most_their_share_of_the_occupied_ones(exact: Any
     crowd = exact.under(tables={"sparsity": 0.5, "sparse_below": 5})
     crowd = crowd.of(people(*[(size, {"town": name}) for size, name in zip(sizes, towns, strict=True)]))
     assert rules(crowd, rows="town") == (["tables.sparsity"] if refused else [])
+    assert rules(crowd.of(people((4, {}), (4, {"town": "a2"}), (100, {"town": "b1"}))), rows="town") == [
+        "tables.sparsity"
+    ]
     fives = people(*[(max(size, 5), {"town": name}) for size, name in zip(sizes, towns, strict=True)])
     assert rules(crowd.of(fives), rows="town") == []
 
@@ -179,18 +182,20 @@ def test_a_group_is_a_class_of_the_other_variables_wherever_the_confidential_one
     assert rules(crowd.of(people(*mixed)), rows=rows) == []
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_every_piece_is_judged_not_the_first_alone(exact: Any, at: int) -> None:
-    """Γ and the remainder of one small town, wherever it stands among the pieces."""
-    towns = [{"town": "b1"}, {"town": "b2"}]
-    towns.insert(at, {"town": "a1"})
-    small = exact.of(people((74, {}), (100, {"town": "b1"}), (100, {"town": "b2"}), (100, {"town": "a2"})))
-    assert rules(small, where=towns) == ["universe.gamma"]
-    assert rules(small.under(universe={"gamma": 74}), where=towns) == []
+@pytest.mark.parametrize("few", ["a1", "b1", "b2"])
+def test_every_piece_is_judged_not_the_first_alone(exact: Any, few: str) -> None:
+    """Γ and the remainder, whichever of three pieces breaks them."""
+    towns = ["a1", "b1", "b2"]
+    where = [{"town": name} for name in towns]
+    sizes = [(74 if name == few else 100, {"town": name}) for name in towns]
+    small = exact.of(people(*sizes, (100, {"town": "a2"})))
+    assert rules(small, where=where) == ["universe.gamma"]
+    assert rules(small.under(universe={"gamma": 74}), where=where) == []
     near = exact.under(universe={"remainder": 10, "gamma": 20})
-    crowd = [(100, {}), (100, {"town": "b1"}), (100, {"town": "b2"})]
-    assert rules(near.of(people(*crowd, (9, {"town": "a2"}))), where=towns) == ["universe.remainder"]
-    assert rules(near.of(people(*crowd, (10, {"town": "a2"}))), where=towns) == []
+    where = [{"town": name, "sex": "f"} for name in towns]
+    for number, said in ((9, ["universe.remainder"]), (10, [])):
+        men = [(number if name == few else 50, {"town": name, "sex": "m"}) for name in towns]
+        assert rules(near.of(people(*sizes, *men, (100, {"town": "a2"}))), where=where) == said
 
 
 def test_gamma_looks_at_each_class_of_every_variable(exact: Any) -> None:
