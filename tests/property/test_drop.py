@@ -17,7 +17,7 @@ from confide.answering.universe.census import Census
 from confide.answering.universe.resolve import resolve
 from confide.answering.universe.strata import strata
 from confide.engines.memory.engine import MemoryEngine
-from confide.model.evidence import Box
+from confide.model.evidence import Box, Cells, Tally
 from confide.spelling.python import python_table
 from confide.spelling.where import read_where
 
@@ -145,3 +145,18 @@ def test_every_block_of_keys_is_as_likely(town: Any, people_of: Callable[..., pa
         order = np.argsort(np.argsort(some.coded(secret).records["unit"].to_numpy()))
         quarters[order[dropped(some, secret=secret)[:1]] * 4 // 1100] += 1
     assert chisquare(quarters).pvalue > 1e-3
+
+
+def test_a_block_of_keys_with_too_few_units_is_widened(town: Any) -> None:
+    """A thousand units of which one alone has a low key: whatever block is drawn, two at least are dropped."""
+    keys = np.r_[-(2**62), np.arange(2**62, 2**62 + 999)]
+
+    def tally(question: Tally) -> Cells:
+        one = np.array([len(keys)])
+        return Cells(by=(), places=np.zeros((1, 0), np.int64), records=one, units=one, key=one)
+
+    def units(within: Sequence[Box], low: int, high: int) -> Any:
+        return keys[(keys >= low) & (keys <= high)]
+
+    for secret in range(40):
+        assert 2 <= len(drop([()], Census(tally, (), False), units, k=5, secret=town.secret(secret))) <= 5
