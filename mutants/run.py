@@ -42,7 +42,7 @@ MOST_CPU = 120
 MOST_WALL = 600
 """Seconds for one that sleeps for ever. This is a fault of the gate, not a pass."""
 
-KILLED, SURVIVED, BROKEN = 1, 0, 70
+OUTCOMES, BROKEN = {0: "survived", 1: "killed"}, 70
 """What pytest says when a test failed, and when all passed. Anything else, such as no tests, is a fault of the list."""
 
 
@@ -58,15 +58,27 @@ class Mutant:
     sample: bool = False
     survives: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.file}: {self.what}"
+
+    @property
+    def source(self) -> str:
+        return (SOURCE / self.file).read_text(encoding="utf-8")
+
     @property
     def text(self) -> str:
         """The module as changed."""
-        source = (SOURCE / self.file).read_text(encoding="utf-8")
-        if source.count(self.old) != 1:
-            raise SystemExit(f"FAILED {self.file}: {source.count(self.old)} times in it, not once: {self.old!r}")
-        if "compiling" in source:
-            raise SystemExit(f"FAILED {self.file}: compiled code is kept on disk, where a mutant must not be written.")
-        return source.replace(self.old, self.new)
+        return self.source.replace(self.old, self.new)
+
+    @property
+    def fault(self) -> str:
+        """Why it cannot be made, or nothing."""
+        if not (SOURCE / self.file).exists():
+            return "there is no such module"
+        if self.source.count(self.old) != 1:
+            return f"its text is {self.source.count(self.old)} times in the module, not once: {self.old!r}"
+        # A mutant must not be written where compiled code is kept.
+        return "the module is compiled and kept on disk" if "compiling" in self.source else ""
 
 
 class Changed(SourceFileLoader, importlib.abc.MetaPathFinder):
@@ -99,8 +111,9 @@ def run(mutant: Mutant, log: Path) -> None:
     """Run its tests in this process, which ends with what pytest says, or with BROKEN."""
     said = BROKEN
     try:
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU + 5))
-        signal.alarm(MOST_WALL)
+        if mutant.old:
+            resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, MOST_CPU + 5))
+            signal.alarm(MOST_WALL)
         output = os.open(log, os.O_WRONLY | os.O_CREAT, 0o600)
         os.dup2(output, 1)
         os.dup2(output, 2)
@@ -114,22 +127,17 @@ def run(mutant: Mutant, log: Path) -> None:
         os._exit(said)
 
 
-def verdict(mutant: Mutant, status: int) -> str:
-    """Why it fails, or nothing."""
+def outcome(status: int) -> str:
+    """How its tests ended."""
     if os.WIFSIGNALED(status):
         ended = os.WTERMSIG(status)
-        return "" if ended in (signal.SIGXCPU, signal.SIGKILL) else f"its tests were ended by signal {ended}"
-    code = os.WEXITSTATUS(status)
-    if code not in (KILLED, SURVIVED):
-        return f"its tests did not run (pytest says {code})"
-    if code == KILLED:
-        return "it is killed, so its reason to survive is out of date" if mutant.survives else ""
-    return "" if mutant.survives else "no test fails"
+        return "killed" if ended == signal.SIGXCPU else f"ended by signal {ended}"
+    return OUTCOMES.get(os.WEXITSTATUS(status), f"not tested (pytest says {os.WEXITSTATUS(status)})")
 
 
-def judge(chosen: Sequence[Mutant]) -> dict[Mutant, str]:
-    """The verdict of each mutant, two at a time."""
-    found: dict[Mutant, str] = {}
+def judge(chosen: Sequence[Mutant]) -> list[Mutant]:
+    """Run them, two at a time, and give those that fail: not killed and without a reason, or with one and killed."""
+    failed: list[Mutant] = []
     running: dict[int, tuple[Mutant, float]] = {}
     waiting = list(reversed(chosen))
     with tempfile.TemporaryDirectory() as folder:
@@ -142,12 +150,13 @@ def judge(chosen: Sequence[Mutant]) -> dict[Mutant, str]:
                 running[child] = mutant, time.monotonic()
             child, status = os.wait()
             mutant, begun = running.pop(child)
-            found[mutant] = verdict(mutant, status)
-            outcome = f"FAILED, {found[mutant]}" if found[mutant] else "survives" if mutant.survives else "killed"
-            print(f"{time.monotonic() - begun:5.1f} s  {outcome}: {mutant.file}: {mutant.what}", flush=True)
-            if found[mutant] and "VERBOSE" in os.environ:
-                print((Path(folder) / str(child)).read_text()[-2000:])
-    return found
+            found = outcome(status)
+            passed = found == ("survived" if mutant.survives else "killed")
+            print(f"{time.monotonic() - begun:5.1f} s  {'' if passed else 'FAILED, '}{found}: {mutant}", flush=True)
+            if not passed:
+                failed.append(mutant)
+                print((Path(folder) / str(child)).read_text(encoding="utf-8")[-1500:])
+    return failed
 
 
 def main(words: Sequence[str]) -> int:
@@ -155,22 +164,23 @@ def main(words: Sequence[str]) -> int:
     every = list(mutants())
     named = [word for word in words if word != "--sample"]
     chosen = [m for m in every if m.sample or "--sample" not in words]
-    chosen = [m for m in chosen if all(word in f"{m.file}: {m.what}" for word in named)]
-    for mutant in chosen:
-        compile(mutant.text, mutant.file, "exec", dont_inherit=True)
+    chosen = [m for m in chosen if all(word in str(m) for word in named)]
+    faults = [f"FAILED {m}: {m.fault}" for m in every if m.fault]
+    if faults:
+        print(*faults, f"0 passed, {len(faults)} failed", sep="\n")
+        return 1
     for library in LIBRARIES:
         importlib.import_module(library)
     if not words:
         tests = dict.fromkeys(test for mutant in every for test in mutant.tests)
         unchanged = Mutant("nothing changed", "the tests themselves", tuple(tests), survives="as it must")
-        if any(judge([unchanged]).values()):
+        if judge([unchanged]):
             return 1
-    found = judge(chosen)
-    failed = [mutant for mutant, why in found.items() if why]
-    reasons = [m for m in chosen if m.survives and m not in failed]
+    failed = judge(chosen)
+    reasons = [mutant for mutant in chosen if mutant.survives and mutant not in failed]
     print(f"{len(chosen) - len(failed) - len(reasons)} killed, {len(reasons)} survive for a written reason")
     for mutant in failed:
-        print(f"FAILED {mutant.file}: {mutant.what}: {found[mutant]}")
+        print(f"FAILED {mutant}")
     print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed or not chosen else 0
 

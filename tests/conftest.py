@@ -22,8 +22,25 @@ from confide.model.policy import PRESETS, Policy
 from confide.site.encode import encode
 from confide.site.secret import Secret
 
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+WITHOUT = "the files of ../shared/data are not here"
+
 settings.register_profile("confide", deadline=None, derandomize=True)
 settings.load_profile("confide")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need files which are not part of the project are skipped without them."""
+    for item in items:
+        if item.get_closest_marker("reference") and not SHARED.exists():
+            item.add_marker(pytest.mark.skip(reason=WITHOUT))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly how many those were."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if WITHOUT in str(report.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"WARNING: {len(skipped)} tests did not run: {WITHOUT}.", red=True, bold=True)
 
 
 @pytest.fixture(params=["memory", "duckdb", "duckdb with pairs"])

@@ -189,6 +189,17 @@ def test_noise_of_cells_and_margins_has_mean_zero_and_the_stated_variance(
     assert (np.abs(together) < 4.5 / np.sqrt(400)).all()  # each cell and margin has a draw of its own
 
 
+def test_cells_of_the_same_size_have_noise_of_their_own(town: Any) -> None:
+    """Four towns of thirty people: the noise of all four is the same about once in a hundred secrets, and not in these ten."""
+    people = town.people.slice(0, 120)
+    towns = np.repeat(["a1", "a2", "b1", "b2"], 30)
+    for name, values in (("town", towns), ("county", np.char.upper(towns.astype("<U1")))):
+        people = people.set_column(people.column_names.index(name), name, pa.array(values))
+    crowd = town.under(**LENIENT, drop={"k": 0}).of(people)
+    shown = [counts(crowd.desk(number).consider(table(rows="town")))[[0, 1, 3, 4]] for number in range(10)]
+    assert all(len(set(cells.tolist())) > 1 for cells in shown)
+
+
 def test_small_counts_never_appear_where_there_are_many(town: Any, people_of: Callable[..., pa.Table]) -> None:
     """120 people in 60 cells: one or two in many of them, none or at least three in what is published."""
     crowd = town.under(**LENIENT, drop={"k": 0}).of(people_of(size=120, seed=12))

@@ -85,3 +85,9 @@ def test_a_threshold_looks_at_protected_units(town: Any) -> None:
     """Five units at a threshold of five: withheld for some secrets and not for others."""
     crowd = firms(town, [1000.0] * 5).under(universe={"decide_on": "protected"})
     assert {total(crowd, secret=secret, units=5)[0] for secret in range(40)} == {"", "c"}
+
+
+def test_sensitivity_is_judged_against_the_protected_total(town: Any) -> None:
+    """A cell at the edge of the p% rule: withheld where noise makes its total smaller, and not where it makes it larger."""
+    crowd = firms(town, [1000.0, 700.0, 100.0])
+    assert {total(crowd, secret=secret, p_percent=10.0, mechanism="ma")[0] for secret in range(20)} == {"", "c"}
