@@ -266,3 +266,15 @@ def test_a_table_that_passes_its_rules_says_nothing_of_the_noise_in_it(town: Any
     noise = np.array([answer.columns["count"].values[-1] - 80 for answer in answers if not answer.reasons])
     assert 200 < len(noise) < 360
     assert abs(noise.mean()) < 4 * np.sqrt(protected.policy.counts.variance / len(noise))
+
+
+def test_what_is_outside_has_a_draw_of_its_own(town: Any) -> None:
+    """Thirty people outside at Γ = 30, in one town or in the other: over forty secrets the two decisions are not always equal."""
+    crowd = town.under(**QUIET).under(universe={"gamma": 30, "remainder": 0, "marginals": False})
+    crowd = crowd.of(people((100, {}), (30, {"town": "b1"}), (30, {"town": "b2"})))
+    decisions = []
+    for number in range(40):
+        desk = crowd.desk(number)
+        asked = [python_table("people", rows="ill", where={"town": ["a1", name]}) for name in ("b1", "b2")]
+        decisions.append(["universe.complement" in [r.rule for r in desk.consider(one).reasons] for one in asked])
+    assert {first == second for first, second in decisions} == {True, False}
