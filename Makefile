@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test chromium docs screenshots bench clean
+.PHONY: demo test mutants chromium docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
@@ -15,6 +15,11 @@ test: chromium $(VENV)/.dev
 	$(BIN)/lint-imports
 	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 	$(BIN)/pytest -n 2
+	$(BIN)/python mutants/run.py --sample
+
+# Promises broken on purpose: each must make a test fail, or say why it cannot. About ten minutes.
+mutants: $(VENV)/.dev
+	$(BIN)/python mutants/run.py
 
 # The pages are tested in a real browser.
 chromium:

@@ -99,6 +99,7 @@ def test_recoding_to_other_kinds_of_values_loses_what_it_merges():
 
 
 def test_the_entropy_of_a_pram_matrix_is_what_drawing_from_it_loses():
+    """60,000 draws: an entropy of about a bit has a standard error near 0.003, and the limit is three of them."""
     rng = np.random.default_rng(1)
     matrix = np.array([[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.0, 0.2, 0.8]])
     before = rng.choice(3, 60_000, p=[0.5, 0.3, 0.2])

@@ -167,6 +167,7 @@ def test_ways_that_make_no_sense_are_a_mistake(way, words):
 
 @pytest.mark.reference
 def test_a_real_survey_is_measured_by_one_command(tmp_path, monkeypatch):
+    """157 sample uniques of 4,580 records are 3.428 percent, rounded."""
     monkeypatch.chdir(tmp_path)
     done = run(
         "measure", str(DATA / "ihsn_testdata_sdcmicro.csv.gz"), str(DATA / "ihsn_testdata_sdcmicro.csv.gz"),

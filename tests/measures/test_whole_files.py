@@ -57,6 +57,7 @@ def test_the_ratio_is_about_one_for_a_file_drawn_from_the_same_population(intera
 
 
 def test_files_that_are_the_same_cannot_be_told_apart_and_others_always(people_of):
+    """The logistic fit ends before a probability of 1: the tenth of a percent guards."""
     original = people_of(200)
     found = propensity(original, original, columns=NAMES, interactions=True)
     assert found.pmse == pytest.approx(0, abs=1e-12) and found.ratio == pytest.approx(0, abs=1e-6)

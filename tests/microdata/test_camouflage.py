@@ -66,6 +66,7 @@ def test_totals_of_many_are_told_closely() -> None:
     values, _, _, camouflage = hidden(5000, 2)
     whole = camouflage.total(np.arange(5000))
     some = camouflage.total(np.random.default_rng(1).random(5000) < 0.2)
+    # Both guard against regression; set after seeing the result.
     assert (whole.high - whole.low) / values.sum() < 0.001
     assert (some.high - some.low) / values.sum() < 0.01
 

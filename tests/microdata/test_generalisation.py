@@ -99,6 +99,7 @@ def test_no_other_combination_of_levels_loses_less(method: microdata.Generalisat
 
 
 def test_classes_have_what_was_asked_for() -> None:
+    """The limits are those asked for: k, diversity and closeness are promised."""
     frame = people(300, 2)
     method = microdata.Generalisation(
         k=6, hierarchies={"town": TOWNS, "age": AGES}, confidential="ill", diversity=3, closeness=0.25

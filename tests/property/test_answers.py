@@ -189,6 +189,38 @@ def test_noise_of_cells_and_margins_has_mean_zero_and_the_stated_variance(
     assert (np.abs(together) < 4.5 / np.sqrt(400)).all()  # each cell and margin has a draw of its own
 
 
+def test_cells_of_the_same_size_have_noise_of_their_own(town: Any) -> None:
+    """Four towns of thirty people: the noise of all four is the same about once in a hundred secrets, and not in these ten."""
+    people = town.people.slice(0, 120)
+    towns = np.repeat(["a1", "a2", "b1", "b2"], 30)
+    for name, values in (("town", towns), ("county", np.char.upper(towns.astype("<U1")))):
+        people = people.set_column(people.column_names.index(name), name, pa.array(values))
+    crowd = town.under(**LENIENT, drop={"k": 0}).of(people)
+    shown = [counts(crowd.desk(number).consider(table(rows="town")))[[0, 1, 3, 4]] for number in range(10)]
+    assert all(len(set(cells.tolist())) > 1 for cells in shown)
+
+
+def test_small_counts_never_appear_where_there_are_many(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """120 people in 60 cells: one or two in many of them, none or at least three in what is published."""
+    crowd = town.under(**LENIENT, drop={"k": 0}).of(people_of(size=120, seed=12))
+    request = table(rows=["town", "sex"], columns=["trade", "ill"])
+    truth = counts(crowd.under(counts={"mechanism": "none"}).desk().consider(request))
+    assert np.isin(truth, (1, 2)).sum() > 20
+    for number in range(5):
+        assert not np.isin(counts(crowd.desk(number).consider(request)), (1, 2)).any()
+
+
+def test_noise_is_said_and_a_count_may_be_told_to_stay(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """A probability of 0.7 to stay, which entropy alone puts near 0.3; nine cells and 100 secrets, within 4 standard errors."""
+    crowd = town.under(**LENIENT, drop={"k": 0}, counts={"stay": 0.7}).of(people_of(size=120, seed=4))
+    request = table(rows="sex", columns="county")
+    truth = counts(crowd.under(counts={"mechanism": "none"}).desk().consider(request))
+    answers = [crowd.desk(number).consider(request) for number in range(100)]
+    stayed = np.mean([counts(answer)[truth > 7] == truth[truth > 7] for answer in answers])
+    assert abs(stayed - 0.7) < 4 * np.sqrt(0.7 * 0.3 / 900)
+    assert (answers[0].columns["count"].noise == 1.41).all()  # the root of the variance, to three digits
+
+
 def test_a_mean_is_the_protected_total_over_the_protected_weighted_count(town: Any) -> None:
     desk = town.under(**LENIENT).desk()
     answer = desk.consider(table(rows="town", columns="sex", measure=["weighted_count", "total", "mean"], of="age"))
@@ -196,6 +228,43 @@ def test_a_mean_is_the_protected_total_over_the_protected_weighted_count(town: A
     shown = ~np.isnan(total) & ~np.isnan(mean) & (weights > 0)
     assert shown.sum() > 10
     assert np.allclose(mean[shown], total[shown] / weights[shown], rtol=1.1e-3)  # four digits each
+
+
+@pytest.mark.parametrize(("weight", "grain"), [(1.23, 1), (35.27, 10), (4711.3, 1000)])
+def test_weighted_counts_have_no_digit_finer_than_the_weight_of_a_unit(town: Any, weight: float, grain: int) -> None:
+    """Otherwise the digits behind tell the true count; a mean is over the same rounded count."""
+    people = town.people.slice(0, 400)
+    people = people.set_column(people.column_names.index("w"), "w", pa.array(np.full(400, weight)))
+    lenient = town.under(**LENIENT).of(people)
+    words = {"rows": "town", "columns": "sex", "measure": ["count", "weighted_count", "total", "mean"], "of": "age"}
+    answer = lenient.desk().consider(table(**words))
+    shown = counts(answer, "weighted_count")
+    assert (np.abs(shown - weight * counts(answer)) <= grain / 2).all(), "moved with the count, so it tells no other"
+    assert (shown % grain == 0).all() and (shown > 0).sum() > 10
+    bare = counts(lenient.under(**BARE).desk().consider(table(**words)), "weighted_count")
+    assert (np.abs(bare % grain) > 1e-6).any(), "without noise the digits are true anyway"
+    mean, total = counts(answer, "mean"), counts(answer, "total")
+    seen = ~np.isnan(mean) & (shown > 0)
+    assert np.allclose(mean[seen], total[seen] / shown[seen], rtol=1.1e-3)  # four digits each
+
+
+def test_a_total_that_differencing_would_find_is_withheld(town: Any) -> None:
+    """One unit of a2 holds nine tenths of it; no other rule is on. The limit is a chance, so at 1 nothing is withheld."""
+    income = np.where(np.arange(200) == 0, 90_000.0, 100.0)
+    towns = np.where(np.arange(200) < 100, "a2", "b1")
+    people = town.people.slice(0, 200)
+    for name, values in (("income", income), ("town", towns), ("county", np.char.upper(towns.astype("<U1")))):
+        people = people.set_column(people.column_names.index(name), name, pa.array(values))
+    only = {"units": 0, "dominance_k": 100.0, "p_percent": 0.0}
+    lenient = town.under(**LENIENT, drop={"k": 0}).of(people)
+    marks = {}
+    for limit in (0.25, 1.0):
+        for mechanism in ("ma", "thompson"):
+            desk = lenient.under(totals={**only, "risk_limit": limit, "mechanism": mechanism}).desk()
+            answer = desk.consider(table(rows="town", measure="total", of="income"))
+            marks[limit, mechanism] = answer.columns["total"].marks.tolist()
+    assert marks[0.25, "ma"] == ["", "c", "", "", "", "c"]
+    assert marks[1.0, "ma"] == marks[1.0, "thompson"] == [""] * 6
 
 
 def _marked(column: Column) -> None:

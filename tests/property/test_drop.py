@@ -13,11 +13,12 @@ from scipy.stats import chisquare
 
 from asking import python_table
 from confide.answering.mechanisms.dropq.draw import drop
+from confide.answering.mechanisms.dropq.risk import disclosure_probability
 from confide.answering.universe.census import Census
 from confide.answering.universe.resolve import resolve
 from confide.answering.universe.strata import strata
 from confide.engines.memory.engine import MemoryEngine
-from confide.model.evidence import Box
+from confide.model.evidence import Box, Cells, Tally
 from confide.spelling.where import read_where
 
 NO_RULES = {
@@ -113,3 +114,49 @@ def test_a_unit_with_several_records_is_dropped_whole(town: Any, people_of: Call
     desk = town.under(**NO_RULES).of(people_of(size=100, seed=3, visits=3)).desk()
     shown = desk.consider(python_table("people", rows="sex")).columns["count"].values
     assert shown[-1] in (285, 288, 291, 294)
+
+
+def test_two_universes_that_differ_in_one_unit_are_dropped_from_anew(
+    town: Any, people_of: Callable[..., pa.Table]
+) -> None:
+    """Differencing sixty people with and without the last, 300 secrets: the difference is that person, and nobody else,
+    as rarely as formula (5) of Lucero et al. (2011) promises, plus 4 standard errors."""
+    everyone = people_of(size=60, seed=11)
+    cell = np.unique(
+        np.char.add(*(everyone[name].to_numpy(zero_copy_only=False).astype(str) for name in ("sex", "ill"))),
+        return_inverse=True,
+    )[1]
+    shares = np.bincount(cell) / len(cell)
+    promised = disclosure_probability(shares.tolist(), k=5)
+    found = 0
+    for secret in range(300):
+        with_all, without = (dropped(town.of(some), secret=secret) for some in (everyone, everyone.slice(0, 59)))
+        lost = [np.bincount(cell[rows], minlength=len(shares)) for rows in (with_all, without)]
+        found += 59 not in with_all and np.array_equal(*lost)
+    assert len(shares) == 4 and promised < 0.05
+    assert found / 300 < promised + 4 * np.sqrt(promised * (1 - promised) / 300)
+
+
+def test_every_block_of_keys_is_as_likely(town: Any, people_of: Callable[..., pa.Table]) -> None:
+    """1,100 people, ranked in blocks of a quarter of the keys or so; chi-square over quarters, refused below 1 in 1,000."""
+    some = town.of(people_of(size=1100, seed=9))
+    quarters = np.zeros(4)
+    for secret in range(100):
+        order = np.argsort(np.argsort(some.coded(secret).records["unit"].to_numpy()))
+        quarters[order[dropped(some, secret=secret)[:1]] * 4 // 1100] += 1
+    assert chisquare(quarters).pvalue > 1e-3
+
+
+def test_a_block_of_keys_with_too_few_units_is_widened(town: Any) -> None:
+    """A thousand units of which one alone has a low key: whatever block is drawn, two at least are dropped."""
+    keys = np.r_[-(2**62), np.arange(2**62, 2**62 + 999)]
+
+    def tally(question: Tally) -> Cells:
+        one = np.array([len(keys)])
+        return Cells(by=(), places=np.zeros((1, 0), np.int64), records=one, units=one, key=one)
+
+    def units(within: Sequence[Box], low: int, high: int) -> Any:
+        return keys[(keys >= low) & (keys <= high)]
+
+    for secret in range(40):
+        assert 2 <= len(drop([()], Census(tally, (), False), units, k=5, secret=town.secret(secret))) <= 5

@@ -115,7 +115,10 @@ def test_r2_a_strategic_dummy_of_several_attributes_is_a_sparse_cell(lone: Any) 
 
 @pytest.mark.parametrize("values", [(1.0, 0.0, 0.0), (2.0, 0.0, 1.0), (100.0, 0.0, 1.0), (0.0, 50.0, 51.0)])
 def test_r2_a_number_of_two_or_three_values_is_no_way_around(town: Any, values: tuple[float, ...]) -> None:
-    """The target has a value of its own, others one or two more; with its square it is an indicator of the target."""
+    """The target has a value of its own, others one or two more; with its square it is an indicator of the target.
+
+    The fit is exact but for the conditioning of the design: four digits.
+    """
     at = np.arange(town.people.num_rows)
     known = np.flatnonzero(~np.isnan(town.people["income"].to_numpy()))[0]
     age = np.where(at == known, values[0], np.where(at % 2, values[1], values[2]))
@@ -153,7 +156,10 @@ def test_r3_correlations_of_classes_obey_the_rules_of_tables(town: Any) -> None:
 
 
 def test_r5_squares_do_not_make_an_outlier_stand_alone(town: Any) -> None:
-    """One large income among the predictors: its square has all the leverage, and the fit at it is the target's age."""
+    """One large income among the predictors: its square has all the leverage, and the fit at it is the target's age.
+
+    To within a hundredth of a year, which guards.
+    """
     income = town.people["income"].to_numpy().copy()
     known = np.flatnonzero(~np.isnan(income))[0]
     income[known] = 1_000_000.0

@@ -453,6 +453,18 @@ def test_a_key_is_never_a_response(town: Any) -> None:
     assert rules(regions.under(drop={"k": 0}), "income ~ region + age") == []
 
 
+@pytest.mark.parametrize("formula", ["log(income) ~ age", "age ~ log(income)", "age ~ sqrt(income)"])
+def test_what_may_be_negative_by_its_declaration_has_no_logarithm_or_root(town: Any, formula: str) -> None:
+    """Otherwise which records are left out would depend on the data alone."""
+    signed = replace(
+        town, catalog=town.catalog.replace('kind = "numeric"\nminimum = 0\nmissing', 'kind = "numeric"\nmissing')
+    )
+    assert signed.dataset.variables["income"].signed
+    with pytest.raises(Mistake, match="may be negative"):
+        consider(signed, formula)
+    assert not consider(town, formula).reasons
+
+
 def test_a_recode_of_the_response_does_not_explain_it(town: Any) -> None:
     recoded = replace(town, catalog=town.catalog + '\n[variables.generation]\nof = "age"\ncutpoints = [50]\n')
     with pytest.raises(Mistake, match="made of the response"):

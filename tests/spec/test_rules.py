@@ -148,6 +148,9 @@ def test_sparse_cells_may_be_at_most_their_share_of_the_occupied_ones(exact: Any
     crowd = exact.under(tables={"sparsity": 0.5, "sparse_below": 5})
     crowd = crowd.of(people(*[(size, {"town": name}) for size, name in zip(sizes, towns, strict=True)]))
     assert rules(crowd, rows="town") == (["tables.sparsity"] if refused else [])
+    assert rules(crowd.of(people((4, {}), (4, {"town": "a2"}), (100, {"town": "b1"}))), rows="town") == [
+        "tables.sparsity"
+    ]
     fives = people(*[(max(size, 5), {"town": name}) for size, name in zip(sizes, towns, strict=True)])
     assert rules(crowd.of(fives), rows="town") == []
 
@@ -167,6 +170,41 @@ def test_a_whole_group_in_one_confidential_class_is_a_disclosure(exact: Any) -> 
     assert rules(crowd.of(both), rows=["sex", "ill"]) == []
     assert rules(crowd.of(one_class), rows=["sex", "work"]) == []
     assert rules(crowd.under(tables={"class_disclosure": False}).of(one_class), rows=["sex", "ill"]) == []
+
+
+@pytest.mark.parametrize("rows", [["ill", "town"], ["town", "ill"], ["work", "ill", "town"], ["ill", "town", "work"]])
+def test_a_group_is_a_class_of_the_other_variables_wherever_the_confidential_one_stands(exact: Any, rows: Any) -> None:
+    """A town of healthy people beside two mixed ones discloses; that everybody lives in one town does not."""
+    crowd = exact.under(tables={"class_disclosure": True})
+    mixed = [(50, {"town": name, "ill": ill}) for name in ("b1", "b2") for ill in ("no", "yes")]
+    assert rules(crowd.of(people((50, {}), *mixed)), rows=rows) == ["tables.class_disclosure"]
+    assert rules(crowd.of(people(*mixed[:2])), rows=rows) == []
+    assert rules(crowd.of(people(*mixed)), rows=rows) == []
+
+
+@pytest.mark.parametrize("few", ["a1", "b1", "b2"])
+def test_every_piece_is_judged_not_the_first_alone(exact: Any, few: str) -> None:
+    """Γ and the remainder, whichever of three pieces breaks them."""
+    towns = ["a1", "b1", "b2"]
+    where = [{"town": name} for name in towns]
+    sizes = [(74 if name == few else 100, {"town": name}) for name in towns]
+    small = exact.of(people(*sizes, (100, {"town": "a2"})))
+    assert rules(small, where=where) == ["universe.gamma"]
+    assert rules(small.under(universe={"gamma": 74}), where=where) == []
+    near = exact.under(universe={"remainder": 10, "gamma": 20})
+    where = [{"town": name, "sex": "f"} for name in towns]
+    for number, said in ((9, ["universe.remainder"]), (10, [])):
+        men = [(number if name == few else 50, {"town": name, "sex": "m"}) for name in towns]
+        assert rules(near.of(people(*sizes, *men, (100, {"town": "a2"}))), where=where) == said
+
+
+def test_gamma_looks_at_each_class_of_every_variable(exact: Any) -> None:
+    """Women of a1 and men of b1 are few; the four classes together are many, and so is every margin."""
+    sizes = {("a1", "f"): 74, ("a1", "m"): 80, ("b1", "f"): 80, ("b1", "m"): 80, ("b2", "f"): 90}
+    crowd = people(*[(number, {"town": town, "sex": sex}) for (town, sex), number in sizes.items()])
+    where = {"town": ["a1", "b1"], "sex": ["f", "m"]}
+    assert rules(exact.of(crowd), where=where) == ["universe.gamma"]
+    assert rules(exact.under(universe={"gamma": 74}).of(crowd), where=where) == []
 
 
 def test_several_reasons_are_all_given(exact: Any) -> None:
@@ -216,3 +254,27 @@ def test_a_release_says_nothing_of_the_noise_in_it(town: Any) -> None:
     noise = np.array([answer.columns["count"].values[-1] - 30 for answer in answers if not answer.reasons])
     assert 200 < len(noise) < 360
     assert abs(noise.mean()) < 4 * np.sqrt(protected.policy.counts.variance / len(noise))
+
+
+def test_a_table_that_passes_its_rules_says_nothing_of_the_noise_in_it(town: Any) -> None:
+    """Eighty people at a mean cell of 16 over five towns, 400 secrets: the rule and the total have draws of their own, so
+    the noise of the totals released has mean zero within 4 standard errors."""
+    protected = town.under(**QUIET).under(universe={"gamma": 0}, tables={"mean_cell": 16.0}).of(people((80, {})))
+    request = python_table("people", rows="town")
+    answers = [protected.desk(number).consider(request) for number in range(400)]
+    assert {reason.rule for answer in answers for reason in answer.reasons} == {"tables.mean_cell"}
+    noise = np.array([answer.columns["count"].values[-1] - 80 for answer in answers if not answer.reasons])
+    assert 200 < len(noise) < 360
+    assert abs(noise.mean()) < 4 * np.sqrt(protected.policy.counts.variance / len(noise))
+
+
+def test_what_is_outside_has_a_draw_of_its_own(town: Any) -> None:
+    """Thirty people outside at Γ = 30, in one town or in the other: over forty secrets the two decisions are not always equal."""
+    crowd = town.under(**QUIET).under(universe={"gamma": 30, "remainder": 0, "marginals": False})
+    crowd = crowd.of(people((100, {}), (30, {"town": "b1"}), (30, {"town": "b2"})))
+    decisions = []
+    for number in range(40):
+        desk = crowd.desk(number)
+        asked = [python_table("people", rows="ill", where={"town": ["a1", name]}) for name in ("b1", "b2")]
+        decisions.append(["universe.complement" in [r.rule for r in desk.consider(one).reasons] for one in asked])
+    assert {first == second for first, second in decisions} == {True, False}

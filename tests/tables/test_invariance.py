@@ -88,6 +88,7 @@ def test_draws_follow_the_matrix_and_larger_counts_stay():
     counts = np.repeat(np.arange(1, 9), [1000 * f for f in EXAMPLE_1])
     drawn = np.bincount(t.draw(counts, rng.random(len(counts))), minlength=9)
     assert not drawn[1:3].any()
+    # A frequency drawn from 1,000 copies has a standard error of 0.07 at most: seven of them.
     assert abs(drawn[4:9] / 1000 - EXAMPLE_1[3:]).max() < 0.5
     assert t.draw(np.array([0, 9, 10**9]), np.array([0.99, 0.99, 0.99])).tolist() == [0, 9, 10**9]
 

@@ -78,7 +78,7 @@ def test_tau_argus_computes_the_same_protection() -> None:
     for cell in table.primary.nonzero()[0]:
         row = by_cell[table.codes("Size")[cell], table.codes("Region")[cell]]
         assert row[8] == "U"
-        # pp.tab has levels of at least 0.75 where nothing is larger, and Size 2 was edited by hand.
+        # pp.tab has levels of at least 0.75 where nothing is larger, and Size 2 was edited by hand; two decimals, rounded.
         assert float(row[10]) == pytest.approx(table.upper_protection[cell], abs=0.006)
 
 

@@ -165,6 +165,7 @@ def test_the_base_speaks_arrow_and_can_be_tabulated():
 
 
 def test_codes_keep_their_mean_weights():
+    """The hundredth guards against regression; set after seeing the result."""
     records = town(6000)
     weight = 10.0 + 5 * records["origin"].to_numpy() + records["sex"].to_numpy()
     base = safe(records.append_column("w", pa.array(weight)), by=["sex", "origin", "status"], weight="w", sweeps=200)
@@ -179,6 +180,7 @@ def test_codes_keep_their_mean_weights():
 
 
 def test_the_weight_of_a_single_record_does_not_show():
+    """The twentieth guards against regression; set after seeing the result."""
     frame = {"u": ["a"] * 20 + ["b"], "w": [1.0] * 20 + [777.0]}
     base = safe(frame, by=["u"], weight="w")
     assert 777.0 not in base.weight.round(6)

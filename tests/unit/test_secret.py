@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from confide.errors import Mistake
+from confide.site.draws import Draws
 from confide.site.secret import Secret, create_secret, read_secret
 
 
@@ -96,3 +97,14 @@ def test_many_draws_do_not_depend_on_one_another() -> None:
     assert not np.isin(secret.digests("y", [b"m", b"n"]), rows).any()
     assert not np.isin(Secret(b"b" * 32).digests("x", [b"m", b"n"]), rows).any()
     assert secret.digests("x", []).shape == (0, 4)
+
+
+def test_a_purpose_and_a_message_do_not_run_together() -> None:
+    secret = Secret(b"s" * 32)
+    assert secret.digest("drop", b" rank") != secret.digest("drop rank", b"")
+
+
+def test_totals_have_as_many_numbers_as_they_need_each_its_own_and_each_variables() -> None:
+    one = np.array([1])
+    first, second = (Draws(Secret(b"s" * 32)).totals(name, one, one, one, draws=10)[0] for name in ("income", "age"))
+    assert len({*first.tolist(), *second.tolist()}) == 20

@@ -5,11 +5,10 @@ the custodian. No engine, no road and no evidence leaves it.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -104,7 +103,7 @@ class Service:
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
-        self._lock, self._asking = Lock(), Counter[tuple[str, str]]()
+        self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
         with ExitStack() as opened:
             roads = open_roads(folder, policy, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
@@ -212,20 +211,25 @@ class Service:
 
     @contextmanager
     def _turn(self, dataset: str, who: str) -> Iterator[None]:
-        """A place among the day's questions, held until the question is recorded."""
-        limit, place = self.policy.quota.per_day, (who, dataset)
+        """A place among the day's questions, given back if the question is not recorded."""
+        today = datetime.now(UTC).date()
+        limit, place = self.policy.quota.per_day, (who, dataset, today)
         with self._lock:
-            asked = self._ledger.asked(who, dataset, datetime.now(UTC).date()) + self._asking[place]
-            if limit and asked >= limit:
+            # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
+            taken = self._taken.setdefault(place, self._ledger.asked(who, dataset, today))
+            if limit and taken >= limit:
                 words = f"You have asked {limit} questions of {dataset!r} today, the most allowed."
                 reason = Reason("quota.per_day", words)
                 raise Refused([reason], policy=self.policy.title, suggestions=["Ask again tomorrow (UTC)."])
-            self._asking[place] += 1
+            self._taken[place] += 1
         try:
             yield
-        finally:
+        except Refused:
+            raise
+        except BaseException:
             with self._lock:
-                self._asking[place] -= 1
+                self._taken[place] -= 1
+            raise
 
     def _record(
         self, road: Road, question: Admitted[Request[Any]], who: str, reasons: Sequence[Reason], answer: str

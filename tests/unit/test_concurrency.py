@@ -1,0 +1,159 @@
+"""Many at once: a quota is met exactly, a ledger stays one chain, a token taken away opens nothing."""
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from itertools import chain, pairwise
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+import confide
+from asking import python_table
+from confide.answering.service import Service
+from confide.errors import Refused
+from confide.site.access import Access, AccessFile, Role, add_token, remove_token
+from confide.site.ledger import Ledger, read, verify
+
+THREADS, QUOTA = 8, 20
+ENTRY: dict[str, Any] = {"dataset": "people", "request": {}, "outcome": "released", "policy": "p", "data": "d"}
+
+
+@pytest.fixture
+def service(tmp_path: Path, town: Any) -> Iterator[Service]:
+    """A site that answers so many questions a day."""
+    confide.add(town.people, tmp_path, name="people", catalog=town.catalog)
+    policy = (tmp_path / "policy.toml").read_text().replace("per_day = 1000", f"per_day = {QUOTA}")
+    (tmp_path / "policy.toml").write_text(policy)
+    with Service.open(tmp_path) as opened:
+        yield opened
+
+
+def test_exactly_the_quota_is_answered_however_many_ask_at_once(service: Service) -> None:
+    """Two people, eight threads and twice the quota each; refusals by the quota are not questions."""
+    together = Barrier(THREADS)
+
+    def ask(thread: int) -> Counter[str]:
+        together.wait()
+        found: Counter[str] = Counter()
+        for turn in range(QUOTA // 2):
+            who = ("ana", "ben")[(thread + turn) % 2]
+            try:
+                service.answer(python_table("people", rows=("sex", "town")[turn % 2]), who=who)
+                found[who] += 1
+            except Refused as refused:
+                assert [reason.rule for reason in refused.reasons] == ["quota.per_day"]
+        return found
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        answered = sum(pool.map(ask, range(THREADS)), Counter[str]())
+    assert answered == {"ana": QUOTA, "ben": QUOTA}
+    assert Counter(entry.who for entry in read(service.folder.ledger)) == answered
+
+
+def test_a_refused_question_takes_its_place_in_the_quota_while_it_is_considered(service: Service) -> None:
+    """Questions that the policy refuses count too, also those under way."""
+    small = python_table("people", rows="sex", where={"town": "a1", "age": "20-39", "work": "yes"})
+
+    def ask(_: int) -> str:
+        try:
+            service.answer(small, who="ana")
+        except Refused as refused:
+            return refused.reasons[0].rule
+        return "released"
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = Counter(pool.map(ask, range(2 * QUOTA)))
+    assert found["quota.per_day"] == QUOTA and found.total() == 2 * QUOTA
+
+
+def test_entries_of_many_threads_are_one_chain(tmp_path: Path) -> None:
+    """The clock gives way to other threads while an entry is made, so that two made at once would show."""
+
+    def slow() -> datetime:
+        time.sleep(0.0005)
+        return datetime.now(UTC)
+
+    with Ledger(tmp_path / "ledger", clock=slow) as ledger:
+
+        def append(thread: int) -> list[int]:
+            return [ledger.append(who=f"{thread} {turn}", **ENTRY).number for turn in range(15)]
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            numbers = list(pool.map(append, range(THREADS)))
+    assert sorted(chain.from_iterable(numbers)) == list(range(15 * THREADS))
+    assert all(first < second for own in numbers for first, second in pairwise(own))
+    found = verify(tmp_path / "ledger")
+    assert (found.entries, found.problem, found.torn) == (15 * THREADS, None, False)
+    assert len({entry.who for entry in read(tmp_path / "ledger")}) == 15 * THREADS
+
+
+WRITER = """
+import sys
+from confide.errors import Fault
+from confide.site.ledger import Ledger
+left = 15
+while left:
+    try:
+        with Ledger(sys.argv[1]) as ledger:
+            ledger.append(who=f"{sys.argv[2]} {left}", dataset="people", request={}, outcome="released", policy="p", data="d")
+    except Fault as fault:
+        assert "Another Confide process" in str(fault), fault
+    else:
+        left -= 1
+"""
+
+
+def test_processes_that_open_the_ledger_again_and_again_leave_one_chain(tmp_path: Path) -> None:
+    """A second opener is refused while the first writes, then goes on where it ended; nothing is lost."""
+    path = tmp_path / "ledger"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("ana", "ben")]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    found = verify(path)
+    assert (found.entries, found.problem, found.torn) == (30, None, False)
+    assert len({entry.who for entry in read(path)}) == 30
+
+
+def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tmp_path: Path) -> None:
+    """Four threads look all the time; whoever rotates tokens sees each change in the next look."""
+    path, ended = tmp_path / "access.toml", []
+    add_token(path, name="custodian", role=Role.CUSTODIAN)
+    people = AccessFile(path)
+
+    def look(_: int) -> set[str]:
+        seen: set[str] = set()
+        while not ended:
+            seen |= {token.name for token in people.now().tokens}
+        return seen
+
+    with ThreadPoolExecutor(4) as pool:
+        looking = pool.map(look, range(4))
+        try:
+            for turn in range(40):
+                token = add_token(path, name=f"ana {turn}", role=Role.ANALYST)
+                assert people.now().person(token).name == f"ana {turn}"
+                remove_token(path, name=f"ana {turn}")
+                assert people.now().token(token) is None
+        finally:
+            ended.append(True)
+        assert all("custodian" in seen for seen in looking)
+
+
+def test_a_token_replaced_by_another_of_the_same_length_opens_nothing(tmp_path: Path) -> None:
+    """The size of the file does not change, nor need its time."""
+    path = tmp_path / "access.toml"
+    add_token(path, name="custodian", role=Role.CUSTODIAN)
+    old = add_token(path, name="ana", role=Role.ANALYST)
+    people, size = AccessFile(path), path.stat().st_size
+    assert people.now().token(old)
+    remove_token(path, name="ana")
+    new = add_token(path, name="ana", role=Role.ANALYST)
+    assert path.stat().st_size == size
+    assert people.now().token(old) is None and people.now().token(new)
+    assert people.now() == Access.load(path)
