@@ -2,7 +2,7 @@
 
     python benchmarks/publish.py [--quick]
 
-The figures of suppression and of the delta engine are in files of their own, each with a function `figures(*, quick)`
+The figures of suppression and of annealing are in files of their own, each with a function `figures(*, quick)`
 that gives (what, measured, limit, unit); they are printed too where those files are. Times are seconds of CPU.
 """
 

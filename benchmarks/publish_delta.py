@@ -1,4 +1,4 @@
-"""Figures of the delta engine: restoring additivity, SAFE, rounding, and controlled tabular adjustment.
+"""Figures of annealing: restoring additivity, SAFE, rounding, and controlled tabular adjustment.
 
 The people are made up: quarters of unequal size, an age pyramid, marital status and activity by age and sex, citizenship by
 quarter. 100,000 of them in 50 quarters have about 65,000 different combinations of 2 x 4 x 7 x 8 x 111 x 50, most of

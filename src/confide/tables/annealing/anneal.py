@@ -1,9 +1,8 @@
 """Simulated annealing over the inner cells of a table, with the sums they count in kept up to date.
 
 Restoring additivity, SAFE and large controlled rounding are one problem: choose whole values for the inner cells of a table
-so that their sums are near given targets and none is beyond its limits (Giessing and Höhne 2011, sections 2 and 5, call what
-does this the delta engine). Whatever the search does, the table adds up, because only inner cells are chosen, and each has
-only values it may have.
+so that their sums are near given targets and none is beyond its limits (Giessing and Höhne 2011, sections 2 and 5). Whatever
+the search does, the table adds up, because only inner cells are chosen, and each has only values it may have.
 """
 
 from collections.abc import Callable
