@@ -74,6 +74,8 @@ def arrow_table(source: Any) -> pa.Table:
             named = source.reset_index() if any(name is not None for name in source.index.names) else source
             _check_names([str(name) for name in named.columns])
             return pa.Table.from_pandas(named, preserve_index=False)
+        if len(getattr(source, "shape", (0, 0))) == 1:
+            raise TypeError  # a single column, which Arrow would say in words of its own
         return pa.table(source)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise Mistake(f"A column mixes kinds of values: {error.args[-1]}.", suggestions=["Make it all text."]) from None
