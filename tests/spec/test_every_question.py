@@ -60,4 +60,4 @@ def test_units_are_dropped_for_it(town: Any, kind: str) -> None:
 
 
 def numbers(answer: Any) -> Any:
-    return answer.columns if hasattr(answer, "columns") else answer.grids
+    return answer.columns or answer.grids

@@ -188,6 +188,7 @@ def test_the_weight_of_a_single_record_does_not_show():
 
 
 def test_a_time_limit_gives_the_best_so_far(clock):
+    """A mean of 2.5 guards: a whole search comes to 1.3."""
     records = town(20_000)
     base = safe(records, by=records.column_names, time_limit=30, progress=clock.tick)
     assert clock.seconds <= 31

@@ -54,7 +54,7 @@ def test_exactly_the_quota_is_answered_however_many_ask_at_once(service: Service
     with ThreadPoolExecutor(THREADS) as pool:
         answered = sum(pool.map(ask, range(THREADS)), Counter[str]())
     assert answered == {"ana": QUOTA, "ben": QUOTA}
-    assert Counter(entry.who for entry in read(service.folder.ledger)) == answered
+    assert Counter(entry.who for entry in read(service.papers.ledger)) == answered
 
 
 def test_a_refused_question_takes_its_place_in_the_quota_while_it_is_considered(service: Service) -> None:

@@ -63,7 +63,7 @@ def test_together_people_get_exactly_the_quota(site: Path, policy: Any, way: str
             ask(question)
         found = outcomes(ask, DIFFERENT[before : before + PEOPLE])
         assert found.count("answered") == 5 - before and found.count("quota.per_day") == PEOPLE - (5 - before)
-        assert len(list(read(service.folder.ledger))) == 5
+        assert len(list(read(service.papers.ledger))) == 5
         assert outcomes(ask, DIFFERENT[-2:]) == ["quota.per_day"] * 2
 
 
@@ -80,7 +80,7 @@ def test_the_last_question_of_the_day_is_answered_to_all_who_ask_it_at_once(site
     policy(site, per_day=1)
     with Service.open(site) as service:
         assert set(outcomes(ways(service)["program"], DIFFERENT[:1] * PEOPLE)) == {"answered"}
-        assert len(list(read(service.folder.ledger))) == 1
+        assert len(list(read(service.papers.ledger))) == 1
 
 
 def test_refusals_count_too_whoever_comes_first(site: Path, policy: Any) -> None:
@@ -89,7 +89,7 @@ def test_refusals_count_too_whoever_comes_first(site: Path, policy: Any) -> None
     with Service.open(site) as service:
         found = outcomes(ways(service)["program"], [*refused, *DIFFERENT[:5]])
         assert found.count("quota.per_day") == 4
-        entries = list(read(service.folder.ledger))
+        entries = list(read(service.papers.ledger))
         assert len(entries) == 6 and sum(entry.outcome == "refused" for entry in entries) == sum(
             rule not in ("answered", "quota.per_day") for rule in found
         )
