@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.data.kdtree.static import distinct_rows
 from confide.errors import Mistake
 from confide.measures.pairs import paired
 from confide.measures.risk import probabilistic_linkage
 from confide.measures.risk.comparisons import LEVELS, MISSING, Comparison, better
 from confide.measures.risk.probabilistic import estimated, evidence
-from confide.measures.tree import distinct_rows
 
 NAMES = ["age", "sex", "region", "income", "wealth"]
 

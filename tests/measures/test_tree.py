@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.measures.tree import apart, build, close, distinct_rows, links, nearest, within
+from confide.data.kdtree.static import apart, build, close, distinct_rows, links, nearest, within
 
 
 def plainly_apart(a, b, nominal):

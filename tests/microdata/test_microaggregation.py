@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.data.kdtree.shrinking import NOBODY, CategoryTrees, MixedPoints, build, farthest, nearest, remove
 from confide.errors import Mistake
 from confide.microdata import Microaggregation
-from confide.microdata.search.index import NOBODY, Space, Trees, build, farthest, nearest, remove
 from confide.microdata.search.partition import mdav, optimal, v_mdav
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 Point = list[float]
-FLAT = Trees(np.zeros(0, np.int64), np.zeros((0, 1, 1), np.int64), np.zeros((0, 1)))
+FLAT = CategoryTrees(np.zeros(0, np.int64), np.zeros((0, 1, 1), np.int64), np.zeros((0, 1)))
 
 
 def silent(share: float) -> None:
@@ -31,7 +31,7 @@ def silent(share: float) -> None:
 class Plain:
     """Records as lists: numbers first, then leaves of trees. Every step looks at every record."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: MixedPoints) -> None:
         self.points: list[Point] = space.points.tolist()
         self.numbers, self.trees = space.numbers, space.trees
 
@@ -111,21 +111,21 @@ def members(group: np.ndarray) -> list[set[int]]:
 # ---- the same partition as the plain algorithm
 
 
-def cloud(kind: str, size: int, seed: int = 0) -> Space:
+def cloud(kind: str, size: int, seed: int = 0) -> MixedPoints:
     """Points of one kind: scattered, on a grid with many ties, all the same, in clusters, or with categories."""
     rng = np.random.default_rng(seed)
     if kind == "same":
-        return Space(np.zeros((size, 2)), 2, FLAT)
+        return MixedPoints(np.zeros((size, 2)), 2, FLAT)
     if kind == "grid":
-        return Space(rng.integers(0, 4, (size, 3)).astype(float), 3, FLAT)
+        return MixedPoints(rng.integers(0, 4, (size, 3)).astype(float), 3, FLAT)
     if kind == "clusters":
-        return Space(rng.integers(0, 5, (size, 1)) * 10.0 + rng.standard_normal((size, 4)), 4, FLAT)
+        return MixedPoints(rng.integers(0, 5, (size, 1)) * 10.0 + rng.standard_normal((size, 4)), 4, FLAT)
     if kind == "mixed":
         above = np.array([[[0] * 6, [0, 0, 0, 1, 1, 1], range(6)], [[0] * 6, range(6), [0] * 6]])
-        trees = Trees(np.array([2, 1]), above, np.array([[1.5, 0.5, 0.0], [1.25, 0.0, 0.0]]))
+        trees = CategoryTrees(np.array([2, 1]), above, np.array([[1.5, 0.5, 0.0], [1.25, 0.0, 0.0]]))
         leaves = rng.integers(0, [6, 4], (size, 2)).astype(float)
-        return Space(np.hstack([rng.standard_normal((size, 2)), leaves]), 2, trees)
-    return Space(rng.standard_normal((size, 3)), 3, FLAT)
+        return MixedPoints(np.hstack([rng.standard_normal((size, 2)), leaves]), 2, trees)
+    return MixedPoints(rng.standard_normal((size, 3)), 3, FLAT)
 
 
 KINDS = ["scattered", "grid", "same", "clusters", "mixed"]
@@ -156,7 +156,7 @@ def test_v_mdav_forms_the_groups_of_the_plain_algorithm(kind: str, gamma: float)
     st.integers(2, 7),
 )
 def test_mdav_agrees_with_the_plain_algorithm_on_anything(points: list[list[int]], k: int) -> None:
-    space = Space(np.array(points, float), 2, FLAT)
+    space = MixedPoints(np.array(points, float), 2, FLAT)
     assert members(mdav(space, k=k, progress=silent)) == Plain(space).mdav(k)
 
 
@@ -227,7 +227,7 @@ def test_mdav_on_tarragona_loses_what_is_published(tarragona: pd.DataFrame, k: i
 @pytest.mark.parametrize("k", [3, 5, 10])
 def test_mdav_on_tarragona_forms_the_groups_of_the_plain_algorithm(tarragona: pd.DataFrame, k: int) -> None:
     values = tarragona.to_numpy(float)
-    space = Space(np.ascontiguousarray((values - values.mean(0)) / values.std(0)), 13, FLAT)
+    space = MixedPoints(np.ascontiguousarray((values - values.mean(0)) / values.std(0)), 13, FLAT)
     assert members(mdav(space, k=k, progress=silent)) == Plain(space).mdav(k)
 
 

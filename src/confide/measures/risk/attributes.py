@@ -8,11 +8,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from confide.arrays import Floats, Ints
+from confide.data.kdtree.static import build, close, distinct_rows, nearest, within
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair, side_by_side
 from confide.measures.records import listed
 from confide.measures.space import Scaling, Space
-from confide.measures.tree import build, close, distinct_rows, nearest, within
 
 __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 
@@ -91,7 +91,9 @@ def _looked_up(pair: Pair, scaling: Scaling) -> _LookedUp:
     tree = build(space.released[there], space.nominal)
     points = space.original[asked]
     at, places = within(points, tree, close(nearest(points, tree), tree))
-    return _LookedUp(target, kind, csr_array((np.ones(len(places)), places, at), shape=(len(asked), len(there))))
+    found = csr_array((np.ones(len(places)), places, at), shape=(len(asked), len(there)))
+    found.sort_indices()  # sums then do not depend on how the tree was cut
+    return _LookedUp(target, kind, found)
 
 
 def _categories(column: Both, looked: _LookedUp) -> AttributeDisclosure:

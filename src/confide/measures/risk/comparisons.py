@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
+from confide.data.threads import in_parts
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair
 from confide.measures.ranks import ranked
-from confide.measures.threads import in_parts
 
 __all__ = ["LEVELS", "MISSING", "Comparison", "Patterns", "better"]
 

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats
+from confide.data.kdtree.static import build, distinct_rows, nearest
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
 from confide.measures.ranks import ranked
 from confide.measures.records import Records, listed
 from confide.measures.space import Scaling, Space
-from confide.measures.tree import build, distinct_rows, nearest
 
 __all__ = ["Membership", "membership"]
 

@@ -9,10 +9,10 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from confide.arrays import Floats
+from confide.data.kdtree.static import apart, build, distinct_rows, links
 from confide.errors import Mistake
 from confide.measures.pairs import Pair, paired
 from confide.measures.space import Scaling, Space
-from confide.measures.tree import apart, build, distinct_rows, links
 
 __all__ = ["Linkage", "distance_linkage", "one_to_one_linkage"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from confide.arrays import Floats
+from confide.data.kdtree.static import distinct_rows
 from confide.measures.pairs import paired
 from confide.measures.risk.comparisons import LEVELS, MISSING, Comparison, Patterns, better
 from confide.measures.risk.linkage import Linkage
-from confide.measures.tree import distinct_rows
 
 __all__ = ["ProbabilisticLinkage", "probabilistic_linkage"]
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.data.hierarchy import Hierarchy
+from confide.data.kdtree.shrinking import CategoryTrees, MixedPoints
 from confide.microdata.hierarchies import parsed, placed
 from confide.microdata.records import Categories, Records, kind_of
-from confide.microdata.search.index import Space, Trees
 
 __all__ = ["Attribute", "Groups", "Number", "attribute", "centres", "space"]
 
@@ -145,7 +145,7 @@ def attribute(records: Records, name: str, hierarchy: str | None) -> Attribute:
     return Order(name, categories) if categories.ordered else Tree(name, categories, None)
 
 
-def space(attributes: Sequence[Attribute], rows: Ints) -> Space:
+def space(attributes: Sequence[Attribute], rows: Ints) -> MixedPoints:
     """Some records as points in the coordinates of these columns."""
     trees = [one for one in attributes if isinstance(one, Tree)]
     points = np.stack([one.coordinate[rows] for one in _trees_last(attributes)], axis=1)
@@ -155,7 +155,7 @@ def space(attributes: Sequence[Attribute], rows: Ints) -> Space:
         above[t, : one.above.shape[0], : one.above.shape[1]] = one.above
         apart[t, : len(one.apart)] = one.apart
     depth = np.array([len(one.apart) for one in trees], np.int64)
-    return Space(np.ascontiguousarray(points), len(attributes) - len(trees), Trees(depth, above, apart))
+    return MixedPoints(np.ascontiguousarray(points), len(attributes) - len(trees), CategoryTrees(depth, above, apart))
 
 
 def centres(attributes: Sequence[Attribute], groups: Groups) -> Floats:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from confide.arrays import Bools, Ints
+from confide.data.kdtree.shrinking import MixedPoints, closest
 from confide.errors import Mistake
 from confide.microdata.search.attributes import Attribute, Groups, centres, space
-from confide.microdata.search.index import Space, closest
 from confide.microdata.search.partition import Progress
 
 __all__ = ["Partition", "group"]
 
-Partition = Callable[[Space, Progress], Ints]
+Partition = Callable[[MixedPoints, Progress], Ints]
 """Cuts points into groups; -1 for a record that is to join the nearest."""
 
 

@@ -10,7 +10,18 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
-from confide.microdata.search.index import NOBODY, ONE, Index, Space, Trees, build, farthest, nearest, remeasure, remove
+from confide.data.kdtree.shrinking import (
+    NOBODY,
+    ONE,
+    CategoryTrees,
+    MixedPoints,
+    ShrinkingTree,
+    build,
+    farthest,
+    nearest,
+    remeasure,
+    remove,
+)
 
 __all__ = ["Progress", "mdav", "optimal", "v_mdav"]
 
@@ -31,7 +42,7 @@ class State(NamedTuple):
     tally: Ints
 
 
-def mdav(space: Space, *, k: int, progress: Progress) -> Ints:
+def mdav(space: MixedPoints, *, k: int, progress: Progress) -> Ints:
     """Groups of k by maximum distance to the average vector; the last group has up to 2k - 1.
 
     While 3k records remain, the one farthest from their average and the one farthest from that one each take the k - 1
@@ -44,7 +55,7 @@ def mdav(space: Space, *, k: int, progress: Progress) -> Ints:
     return state.group
 
 
-def v_mdav(space: Space, *, k: int, gamma: float, progress: Progress) -> Ints:
+def v_mdav(space: MixedPoints, *, k: int, gamma: float, progress: Progress) -> Ints:
     """Groups of k to 2k - 1 that follow how the records lie; the last few records are in none yet (-1).
 
     The record farthest from the average of all takes the k - 1 nearest; then the group takes in the record nearest to any
@@ -74,7 +85,7 @@ def optimal(values: Floats, *, k: int) -> Ints:
 
 
 @compiled
-def _beginning(space: Space) -> State:
+def _beginning(space: MixedPoints) -> State:
     points, trees, (n, d) = space.points, space.trees, space.points.shape
     sums, nodes = np.zeros((2, space.numbers)), np.zeros(trees.above.shape, np.int64)
     for i in range(n):
@@ -96,13 +107,13 @@ def _add(sums: Floats, j: int, value: float) -> None:
 
 
 @compiled
-def _count(nodes: Ints, trees: Trees, t: int, leaf: int, change: int) -> None:
+def _count(nodes: Ints, trees: CategoryTrees, t: int, leaf: int, change: int) -> None:
     for level in range(trees.depth[t] + 1):
         nodes[t, level, trees.above[t, level, leaf]] += change
 
 
 @compiled
-def _centre(index: Index, state: State) -> Floats:
+def _centre(index: ShrinkingTree, state: State) -> Floats:
     """The average of what remains: of numbers the mean, of categories the one nearest to all."""
     centre = np.empty(index.points.shape[1])
     for j in range(index.numbers):
@@ -113,7 +124,7 @@ def _centre(index: Index, state: State) -> Floats:
 
 
 @compiled
-def _middle(nodes: Ints, trees: Trees, t: int) -> int:
+def _middle(nodes: Ints, trees: CategoryTrees, t: int) -> int:
     """The category from which the squared distances of all records add up to least; without levels, the commonest."""
     depth, found, least = trees.depth[t], 0, np.inf
     for leaf in range(nodes.shape[2]):
@@ -128,7 +139,7 @@ def _middle(nodes: Ints, trees: Trees, t: int) -> int:
 
 
 @compiled
-def _leave(index: Index, state: State, row: int) -> None:
+def _leave(index: ShrinkingTree, state: State, row: int) -> None:
     """Put a record into the newest group and take it out of what remains."""
     place = index.place[row]
     for j in range(index.numbers):
@@ -141,7 +152,7 @@ def _leave(index: Index, state: State, row: int) -> None:
 
 
 @compiled
-def _form(index: Index, state: State, at: Floats, count: int, besides: int) -> None:
+def _form(index: ShrinkingTree, state: State, at: Floats, count: int, besides: int) -> None:
     """A group of the records nearest to a point."""
     rows, _ = nearest(index, at, count, besides)
     for row in rows:
@@ -150,7 +161,7 @@ def _form(index: Index, state: State, at: Floats, count: int, besides: int) -> N
 
 
 @compiled
-def _mdav_steps(index: Index, state: State, k: int) -> bool:
+def _mdav_steps(index: ShrinkingTree, state: State, k: int) -> bool:
     """Go on for some steps; False when all records are in groups."""
     for _ in range(STRIDE):
         left = state.tally[0]
@@ -175,7 +186,7 @@ def _mdav_steps(index: Index, state: State, k: int) -> bool:
 
 
 @compiled
-def _v_mdav_steps(index: Index, state: State, order: Ints, k: int, gamma: float) -> bool:
+def _v_mdav_steps(index: ShrinkingTree, state: State, order: Ints, k: int, gamma: float) -> bool:
     """Go on for some steps; False when fewer than k records remain. The tally's last is how far in `order` we are."""
     members = np.empty((2 * k - 1, index.points.shape[1]))
     for _ in range(STRIDE):
@@ -197,7 +208,7 @@ def _v_mdav_steps(index: Index, state: State, order: Ints, k: int, gamma: float)
 
 
 @compiled
-def _invited(index: Index, members: Floats, gamma: float, others: bool) -> Ints:
+def _invited(index: ShrinkingTree, members: Floats, gamma: float, others: bool) -> Ints:
     """The record nearest to any member, if it lies nearer to the group than gamma times to others outside it."""
     found, inside = NOBODY, np.inf
     for i in range(len(members)):

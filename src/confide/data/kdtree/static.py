@@ -11,9 +11,10 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
-from confide.measures.threads import in_parts
+from confide.data.kdtree.selecting import select
+from confide.data.threads import in_parts
 
-__all__ = ["Tree", "apart", "build", "close", "distinct_rows", "links", "nearest", "within"]
+__all__ = ["StaticTree", "apart", "build", "close", "distinct_rows", "links", "nearest", "within"]
 
 LEAF = 24
 """A box with at most so many records is not cut further."""
@@ -25,7 +26,7 @@ SAME = 1e-9
 """Squared distances that differ by less than this share are ties."""
 
 
-class Tree(NamedTuple):
+class StaticTree(NamedTuple):
     """Records in the order of the tree. A node is a box from `low` to `high` around the records `start` to `stop`.
 
     Children of a node stand at `child` and after it; -1 is a leaf. `blank` marks boxes with missing values. `place` is
@@ -54,7 +55,7 @@ def distinct_rows(points: Floats) -> tuple[Ints, Ints, Ints]:
     return first.astype(np.int64), kind.astype(np.int64), count.astype(np.int64)
 
 
-def build(points: Floats, nominal: Bools, count: Ints | None = None) -> Tree:
+def build(points: Floats, nominal: Bools, count: Ints | None = None) -> StaticTree:
     """Sort records into boxes, each cut in two at the middle of its widest side."""
     count = np.ones(len(points), np.int64) if count is None else count
     most = 4 * (len(points) // LEAF + 1) + 1
@@ -66,12 +67,16 @@ def build(points: Floats, nominal: Bools, count: Ints | None = None) -> Tree:
     nodes = _cut(points, nominal, order, node, box, blank)
     start, stop, child = (np.ascontiguousarray(node[:nodes, i]) for i in range(3))
     low, high = box[0, :nodes], box[1, :nodes]
-    return Tree(points[order], nominal, order, count[order], start, stop, child, low, high, blank[:nodes])
+    return StaticTree(points[order], nominal, order, count[order], start, stop, child, low, high, blank[:nodes])
 
 
 @compiled
 def _cut(points: Floats, nominal: Bools, order: Ints, node: Ints, box: Floats, blank: Bools) -> int:
-    used = 1
+    columns, used = points.T.copy(), 1
+    for column in columns:
+        for i in range(len(column)):
+            if isnan(column[i]):
+                column[i] = np.inf  # what is missing goes to the end
     node[0, 0], node[0, 1], node[0, 2] = 0, len(order), -1
     at = 0
     while at < used:
@@ -87,7 +92,7 @@ def _cut(points: Floats, nominal: Bools, order: Ints, node: Ints, box: Floats, b
             if spread > widest:
                 side, widest = d, spread
         if stop - start > LEAF and side >= 0 and used + 2 <= len(node):
-            middle = _halve(points, order[start:stop], side) + start
+            middle = _halve(columns[side], order, start, stop)
             node[at, 2] = used
             node[used, 0], node[used, 1], node[used, 2] = start, middle, -1
             node[used + 1, 0], node[used + 1, 1], node[used + 1, 2] = middle, stop, -1
@@ -114,22 +119,22 @@ def _bound(points: Floats, rows: Ints, low: Floats, high: Floats, blank: Bools) 
 
 
 @compiled
-def _halve(points: Floats, rows: Ints, side: int) -> int:
-    """Sort records along a side and cut near the middle, but not between equal values."""
-    key = np.empty(len(rows))
-    for i in range(len(rows)):
-        key[i] = np.inf if isnan(points[rows[i], side]) else points[rows[i], side]
-    by = np.argsort(key)
-    key = key[by]
-    rows[:] = rows[by]
-    middle = len(rows) // 2
-    for step in range(len(rows)):
-        up, down = middle + step, middle - step
-        if up < len(rows) and key[up] != key[up - 1]:
-            return up
-        if down > 0 and key[down] != key[down - 1]:
-            return down
-    return middle
+def _halve(column: Floats, order: Ints, start: int, stop: int) -> int:
+    """Put smaller values before greater ones, and cut near the middle, but not between equal values."""
+    middle = (start + stop) // 2
+    select(order, start, stop, middle, column)
+    value, first, last = column[order[middle]], middle, middle + 1
+    for i in range(middle - 1, start - 1, -1):
+        if column[order[i]] == value:
+            first -= 1
+            order[i], order[first] = order[first], order[i]
+    for i in range(middle + 1, stop):
+        if column[order[i]] == value:
+            order[i], order[last] = order[last], order[i]
+            last += 1
+    if last < stop and (first == start or last - middle <= middle - first):
+        return last
+    return first if first > start else middle
 
 
 @compiled
@@ -151,7 +156,7 @@ def _apart(a: Floats, b: Floats, nominal: Bools, limit: float) -> float:
 
 
 @compiled
-def _gap(a: Floats, tree: Tree, node: int) -> float:
+def _gap(a: Floats, tree: StaticTree, node: int) -> float:
     """The squared distance from a to a box, at most that to any record in it."""
     total = 0.0
     for d in range(len(a)):
@@ -168,7 +173,7 @@ def _gap(a: Floats, tree: Tree, node: int) -> float:
 
 
 @compiled
-def _push(a: Floats, tree: Tree, node: int, stack: Ints, gaps: Floats, top: int) -> int:
+def _push(a: Floats, tree: StaticTree, node: int, stack: Ints, gaps: Floats, top: int) -> int:
     """Put the children of a box on the stack, the nearer on top."""
     left = tree.child[node]
     gap, other = _gap(a, tree, left), _gap(a, tree, left + 1)
@@ -179,7 +184,7 @@ def _push(a: Floats, tree: Tree, node: int, stack: Ints, gaps: Floats, top: int)
 
 
 @compiled
-def _link(a: Floats, tree: Tree, closer: float, tied: float) -> int:
+def _link(a: Floats, tree: StaticTree, closer: float, tied: float) -> int:
     """How many records are as near as the true one; 0 as soon as one is closer."""
     stack, gaps = np.empty(DEEP, np.int64), np.empty(DEEP)
     stack[0], gaps[0], top, found = 0, 0.0, 1, 0
@@ -201,13 +206,13 @@ def _link(a: Floats, tree: Tree, closer: float, tied: float) -> int:
 
 
 @compiled
-def _links(points: Floats, tree: Tree, closer: Floats, tied: Floats, found: Ints) -> None:
+def _links(points: Floats, tree: StaticTree, closer: Floats, tied: Floats, found: Ints) -> None:
     for i in range(len(points)):
         found[i] = _link(points[i], tree, closer[i], tied[i])
 
 
 @compiled
-def _nearest(points: Floats, tree: Tree, least: Floats) -> None:
+def _nearest(points: Floats, tree: StaticTree, least: Floats) -> None:
     stack, gaps = np.empty(DEEP, np.int64), np.empty(DEEP)
     for i in range(len(points)):
         stack[0], gaps[0], top, best = 0, 0.0, 1, np.inf
@@ -225,7 +230,7 @@ def _nearest(points: Floats, tree: Tree, least: Floats) -> None:
 
 
 @compiled
-def _within(points: Floats, tree: Tree, limit: Floats, at: Ints, found: Ints) -> None:
+def _within(points: Floats, tree: StaticTree, limit: Floats, at: Ints, found: Ints) -> None:
     """Count the records within the limits if `found` is empty; else write their places from `at` on."""
     stack, gaps = np.empty(DEEP, np.int64), np.empty(DEEP)
     for i in range(len(points)):
@@ -260,14 +265,14 @@ def apart(a: Floats, b: Floats, nominal: Bools) -> Floats:
     return far
 
 
-def close(far: Floats, tree: Tree) -> Floats:
+def close(far: Floats, tree: StaticTree) -> Floats:
     """What still counts as no farther: room for the rounding of coordinates, not of distances alone."""
     known = tree.points[:, ~tree.nominal]
     most = float(np.nanmax(np.abs(known), initial=0.0)) if known.size else 0.0
     return far * (1 + SAME) + (1e-14 * most) ** 2
 
 
-def links(points: Floats, tree: Tree, far: Floats) -> Ints:
+def links(points: Floats, tree: StaticTree, far: Floats) -> Ints:
     """How many records of the tree tie with one at a given squared distance; 0 where one is closer."""
     found, tied = np.empty(len(points), np.int64), close(far, tree)
     closer, points = far - (tied - far), np.ascontiguousarray(points)
@@ -275,14 +280,14 @@ def links(points: Floats, tree: Tree, far: Floats) -> Ints:
     return found
 
 
-def nearest(points: Floats, tree: Tree) -> Floats:
+def nearest(points: Floats, tree: StaticTree) -> Floats:
     """The squared distance of each point to the nearest record of the tree."""
     least, points = np.empty(len(points)), np.ascontiguousarray(points)
     in_parts(lambda a, b: _nearest(points[a:b], tree, least[a:b]), len(points))
     return least
 
 
-def within(points: Floats, tree: Tree, limit: Floats) -> tuple[Ints, Ints]:
+def within(points: Floats, tree: StaticTree, limit: Floats) -> tuple[Ints, Ints]:
     """The places of all records within a squared distance of each point; those of point i from at[i] to at[i + 1]."""
     many, nothing, points = np.zeros(len(points), np.int64), np.empty(0, np.int64), np.ascontiguousarray(points)
     in_parts(lambda a, b: _within(points[a:b], tree, limit[a:b], many[a:b], nothing), len(points))

@@ -1,4 +1,4 @@
-"""An index of records from which records are taken out: the nearest and the farthest of those that remain.
+"""A tree of records from which records are taken out: the nearest and the farthest of those that remain.
 
 A k-d tree whose boxes shrink as records leave. A box bounds the distance to every record in it, in floating point too:
 differences, squares and sums round monotonically. So nothing is approximate: the answers are those of a full scan, ties
@@ -14,11 +14,23 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
+from confide.data.kdtree.selecting import select
 
-__all__ = ["Index", "Space", "Trees", "build", "closest", "distance", "farthest", "nearest", "remeasure", "remove"]
+__all__ = [
+    "CategoryTrees",
+    "MixedPoints",
+    "ShrinkingTree",
+    "build",
+    "closest",
+    "distance",
+    "farthest",
+    "nearest",
+    "remeasure",
+    "remove",
+]
 
 LEAF = 12
-"""At most so many records stand in a leaf of the index."""
+"""At most so many records stand in a leaf."""
 
 NOBODY = cast(int, np.int64(2**62))
 """The row of no record: greater than all."""
@@ -30,8 +42,8 @@ SLACK = 1.0 + 1e-12
 """Sums of two distances are rounded; so much more is surely not too little."""
 
 
-class Trees(NamedTuple):
-    """Trees of categories: leaf c of tree t is in node `above[t, l, c]` of level l; 0 is the top, `depth[t]` the leaves.
+class CategoryTrees(NamedTuple):
+    """CategoryTrees of categories: leaf c of tree t is in node `above[t, l, c]` of level l; 0 is the top, `depth[t]` the leaves.
 
     `apart[t, l]` is the distance of two leaves whose lowest common ancestor is on level l.
     """
@@ -41,15 +53,15 @@ class Trees(NamedTuple):
     apart: Floats
 
 
-class Space(NamedTuple):
+class MixedPoints(NamedTuple):
     """Records as points, one a row: first `numbers` coordinates that are numbers, then one for each tree."""
 
     points: Floats
     numbers: int
-    trees: Trees
+    trees: CategoryTrees
 
 
-class Index(NamedTuple):
+class ShrinkingTree(NamedTuple):
     """Records in the order of the tree's leaves; node i has the nodes 2i and 2i + 1, and the last half are leaves.
 
     Of each node: the box (`low`, `high`), the `first` row in it, and its `reach`, the greatest distance from `origin`.
@@ -67,11 +79,11 @@ class Index(NamedTuple):
     reach: Floats
     origin: Floats
     numbers: int
-    trees: Trees
+    trees: CategoryTrees
 
 
 @compiled
-def _apart(trees: Trees, t: int, a: float, b: float) -> float:
+def _apart(trees: CategoryTrees, t: int, a: float, b: float) -> float:
     if a == b:
         return 0.0
     level = trees.depth[t] - 1
@@ -81,7 +93,7 @@ def _apart(trees: Trees, t: int, a: float, b: float) -> float:
 
 
 @compiled
-def distance(points: Floats, i: int, at: Floats, numbers: int, trees: Trees) -> float:
+def distance(points: Floats, i: int, at: Floats, numbers: int, trees: CategoryTrees) -> float:
     """The squared distance of a record from a point: that of the numbers, plus that of the categories."""
     total = 0.0
     for j in range(numbers):
@@ -91,7 +103,7 @@ def distance(points: Floats, i: int, at: Floats, numbers: int, trees: Trees) -> 
 
 
 @compiled
-def closest(space: Space, centres: Floats) -> Ints:
+def closest(space: MixedPoints, centres: Floats) -> Ints:
     """Which of the centres each point is nearest to: the first, if several are."""
     found = np.zeros(len(space.points), np.int64)
     for i in range(len(space.points)):
@@ -104,7 +116,7 @@ def closest(space: Space, centres: Floats) -> Ints:
 
 
 @compiled
-def _between_trees(points: Floats, i: int, at: Floats, numbers: int, trees: Trees) -> float:
+def _between_trees(points: Floats, i: int, at: Floats, numbers: int, trees: CategoryTrees) -> float:
     total = 0.0
     for j in range(numbers, len(at)):
         gap = _apart(trees, j - numbers, points[i, j], at[j])
@@ -113,7 +125,7 @@ def _between_trees(points: Floats, i: int, at: Floats, numbers: int, trees: Tree
 
 
 @compiled
-def _outer_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int, trees: Trees) -> float:
+def _outer_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int, trees: CategoryTrees) -> float:
     """What categories add to the greatest squared distance there can be between a point and a record of the node."""
     total = 0.0
     for j in range(numbers, len(at)):
@@ -123,7 +135,7 @@ def _outer_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int,
 
 
 @compiled
-def _inner_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int, trees: Trees) -> float:
+def _inner_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int, trees: CategoryTrees) -> float:
     """What categories add to the smallest squared distance there can be between a point and a record of the node."""
     total = 0.0
     for j in range(numbers, len(at)):
@@ -131,30 +143,6 @@ def _inner_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int,
             gap = _apart(trees, j - numbers, low[node, j] if at[j] < low[node, j] else high[node, j], at[j])
             total += gap * gap
     return total
-
-
-@compiled
-def _select(order: Ints, begin: int, end: int, middle: int, value: Floats) -> None:
-    """Put in place `middle` what stands there in sorted order, smaller before it and greater behind."""
-    last = end - 1
-    while begin < last:
-        pivot = value[order[(begin + last) // 2]]
-        i, j = begin, last
-        while i <= j:
-            while value[order[i]] < pivot:
-                i += 1
-            while value[order[j]] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            begin = i
-        else:
-            return
 
 
 @compiled
@@ -179,7 +167,7 @@ def _ordered(points: Floats, start: Ints, leaves: int) -> Ints:
     begin[1], end[1] = 0, len(points)
     for node in range(1, leaves):
         middle = (begin[node] + end[node]) // 2
-        _select(order, begin[node], end[node], middle, columns[_widest(columns, order, begin[node], end[node])])
+        select(order, begin[node], end[node], middle, columns[_widest(columns, order, begin[node], end[node])])
         begin[2 * node], end[2 * node] = begin[node], middle
         begin[2 * node + 1], end[2 * node + 1] = middle, end[node]
     for leaf in range(leaves):
@@ -189,8 +177,8 @@ def _ordered(points: Floats, start: Ints, leaves: int) -> Ints:
 
 
 @compiled
-def build(space: Space) -> Index:
-    """The index of all records, measured from the origin of the coordinates until they are measured again."""
+def build(space: MixedPoints) -> ShrinkingTree:
+    """The tree of all records, measured from the origin of the coordinates until they are measured again."""
     points, (n, d) = space.points, space.points.shape
     leaves = 1
     while leaves * LEAF < n:
@@ -198,7 +186,7 @@ def build(space: Space) -> Index:
     start, place = np.zeros(leaves + 1, np.int64), np.empty(n, np.int64)
     rows = _ordered(points, start, leaves)
     place[rows] = np.arange(n)
-    index = Index(
+    index = ShrinkingTree(
         points[rows], rows, place, start, start[1:] - start[:-1],
         np.empty((2 * leaves, d)), np.empty((2 * leaves, d)), np.empty(2 * leaves, np.int64),
         np.zeros(n), np.zeros(2 * leaves), np.zeros(d), space.numbers, space.trees,
@@ -208,7 +196,7 @@ def build(space: Space) -> Index:
 
 
 @compiled
-def remeasure(index: Index, origin: Floats) -> None:
+def remeasure(index: ShrinkingTree, origin: Floats) -> None:
     """Measure the records' distances from another origin: they bound what is far from points near it."""
     points, away, start, left = index.points, index.away, index.start, index.left
     for j in range(len(origin)):
@@ -221,7 +209,7 @@ def remeasure(index: Index, origin: Floats) -> None:
 
 
 @compiled
-def _refresh(index: Index, node: int) -> bool:
+def _refresh(index: ShrinkingTree, node: int) -> bool:
     """Tighten what is known of a node to what is in it; False if nothing changed."""
     leaf = node - len(index.left)
     if leaf >= 0:
@@ -247,7 +235,7 @@ def _refresh(index: Index, node: int) -> bool:
 
 
 @compiled
-def remove(index: Index, row: int) -> None:
+def remove(index: ShrinkingTree, row: int) -> None:
     """Take a record out."""
     points, rows, away, place = index.points, index.rows, index.away, index.place
     at = place[row]
@@ -267,7 +255,7 @@ def remove(index: Index, row: int) -> None:
 
 
 @compiled
-def farthest(index: Index, at: Floats, besides: int) -> tuple[int, int]:
+def farthest(index: ShrinkingTree, at: Floats, besides: int) -> tuple[int, int]:
     """The remaining row farthest from a point, other than `besides`, and how many nodes were looked at."""
     points, rows, start, left, first = index.points, index.rows, index.start, index.left, index.first
     low, high, reach, numbers, trees = index.low, index.high, index.reach, index.numbers, index.trees
@@ -318,7 +306,7 @@ def farthest(index: Index, at: Floats, besides: int) -> tuple[int, int]:
 
 
 @compiled
-def nearest(index: Index, at: Floats, count: int, besides: int) -> tuple[Ints, Floats]:
+def nearest(index: ShrinkingTree, at: Floats, count: int, besides: int) -> tuple[Ints, Floats]:
     """The `count` remaining rows nearest to a point, other than `besides`, nearest first, and their squared distances."""
     points, rows, start, left, first = index.points, index.rows, index.start, index.left, index.first
     low, high, numbers, trees = index.low, index.high, index.numbers, index.trees

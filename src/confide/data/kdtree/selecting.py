@@ -1,0 +1,30 @@
+"""Where trees are cut."""
+
+from confide.arrays import Floats, Ints
+from confide.data.compiling import compiled
+
+__all__ = ["select"]
+
+
+@compiled
+def select(order: Ints, begin: int, end: int, middle: int, value: Floats) -> None:
+    """Put in place `middle` what stands there in sorted order, smaller before it and greater behind."""
+    last = end - 1
+    while begin < last:
+        pivot = value[order[(begin + last) // 2]]
+        i, j = begin, last
+        while i <= j:
+            while value[order[i]] < pivot:
+                i += 1
+            while value[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            begin = i
+        else:
+            return
