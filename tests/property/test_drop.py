@@ -71,6 +71,19 @@ def test_a_part_loses_the_same_units_whatever_padding_is_added(town: Any, data: 
     assert len(padded) > len(alone)
 
 
+def test_a_county_is_one_part_in_any_company_though_nobody_lives_in_one_of_its_towns(town: Any) -> None:
+    people = town.people.to_pydict()
+    for secret in range(5):
+        alone = set(dropped(town, {"county": "A"}, secret=secret))
+        for where in (
+            {"town": ["a1", "a2", "b1"]},
+            [{"county": "A"}, {"town": "b1"}],
+            {"town": ["a1", "a2", "a9", "b1"]},
+        ):
+            padded = set(dropped(town, where, secret=secret))
+            assert alone == {row for row in padded if people["county"][row] == "A"} < padded
+
+
 def test_a_table_shows_the_drops_and_padding_does_not_move_them(town: Any) -> None:
     desk, bare = town.under(**NO_RULES).desk(), town.under(**NO_RULES, drop={"k": 0}).desk()
     everyone = bare.consider(python_table("people", rows="town")).columns["count"].values

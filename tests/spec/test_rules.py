@@ -40,6 +40,8 @@ def test_no_marginal_one_or_two(exact: Any, number: int, refused: bool) -> None:
     crowd = exact.of(people((100, {}), (100, {"work": "no"}), (number, {"sex": "m"}), (90, {"town": "b1"})))
     found = rules(crowd, where={"sex": "f", "work": "yes"})
     assert found == (["universe.marginals"] if refused else [])
+    other = exact.of(people((100, {}), (100, {"sex": "m"}), (number, {"work": "no"}), (90, {"town": "b1"})))
+    assert rules(other, where={"sex": "f", "work": "yes"}) == found, "the margin of either variable"
 
 
 def test_a_small_cell_is_no_small_margin(exact: Any) -> None:
@@ -66,6 +68,8 @@ def test_gamma_looks_at_each_class_but_at_all_bins_together(exact: Any) -> None:
 def test_gamma_looks_at_classes_that_fill_a_coarser_one_as_one(exact: Any) -> None:
     crowd = exact.of(people((50, {"town": "b1"}), (50, {"town": "b2"}), (100, {})))
     assert rules(crowd, where={"town": ["b1", "b2"]}) == []
+    part = exact.of(people((50, {}), (50, {"town": "a2"}), (100, {"town": "a9"}), (100, {"town": "b1"})))
+    assert rules(part, where={"town": ["a1", "a2"]}) == ["universe.gamma"], "two of three towns fill no county"
     assert rules(crowd, where={"town": "b1"}) == ["universe.gamma"]
 
 
@@ -239,9 +243,12 @@ def test_near_the_threshold_a_refusal_is_a_matter_of_chance_with_the_promised_ra
         assert abs(one - two) <= row.max() + 3 * error
 
 
-def test_further_than_the_noise_from_the_threshold_decisions_are_always_equal(town: Any) -> None:
-    protected = town.under(**QUIET).under(universe={"gamma": 30})
-    distance = protected.policy.universe.noise_distance
+@pytest.mark.parametrize(("distance", "variance"), [(3, 1.0), (1, 0.9)])
+def test_further_than_the_noise_from_the_threshold_decisions_are_always_equal(
+    town: Any, distance: int, variance: float
+) -> None:
+    limits = {"gamma": 30, "noise_distance": distance, "noise_variance": variance}
+    protected = town.under(**QUIET).under(universe=limits)
     for women, rate in ((30 + distance, 0), (31 + distance, 0), (29 - distance, 1), (28 - distance, 1)):
         assert refusals(protected, women=women, secrets=60) == rate
 

@@ -67,6 +67,32 @@ def test_pages_of_a_filter_together_are_the_filtered_ledger(tmp_path: Path, aske
     assert seen == [entry for entry in reversed(list(read(path))) if wanted.matches(entry)]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        ({}, [3, 2, 1, 0]),
+        ({"who": "ana"}, [3, 0]),
+        ({"who": VISITORS}, [2, 1]),
+        ({"who": "visitor 0a"}, [1]),
+        ({"dataset": "firms"}, [3, 2]),
+        ({"outcome": "refused"}, [2, 0]),
+        ({"outcome": "released"}, [3, 1]),
+        ({"rule": "c.d"}, [0]),
+        ({"day": "1999-01-01"}, []),
+        ({"who": "ana", "outcome": "released"}, [3]),
+    ],
+)
+def test_a_filter_finds_what_it_names(tmp_path: Path, wanted: dict[str, str], numbers: list[int]) -> None:
+    asked = [
+        {"who": "ana", "dataset": "people", "rules": ["a.b", "c.d"]},
+        {"who": "visitor 0a", "dataset": "people", "rules": []},
+        {"who": "visitor 1b", "dataset": "firms", "rules": ["a.b"]},
+        {"who": "ana", "dataset": "firms", "rules": []},
+    ]
+    found = write(tmp_path / "ledger.jsonl", asked).find(Filter(**wanted))
+    assert [entry.number for entry in found.entries] == numbers
+
+
 def test_a_log_made_when_a_site_is_opened_again_is_the_same(tmp_path: Path) -> None:
     asked = [{"who": "ana", "dataset": "people", "rules": ["a.b"] * (n % 2)} for n in range(5)]
     first = write(tmp_path / "ledger.jsonl", asked)

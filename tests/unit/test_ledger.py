@@ -433,6 +433,16 @@ def test_a_forked_child_may_not_write(path: Path) -> None:
     assert verify(path).entries == 1
 
 
+def test_a_ledger_is_of_the_process_that_opened_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger(path) as ledger:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(os, "getpid", lambda: -1)
+            with pytest.raises(Fault, match="forked"):
+                ask(ledger)
+        ask(ledger)
+    assert verify(path).entries == 1
+
+
 def test_a_closed_ledger_can_be_opened_again_while_a_forked_child_lives(path: Path) -> None:
     code = """
     import os, sys
