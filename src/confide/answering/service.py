@@ -142,9 +142,9 @@ class Service:
         """A key for signing what the site will have to recognise again; it tells nothing of the secret."""
         return self._secret.digest(purpose, b"")
 
-    def admit(self, request: Request[R]) -> Admitted[Request[R]]:
-        """The question as it will be considered; a Mistake if it does not fit the codebook."""
-        return self._road(request.dataset).admit(request)
+    def admit(self, request: Request[R] | Admitted[Request[R]]) -> Admitted[Request[R]]:
+        """The question as it will be considered; a Mistake if it does not fit the codebook. Once admitted, it stays so."""
+        return request if isinstance(request, Admitted) else self._road(request.dataset).admit(request)
 
     def receipt(self, question: Admitted[Request[Any]]) -> str:
         """The content address that the answer will have."""
@@ -155,7 +155,7 @@ class Service:
 
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
         """
-        question = request if isinstance(request, Admitted) else self.admit(request)
+        question = self.admit(request)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         road = self._road(question.request.dataset)

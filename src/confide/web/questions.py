@@ -57,15 +57,17 @@ class Questions:
         self._service = service
         self._jobs = Jobs(cache, workers=WORKERS, policy=service.policy.title, patience=patience, clock=clock)
 
-    def answer(self, question: Request[R], *, who: str, diagnose: bool = False) -> R:
+    def answer(self, question: Request[R] | Admitted[Request[R]], *, who: str, diagnose: bool = False) -> R:
         """The answer, kept or new, however long it takes: for programs."""
         key, work = self._piece(self._service.admit(question), who, diagnose=diagnose)
         answer: R = _as_asked(self._jobs.run(key, work, owner=who).outcome, diagnose=diagnose)
         return answer
 
-    def ask(self, question: Admitted[Request[R]], *, who: str, address: str, diagnose: bool = False) -> R | Job[R]:
+    def ask(
+        self, question: Request[R] | Admitted[Request[R]], *, who: str, address: str, diagnose: bool = False
+    ) -> R | Job[R]:
         """The answer, kept or new; or, if it takes long, its job, which will send the browser to `address`: for pages."""
-        key, work = self._piece(question, who, diagnose=diagnose)
+        key, work = self._piece(self._service.admit(question), who, diagnose=diagnose)
         job: Job[Any] = self._jobs.start(key, work, owner=who, address=address)
         return _as_asked(job.outcome, diagnose=diagnose) if job.done else job
 

@@ -36,9 +36,9 @@ class Held(Service):
         self.go = Event()
         self.go.set()
 
-    def answer(self, request, *, who="local"):
+    def answer(self, request, *, who="local", diagnostics=False):
         assert self.go.wait(LONG)
-        return super().answer(request, who=who)
+        return super().answer(request, who=who, diagnostics=diagnostics)
 
     @contextmanager
     def taking_long(self):

@@ -107,7 +107,7 @@ def ask(app, path):
 def test_a_fault_is_a_page_without_detail(site, monkeypatch, caplog):
     with Service.open(site) as service:
         app = create_app(service)
-        monkeypatch.setattr(Service, "desk", lambda self, name: 1 / 0)
+        monkeypatch.setattr(Service, "admit", lambda self, request: 1 / 0)
         status, headers, text = ask(app, "/people/table")
     assert (
         status == 500 and headers[b"content-type"].startswith(b"text/html") and headers[b"x-frame-options"] == b"DENY"

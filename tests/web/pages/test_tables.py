@@ -114,7 +114,7 @@ def test_code_in_every_language_is_the_same_question(look):
     assert (
         words[:2] == ["confide", "table"]
         and words[2].startswith("http://127.0.0.1:")
-        and read_words(words[3:]) == asked
+        and read_words(words[3:], type(asked)) == asked
     )
 
 
