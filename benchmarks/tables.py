@@ -31,7 +31,7 @@ from confide.answering.service import Service
 from confide.answering.universe.resolve import resolve
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.model.evidence import Box
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.spelling.python import read_arguments
 
 UNION = [{"region": ["N", "S"], "sex": ["female"]}, {"age_group": ["20-29", "30-39"], "region": ["C"]}]
@@ -60,7 +60,7 @@ class Bench:
         self.raw = duckdb.connect(str(folder / "people" / "records.duckdb"), read_only=True)
         self.facts = self.road._engine.facts
 
-    def protected(self, request: Table, *, again: bool = False) -> float:
+    def protected(self, request: TableRequest, *, again: bool = False) -> float:
         """Consider and release, without the ledger's wait for the disk; unless `again`, nothing is kept from before."""
         road = self.road
 
@@ -71,7 +71,7 @@ class Bench:
 
         return median(ask, self.repeat)
 
-    def plain(self, request: Table, *, sums: bool = False) -> float:
+    def plain(self, request: TableRequest, *, sums: bool = False) -> float:
         by = ", ".join(self.facts.classes[name] for name in request.by)
         picks = f"{by}, count(*)" + (
             f", sum(weight), sum({self.facts.numbers[request.of or 'income']})" if sums else ""
@@ -112,7 +112,7 @@ def overhead(bench: Bench) -> None:
     road = bench.road
     watch = Stopwatch(road._engine)
     timed = Road(road.dataset, watch, road._shield)
-    request = read_arguments(Table, "people", {"rows": ["occupation"], "columns": ["age_group"]})
+    request = read_arguments(TableRequest, "people", {"rows": ["occupation"], "columns": ["age_group"]})
     outside = []
     for _ in range(30):
         watch.seconds, start = 0.0, time.perf_counter()
@@ -178,18 +178,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder) / "site", given.rows, given.repeat)
         for by in (["sex"], ["age_group", "region"], ["age_group", "county", "education"]):
-            request = read_arguments(Table, "people", {"rows": by})
+            request = read_arguments(TableRequest, "people", {"rows": by})
             report(f"count by {' x '.join(by)} / raw count", bench.protected(request), bench.plain(request), 1.0)
         for by in (["industry"], ["age_group", "region"], ["age_group", "county", "education"]):
             request = read_arguments(
-                Table, "people", {"rows": by, "measure": ["count", "weighted_count", "total"], "of": "income"}
+                TableRequest, "people", {"rows": by, "measure": ["count", "weighted_count", "total"], "of": "income"}
             )
             ours = bench.protected(request)
             report(f"count, weighted count, total by {' x '.join(by)} / raw count", ours, bench.plain(request), 1.5)
             report("    / raw count and sums", ours, bench.plain(request, sums=True), 1.2)
             again = bench.protected(request, again=True)
             report("    the second time / raw count", again, bench.plain(request), 1.5)
-        request = read_arguments(Table, "people", {"rows": ["education", "marital"], "where": UNION})
+        request = read_arguments(TableRequest, "people", {"rows": ["education", "marital"], "where": UNION})
         bench.protected(request)
         report(
             "two pieces, rules and Drop q, second request / raw filtered count",

@@ -7,25 +7,25 @@ from typing import Any
 from confide.answering.road import Road
 from confide.errors import Reason, Suggestion
 from confide.model.policy import Policy
-from confide.model.request import Correlation, Regression, Request, Table
+from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.spelling.python import read_arguments
 
 __all__ = ["Desk", "Outcome", "python_correlation", "python_regression", "python_table"]
 
 
-def python_table(dataset: str, **words: Any) -> Table:
+def python_table(dataset: str, **words: Any) -> TableRequest:
     """The request of `.table(...)`."""
-    return read_arguments(Table, dataset, words)
+    return read_arguments(TableRequest, dataset, words)
 
 
-def python_regression(dataset: str, formula: Any, **words: Any) -> Regression:
+def python_regression(dataset: str, formula: Any, **words: Any) -> RegressionRequest:
     """The request of `.regression(...)`."""
-    return read_arguments(Regression, dataset, {"formula": formula, **words})
+    return read_arguments(RegressionRequest, dataset, {"formula": formula, **words})
 
 
-def python_correlation(dataset: str, variables: Any, **words: Any) -> Correlation:
+def python_correlation(dataset: str, variables: Any, **words: Any) -> CorrelationRequest:
     """The request of `.correlation(...)`."""
-    return read_arguments(Correlation, dataset, {"variables": variables, **words})
+    return read_arguments(CorrelationRequest, dataset, {"variables": variables, **words})
 
 
 @dataclass(frozen=True)

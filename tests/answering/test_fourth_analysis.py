@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from confide import demo
-from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.road import ANALYSES
 from confide.answering.rules.rule import Rule, Stage, Verdict
 from confide.answering.rules.universe import UNIVERSE_RULES
@@ -97,7 +97,7 @@ class SharesAnalysis:
         return None
 
     def release(
-        self, question: Admitted[Shares], protected: ProtectedShares, facts: Facts, *, diagnostics: bool
+        self, question: Admitted[Shares], protected: ProtectedShares, facts: ReleaseFacts, *, diagnostics: bool
     ) -> ModelRelease[Shares]:
         shares = (protected.units[:-1] / protected.units[-1]).round(3).tolist()
         rows = tuple(zip(protected.codes, shares, strict=True))

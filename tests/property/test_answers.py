@@ -17,7 +17,7 @@ from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.release import Column
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.site.encode import encode
 from confide.site.secret import Secret
 from confide.tables.perturbation.transitions import transitions
@@ -31,7 +31,7 @@ LENIENT = {
 BARE = {"drop": {"k": 0}, "counts": {"mechanism": "none"}}
 
 
-def table(**words: Any) -> Table:
+def table(**words: Any) -> TableRequest:
     return python_table("people", **words)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.model.formula import Factor, Formula, Transform
-from confide.model.request import Correlation, Family, Measure, Regression, Request, Table, kinds
+from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest, kinds
 from confide.model.universe import Piece, Universe
 from confide.spelling.curl import read_curl, write_curl
 from confide.spelling.json import read_request, write_request
@@ -31,12 +31,12 @@ universes = st.lists(pieces, max_size=3).map(lambda several: Universe(tuple(seve
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Table:
+def tables(draw: st.DrawFn) -> TableRequest:
     by = draw(st.lists(names, min_size=1, max_size=4, unique=True))
     split = draw(st.integers(0, len(by)))
     measure = tuple(draw(st.lists(st.sampled_from(list(Measure)), min_size=1, unique=True)))
     of = draw(names) if any(m.of_variable for m in measure) else None
-    return Table(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
+    return TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
 
 
 @st.composite
@@ -51,8 +51,10 @@ def formulas(draw: st.DrawFn) -> Formula:
     return Formula(response, tuple(draw(st.lists(terms, min_size=1, max_size=4))))
 
 
-regressions = st.builds(Regression, names, formulas(), universes, st.sampled_from(list(Family)))
-correlations = st.builds(Correlation, names, st.lists(names, min_size=2, max_size=4, unique=True).map(tuple), universes)
+regressions = st.builds(RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family)))
+correlations = st.builds(
+    CorrelationRequest, names, st.lists(names, min_size=2, max_size=4, unique=True).map(tuple), universes
+)
 requests = tables() | regressions | correlations
 
 
@@ -100,7 +102,7 @@ def test_what_is_no_r_is_a_mistake(text: str) -> None:
 
 
 @given(requests)
-@example(Correlation("people", ("--where=a", "-x")))
+@example(CorrelationRequest("people", ("--where=a", "-x")))
 def test_command_line_words_are_read_as_written(request: Request) -> None:
     words = write_words(request)
     assert read_words(words, type(request)) == request
@@ -177,11 +179,11 @@ def test_nonsense_is_a_mistake_and_nothing_else(text: str, words: list[str], val
         only_mistakes(lambda *given, kind=kind: read_words(*given, kind), words)
         only_mistakes(lambda *given, kind=kind: read_words(*given, kind), ["people", *(f"--{word}" for word in words)])
     for query in ([("formula", text)], [("formula", "y ~ x"), ("family", text)]):
-        only_mistakes(lambda *given: read_query(*given, Regression), "people", query)
+        only_mistakes(lambda *given: read_query(*given, RegressionRequest), "people", query)
     only_mistakes(read_where, value)
     only_mistakes(read_request, value)
     only_mistakes(
-        lambda *given: read_query(*given, Table), "people", [("where", text), *((word, text) for word in words)]
+        lambda *given: read_query(*given, TableRequest), "people", [("where", text), *((word, text) for word in words)]
     )
 
 

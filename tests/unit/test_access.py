@@ -20,7 +20,7 @@ from confide.site.access import (
     Access,
     AccessFile,
     Person,
-    Role,
+    PersonRole,
     add_token,
     list_tokens,
     must_be_loopback,
@@ -42,15 +42,15 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_token_names_its_person_and_role(path: Path) -> None:
-    ana = add_token(path, name="ana", role=Role.ANALYST)
-    cleo = add_token(path, name="cleo", role=Role.CUSTODIAN)
+    ana = add_token(path, name="ana", role=PersonRole.ANALYST)
+    cleo = add_token(path, name="cleo", role=PersonRole.CUSTODIAN)
     access = Access.load(path)
-    assert access.person(ana) == Person("ana", Role.ANALYST)
-    assert access.person(cleo) == Person("cleo", Role.CUSTODIAN)
+    assert access.person(ana) == Person("ana", PersonRole.ANALYST)
+    assert access.person(cleo) == Person("cleo", PersonRole.CUSTODIAN)
 
 
 def test_a_token_has_its_prefix_and_256_bits(path: Path) -> None:
-    tokens = {add_token(path, name=f"person {n}", role=Role.ANALYST) for n in range(20)}
+    tokens = {add_token(path, name=f"person {n}", role=PersonRole.ANALYST) for n in range(20)}
     assert len(tokens) == 20
     for token in tokens:
         assert token.startswith("confide_") and len(token) == len("confide_") + 43
@@ -60,7 +60,7 @@ def test_a_token_has_its_prefix_and_256_bits(path: Path) -> None:
 def test_the_file_holds_digests_only_and_is_its_owners_alone(path: Path) -> None:
     umask = os.umask(0)
     try:
-        token = add_token(path, name="ana", role=Role.ANALYST)
+        token = add_token(path, name="ana", role=PersonRole.ANALYST)
     finally:
         os.umask(umask)
     assert token not in path.read_text() and token.removeprefix("confide_") not in path.read_text()
@@ -70,21 +70,21 @@ def test_the_file_holds_digests_only_and_is_its_owners_alone(path: Path) -> None
 
 
 def test_a_shown_token_list_gives_no_digest_away(path: Path) -> None:
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     (token,) = list_tokens(path)
-    assert (token.name, token.role, token.created) == ("ana", Role.ANALYST, datetime.now(UTC).date())
+    assert (token.name, token.role, token.created) == ("ana", PersonRole.ANALYST, datetime.now(UTC).date())
     assert token.digest not in repr(token) and token.digest not in repr(Access.load(path))
 
 
 def test_a_second_token_for_the_same_name_is_a_mistake(path: Path) -> None:
-    token = add_token(path, name="ana", role=Role.ANALYST)
+    token = add_token(path, name="ana", role=PersonRole.ANALYST)
     with pytest.raises(Mistake, match="'ana' already has a token"):
-        add_token(path, name="ana", role=Role.CUSTODIAN)
-    assert Access.load(path).person(token).role is Role.ANALYST
+        add_token(path, name="ana", role=PersonRole.CUSTODIAN)
+    assert Access.load(path).person(token).role is PersonRole.ANALYST
 
 
 def test_a_removed_token_opens_nothing(path: Path) -> None:
-    ana, ben = (add_token(path, name=name, role=Role.ANALYST) for name in ("ana", "ben"))
+    ana, ben = (add_token(path, name=name, role=PersonRole.ANALYST) for name in ("ana", "ben"))
     remove_token(path, name="ana")
     access = Access.load(path)
     assert access.person(ben).name == "ben"
@@ -95,7 +95,7 @@ def test_a_removed_token_opens_nothing(path: Path) -> None:
 
 
 def test_the_last_token_is_not_removed_because_that_would_let_everybody_in(path: Path) -> None:
-    token = add_token(path, name="ana", role=Role.ANALYST)
+    token = add_token(path, name="ana", role=PersonRole.ANALYST)
     with pytest.raises(Mistake, match="only token.*Add another token first"):
         remove_token(path, name="ana")
     assert Access.load(path).person(token).name == "ana"
@@ -103,9 +103,9 @@ def test_the_last_token_is_not_removed_because_that_would_let_everybody_in(path:
 
 def test_tokens_added_and_removed_at_once_are_neither_lost_nor_brought_back(path: Path) -> None:
     for n in range(10):
-        add_token(path, name=f"old {n}", role=Role.ANALYST)
+        add_token(path, name=f"old {n}", role=PersonRole.ANALYST)
     with ThreadPoolExecutor(8) as pool:
-        jobs = [pool.submit(add_token, path, name=f"new {n}", role=Role.ANALYST) for n in range(10)]
+        jobs = [pool.submit(add_token, path, name=f"new {n}", role=PersonRole.ANALYST) for n in range(10)]
         jobs += [pool.submit(remove_token, path, name=f"old {n}") for n in range(10)]  # type: ignore[arg-type]
         for job in jobs:
             job.result()
@@ -113,7 +113,7 @@ def test_tokens_added_and_removed_at_once_are_neither_lost_nor_brought_back(path
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_litter(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     before = path.read_text()
 
     def fail(*_: object) -> None:
@@ -121,13 +121,13 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_litter(path: Path, monkey
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(Mistake, match="cannot be written: No space left"):
-        add_token(path, name="ben", role=Role.ANALYST)
+        add_token(path, name="ben", role=PersonRole.ANALYST)
     assert path.read_text() == before and len(list(path.parent.iterdir())) == 1
 
 
 def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="cannot be written: No such file"):
-        add_token(tmp_path / "nowhere" / "access.toml", name="ana", role=Role.ANALYST)
+        add_token(tmp_path / "nowhere" / "access.toml", name="ana", role=PersonRole.ANALYST)
 
 
 # ---- who asks
@@ -137,7 +137,7 @@ def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
     "wrong", [None, "", "confide_", "confide_" + "a" * 43, "é😀", "\udc80", "\x00", DIGEST, "x" * 10**6]
 )
 def test_without_a_known_token_nobody_is_let_in(path: Path, wrong: str | None) -> None:
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     with pytest.raises(Denied, match="Authorization: Bearer") as denied:
         Access.load(path).person(wrong)
     assert (denied.value.http_status, denied.value.exit_code, denied.value.title) == (401, 3, "Denied")
@@ -145,7 +145,7 @@ def test_without_a_known_token_nobody_is_let_in(path: Path, wrong: str | None) -
 
 
 def test_the_stored_digest_is_not_a_token(path: Path) -> None:
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     access = Access.load(path)
     with pytest.raises(Denied):
         access.person(access.tokens[0].digest)
@@ -157,7 +157,7 @@ def nearly(token: str) -> list[str]:
 
 
 def test_a_token_must_match_whole(path: Path) -> None:
-    token = add_token(path, name="ana", role=Role.ANALYST)
+    token = add_token(path, name="ana", role=PersonRole.ANALYST)
     for wrong in nearly(token):
         with pytest.raises(Denied):
             Access.load(path).person(wrong)
@@ -165,18 +165,18 @@ def test_a_token_must_match_whole(path: Path) -> None:
 
 @pytest.mark.parametrize("token", [None, "", "confide_anything"])
 def test_without_any_tokens_everybody_is_an_analyst(path: Path, token: str | None) -> None:
-    assert Access.load(path).person(token) == Person("anyone", Role.ANALYST)
+    assert Access.load(path).person(token) == Person("anyone", PersonRole.ANALYST)
 
 
 def test_only_a_custodian_may_do_what_is_a_custodians() -> None:
-    analyst, custodian = Person("ana", Role.ANALYST), Person("cleo", Role.CUSTODIAN)
+    analyst, custodian = Person("ana", PersonRole.ANALYST), Person("cleo", PersonRole.CUSTODIAN)
     with pytest.raises(Denied, match="Only a custodian") as denied:
-        require(analyst, Role.CUSTODIAN)
+        require(analyst, PersonRole.CUSTODIAN)
     assert denied.value.http_status == 403
     assert Denied.http_status == 401
-    require(custodian, Role.CUSTODIAN)
-    require(custodian, Role.ANALYST)
-    require(analyst, Role.ANALYST)
+    require(custodian, PersonRole.CUSTODIAN)
+    require(custodian, PersonRole.ANALYST)
+    require(analyst, PersonRole.ANALYST)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.8.7", "::1", "[::1]", "localhost", "LOCALHOST"])
@@ -202,7 +202,7 @@ OUTSIDE = [
 def test_a_site_without_tokens_may_not_serve_other_machines(path: Path, host: str) -> None:
     with pytest.raises(Mistake, match="no tokens.*confide token add"):
         must_be_loopback(Access(), host)
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     must_be_loopback(Access.load(path), host)
 
 
@@ -210,11 +210,11 @@ def test_a_site_without_tokens_may_not_serve_other_machines(path: Path, host: st
 
 
 def test_a_public_site_takes_people_without_a_token_for_analysts_and_knows_the_others(path: Path) -> None:
-    token = add_token(path, name="cleo", role=Role.CUSTODIAN)
+    token = add_token(path, name="cleo", role=PersonRole.CUSTODIAN)
     set_public(path, public=True)
     access = Access.load(path)
-    assert access.person(None) == access.person("") == Person("anyone", Role.ANALYST)
-    assert access.person(token) == Person("cleo", Role.CUSTODIAN)
+    assert access.person(None) == access.person("") == Person("anyone", PersonRole.ANALYST)
+    assert access.person(token) == Person("cleo", PersonRole.CUSTODIAN)
     with pytest.raises(Denied, match="does not know"):
         access.person("confide_wrong")
 
@@ -222,7 +222,7 @@ def test_a_public_site_takes_people_without_a_token_for_analysts_and_knows_the_o
 def test_a_site_is_public_only_if_it_is_declared_and_the_declaration_outlives_tokens(path: Path) -> None:
     assert not Access.load(path).public
     set_public(path, public=True)
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     assert Access.load(path).public and len(list_tokens(path)) == 1
     remove_token(path, name="ana")
     assert Access.load(path) == Access((), public=True)
@@ -248,15 +248,15 @@ def test_public_is_true_or_false(path: Path, value: str) -> None:
 def test_a_running_site_learns_of_every_change_at_once(path: Path) -> None:
     people = AccessFile(path)
     assert people.now().local
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     assert [token.name for token in people.now().tokens] == ["ana"]
-    add_token(path, name="cleo", role=Role.CUSTODIAN)
+    add_token(path, name="cleo", role=PersonRole.CUSTODIAN)
     remove_token(path, name="ana")
     assert [token.name for token in people.now().tokens] == ["cleo"]
 
 
 def test_a_change_is_seen_that_changes_neither_the_size_nor_the_time_of_the_file(path: Path) -> None:
-    ana = add_token(path, name="ana", role=Role.ANALYST)
+    ana = add_token(path, name="ana", role=PersonRole.ANALYST)
     people, before = AccessFile(path), path.stat()
     assert people.now().token(ana)
     text = path.read_text()
@@ -269,7 +269,7 @@ def test_a_change_is_seen_that_changes_neither_the_size_nor_the_time_of_the_file
 
 
 def test_a_removed_token_is_unknown_to_whoever_looks_after_its_removal(path: Path) -> None:
-    add_token(path, name="carla", role=Role.CUSTODIAN)
+    add_token(path, name="carla", role=PersonRole.CUSTODIAN)
     people, stop = AccessFile(path), Event()
     rounds: list[tuple[str, Event]] = []
     wrong: list[str] = []
@@ -286,7 +286,7 @@ def test_a_removed_token_is_unknown_to_whoever_looks_after_its_removal(path: Pat
         looking = [pool.submit(look) for _ in range(4)]
         try:
             for number in range(40):
-                token, removed = add_token(path, name=f"person {number}", role=Role.ANALYST), Event()
+                token, removed = add_token(path, name=f"person {number}", role=PersonRole.ANALYST), Event()
                 rounds.append((token, removed))
                 assert people.now().token(token), "an added token is known at once"
                 remove_token(path, name=f"person {number}")
@@ -302,7 +302,7 @@ def test_a_removed_token_is_unknown_to_whoever_looks_after_its_removal(path: Pat
 def test_a_file_that_is_lost_or_spoilt_while_the_site_runs_lets_nobody_in(
     path: Path, spoil: Callable[[Path], object]
 ) -> None:
-    add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="ana", role=PersonRole.ANALYST)
     kept, people = path.read_text(), AccessFile(path)
     spoil(path)
     for _ in range(2):
@@ -332,7 +332,7 @@ hard = st.text(st.sampled_from("\"\\'#[]=\\u{}é李😀\U0010ffff"), min_size=1,
 @given(chosen=st.lists(fine | hard, min_size=1, max_size=4, unique=True))
 def test_any_printable_name_survives_the_file(path: Path, chosen: list[str]) -> None:
     path.unlink(missing_ok=True)
-    tokens = [add_token(path, name=name, role=Role.ANALYST) for name in chosen]
+    tokens = [add_token(path, name=name, role=PersonRole.ANALYST) for name in chosen]
     access = Access.load(path)
     assert [access.person(token).name for token in tokens] == chosen
 
@@ -341,7 +341,7 @@ def test_any_printable_name_survives_the_file(path: Path, chosen: list[str]) -> 
 @given(name=names.filter(lambda name: not name.isprintable()))
 def test_no_unprintable_name_is_taken(path: Path, name: str) -> None:
     with pytest.raises(Mistake, match="printable"):
-        add_token(path, name=name, role=Role.ANALYST)
+        add_token(path, name=name, role=PersonRole.ANALYST)
     assert not path.exists()
 
 
@@ -350,12 +350,12 @@ def test_no_unprintable_name_is_taken(path: Path, name: str) -> None:
 )
 def test_names_that_would_mislead_are_mistakes(path: Path, name: str) -> None:
     with pytest.raises(Mistake, match="name"):
-        add_token(path, name=name, role=Role.ANALYST)
+        add_token(path, name=name, role=PersonRole.ANALYST)
     assert not path.exists()
 
 
 def test_sixty_characters_are_counted_as_people_count_them(path: Path) -> None:
-    add_token(path, name="😀" * 60, role=Role.ANALYST)
+    add_token(path, name="😀" * 60, role=PersonRole.ANALYST)
     assert list_tokens(path)[0].name == "😀" * 60
 
 
@@ -396,7 +396,7 @@ def test_a_file_that_is_wrong_lets_nobody_in_and_says_why(path: Path, text: str,
     with pytest.raises(Mistake, match=complaint):
         Access.load(path)
     with pytest.raises(Mistake, match=complaint):
-        add_token(path, name="eve", role=Role.CUSTODIAN)
+        add_token(path, name="eve", role=PersonRole.CUSTODIAN)
     assert path.read_text(encoding="utf-8") == text
 
 

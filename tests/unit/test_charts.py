@@ -8,7 +8,7 @@ import pytest
 from confide.formats.charts.tables import table_chart
 from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
-from confide.model.request import Table
+from confide.model.request import TableRequest
 
 
 def table(*sizes: int, labels=None, marks=None) -> Release:
@@ -18,7 +18,7 @@ def table(*sizes: int, labels=None, marks=None) -> Release:
     marks = np.full(values.shape, "", dtype="<U1") if marks is None else marks
     values = np.where(marks == "", values, np.nan)
     return Release(
-        request=Table("d", names),
+        request=TableRequest("d", names),
         title="People <b>",
         scope="Everyone",
         dimensions=tuple(Dimension(n, n.upper(), c, labels or c) for n, c in zip(names, codes, strict=True)),

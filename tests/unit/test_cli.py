@@ -21,7 +21,7 @@ from confide.cli.registry import COMMANDS as HOMES
 from confide.cli.registry import load
 from confide.model.policy import describe
 from confide.site import ledger
-from confide.site.access import Access, Role
+from confide.site.access import Access, PersonRole
 
 CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
@@ -261,7 +261,7 @@ def test_the_demo_site_is_made_once(tmp_path):
     assert "http://127.0.0.1:8000/custodian" in first.stderr
     token = re.search(r"confide_[\w-]{43}", first.stderr)[0]
     access = Access.load(folder / "access.toml")
-    assert access.public and access.person(token).role is Role.CUSTODIAN
+    assert access.public and access.person(token).role is PersonRole.CUSTODIAN
     before = (folder / "people" / "records.duckdb").stat()
     second = run("demo", folder, "--rows", "1000", "--no-serve")
     assert second.returncode == 0 and "confide_" not in second.stderr and "confide token add" in second.stderr

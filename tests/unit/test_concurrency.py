@@ -18,7 +18,7 @@ import confide
 from asking import python_table
 from confide.answering.service import Service
 from confide.errors import Refused
-from confide.site.access import Access, AccessFile, Role, add_token, remove_token
+from confide.site.access import Access, AccessFile, PersonRole, add_token, remove_token
 from confide.site.ledger import Ledger, read, verify
 
 THREADS, QUOTA = 8, 20
@@ -123,7 +123,7 @@ def test_processes_that_open_the_ledger_again_and_again_leave_one_chain(tmp_path
 def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tmp_path: Path) -> None:
     """Four threads look all the time; whoever rotates tokens sees each change in the next look."""
     path, ended = tmp_path / "access.toml", []
-    add_token(path, name="custodian", role=Role.CUSTODIAN)
+    add_token(path, name="custodian", role=PersonRole.CUSTODIAN)
     people = AccessFile(path)
 
     def look(_: int) -> set[str]:
@@ -136,7 +136,7 @@ def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tm
         looking = pool.map(look, range(4))
         try:
             for turn in range(40):
-                token = add_token(path, name=f"ana {turn}", role=Role.ANALYST)
+                token = add_token(path, name=f"ana {turn}", role=PersonRole.ANALYST)
                 assert people.now().person(token).name == f"ana {turn}"
                 remove_token(path, name=f"ana {turn}")
                 assert people.now().token(token) is None
@@ -148,12 +148,12 @@ def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tm
 def test_a_token_replaced_by_another_of_the_same_length_opens_nothing(tmp_path: Path) -> None:
     """The size of the file does not change, nor need its time."""
     path = tmp_path / "access.toml"
-    add_token(path, name="custodian", role=Role.CUSTODIAN)
-    old = add_token(path, name="ana", role=Role.ANALYST)
+    add_token(path, name="custodian", role=PersonRole.CUSTODIAN)
+    old = add_token(path, name="ana", role=PersonRole.ANALYST)
     people, size = AccessFile(path), path.stat().st_size
     assert people.now().token(old)
     remove_token(path, name="ana")
-    new = add_token(path, name="ana", role=Role.ANALYST)
+    new = add_token(path, name="ana", role=PersonRole.ANALYST)
     assert path.stat().st_size == size
     assert people.now().token(old) is None and people.now().token(new)
     assert people.now() == Access.load(path)

@@ -33,7 +33,7 @@ from confide.formats.jsonstat.write import read_jsonstat, write_jsonstat
 from confide.formats.text import write_text
 from confide.formats.xlsx import write_xlsx
 from confide.model.release import MARKS, Column, Dimension, Release
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 from confide.model.universe import Piece, Universe
 
 SCRIPT, FORMULA, COMMAND = "<script>alert(1)</script>", "=1+1", "=cmd|' /C calc'!A0"
@@ -73,7 +73,7 @@ def release(
     measures = tuple(Measure(c.name) for c in columns)
     of = "income" if any(m.of_variable for m in measures) else None
     where = Universe((Piece.of({"age": ["16-24", "25+"]}),))
-    request = Table("people", names[:rows], names[rows:], where, measures, of)
+    request = TableRequest("people", names[:rows], names[rows:], where, measures, of)
     given_facts = {
         "scope": "Aged 16 and over",
         "notes": ("Counts carry noise.",),

@@ -25,7 +25,7 @@ from confide.formats.text import write_model_text
 from confide.formats.xlsx import write_model_xlsx
 from confide.model.formula import read_formula
 from confide.model.model_release import Grid, ModelRelease
-from confide.model.request import Correlation, Regression
+from confide.model.request import CorrelationRequest, RegressionRequest
 from confide.model.universe import Piece, Universe
 
 SCRIPT, FORMULA, OVERRIDE = "<script>alert(1)</script>", "=1+1", "abc\u202edef"
@@ -33,9 +33,11 @@ HOSTILE = [SCRIPT, FORMULA, OVERRIDE, "e\u0301" * 5, "東京都", "x" * 10_000, 
            "@SUM(A1)", "-1+1", "\x00\x07\x1b[31m", "\ufffe\uffff", "http://a.b/", "_x0041_", "{=1}", "table"]  # fmt: skip
 
 
-def release(*grids: Grid, request: Regression | Correlation | None = None, **facts: object) -> ModelRelease:
+def release(
+    *grids: Grid, request: RegressionRequest | CorrelationRequest | None = None, **facts: object
+) -> ModelRelease:
     where = Universe((Piece.of({"employment": ["employed"]}),))
-    asked = request or Regression("people", read_formula("log(income) ~ age + sex"), where)
+    asked = request or RegressionRequest("people", read_formula("log(income) ~ age + sex"), where)
     given_facts = {
         "title": "People",
         "scope": "Employed",
@@ -59,7 +61,7 @@ STATISTICS = Grid(
 MODEL = release(COEFFICIENTS, STATISTICS)
 CORRELATION = release(
     Grid("correlations", "Correlations", ("variable", "age", "table"), (("age", 1.0, 0.25), ("table", 0.25, 1.0))),
-    request=Correlation("people", ("age", "table")),
+    request=CorrelationRequest("people", ("age", "table")),
 )
 CHARTED = release(COEFFICIENTS, charts={"age": {"title": "Residuals", "layer": [{"mark": "point"}], "n": 1.5}})
 NASTY = release(

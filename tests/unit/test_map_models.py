@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 
 import confide
 from confide import demo
-from confide.answering.frontier.frontier import Release
+from confide.answering.frontier.frontier import ReleaseChoice
 from confide.answering.service import frontier, write_choice
 from confide.cli.main import app
 from confide.errors import Mistake, Refused
 from confide.model.policy import read_policy
 
 FEW = ["age", "sex", "education", "employment"]
-CHOICE = Release("income", ("sex", "education"), ("age", "region"), 0.2, 0.4, 0.2, 0.0)
+CHOICE = ReleaseChoice("income", ("sex", "education"), ("age", "region"), 0.2, 0.4, 0.2, 0.0)
 
 
 @pytest.fixture(scope="module")

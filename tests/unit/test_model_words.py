@@ -15,7 +15,7 @@ from confide.formats.models.words import class_words, coefficients, p_words, rel
 from confide.model.catalog.dataset import Code, CodeList, Dataset, Kind, Variable
 from confide.model.formula import Factor, Formula, Transform, read_formula
 from confide.model.model_release import Grid, ModelRelease
-from confide.model.request import Family, Regression
+from confide.model.request import Family, RegressionRequest
 
 ODD = ("x=1:y=2", "a:b", "c")
 
@@ -43,7 +43,7 @@ def release(formula, rows, *, family=Family.GAUSSIAN, notes=(), **grids):
     )
     made = {"coefficients": coefficient, **grids}
     return ModelRelease(
-        Regression("people", read_formula(formula), family=family), "T", "Everyone", made, tuple(notes), "p", "r"
+        RegressionRequest("people", read_formula(formula), family=family), "T", "Everyone", made, tuple(notes), "p", "r"
     )
 
 
@@ -81,7 +81,7 @@ def test_labels_of_interactions_are_found_whatever_their_codes_hold(names):
     order = [f.variable for f in formula.terms[-1]]
     labels = [":".join(f"{n}={c}" for n, c in zip(order, pair, strict=True)) for pair in itertools.product(*codes)]
     made = release("income ~ age", [row("(Intercept)"), *map(row, labels)])
-    made = replace(made, request=Regression("people", formula))
+    made = replace(made, request=RegressionRequest("people", formula))
     last = coefficients(made, DATASET)[-1]
     assert [r.words for r in last.rows] == [
         " × ".join(f"label {c}" for c in pair) for pair in itertools.product(*codes)
@@ -198,6 +198,6 @@ def test_a_plot_in_words_keeps_its_numbers():
 
 
 def test_every_plot_of_a_model_has_words():
-    request = Regression("people", read_formula("income ~ log(age) + sex + log(age):sex"))
+    request = RegressionRequest("people", read_formula("income ~ log(age) + sex + log(age):sex"))
     assert plot_words(request, DATASET) == {"fitted": "the fitted values", "log(age)": "Age (logarithm)", "sex": "Sex"}
     assert Transform.LOG == "log"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.request import Correlation, Regression, Table
+from confide.model.request import CorrelationRequest, RegressionRequest, TableRequest
 from confide.spelling.curl import write_curl
 from confide.spelling.json import write_request
 from confide.spelling.pasted import read_pasted
@@ -28,7 +28,7 @@ REQUESTS = [
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: type(request).__name__)
-def test_every_spelling_that_we_write_is_read(request_: Table | Regression | Correlation) -> None:
+def test_every_spelling_that_we_write_is_read(request_: TableRequest | RegressionRequest | CorrelationRequest) -> None:
     ask = type(request_).__name__.lower()
     words = shlex.join(["confide", ask, "mysite", *write_words(request_)])
     spellings = [

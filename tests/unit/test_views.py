@@ -10,7 +10,7 @@ from confide.formats.layout import cross, without_zeros
 from confide.formats.views import Share, as_shares, shares_of, with_noise
 from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 
 
 def dimension(name: str, size: int) -> Dimension:
@@ -25,7 +25,7 @@ def release(values, *, rows=("a",), columns=("b",), name="count", marks=None, no
     spread = np.where(marks == "", noise, np.nan)
     of = "x" if name in ("total", "mean") else None
     return Release(
-        request=Table("d", rows, columns, measure=(Measure(name),), of=of),
+        request=TableRequest("d", rows, columns, measure=(Measure(name),), of=of),
         title="T",
         scope="Everyone",
         dimensions=tuple(dimension(n, s - 1) for n, s in zip((*rows, *columns), values.shape, strict=True)),

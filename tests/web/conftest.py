@@ -22,7 +22,7 @@ import uvicorn
 import confide
 from confide import demo
 from confide.answering.service import Service
-from confide.site.access import Role, add_token, set_public
+from confide.site.access import PersonRole, add_token, set_public
 from confide.site.ingest import add
 from confide.web.api import create_app
 
@@ -191,7 +191,7 @@ def guarded(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gu
     """One public site with a custodian and an analyst, for tests that change nothing they cannot share."""
     site = Path(shutil.copytree(made, tmp_path_factory.mktemp("guarded") / "site"))
     set_public(site / "access.toml", public=True)
-    people = {"carla": Role.CUSTODIAN, "ana": Role.ANALYST}
+    people = {"carla": PersonRole.CUSTODIAN, "ana": PersonRole.ANALYST}
     tokens = {name: add_token(site / "access.toml", name=name, role=role) for name, role in people.items()}
     running = start(site)
     yield Guarded(running, site, tokens)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from confide.site import ledger
-from confide.site.access import Role, add_token
+from confide.site.access import PersonRole, add_token
 from confide.site.folder import Folder
 
 TABLE = "/people/table.json?rows=sex"
@@ -18,7 +18,7 @@ def bearer(token):
 @pytest.fixture
 def tokens(site):
     file = Folder(site).access
-    return {role: add_token(file, name=f"{role} one", role=role) for role in Role}
+    return {role: add_token(file, name=f"{role} one", role=role) for role in PersonRole}
 
 
 def test_a_site_with_tokens_answers_only_who_shows_one(site, tokens, serve):
@@ -28,32 +28,32 @@ def test_a_site_with_tokens_answers_only_who_shows_one(site, tokens, serve):
             response = server.get(address, **options)
             assert response.status_code == 401 and response.headers["www-authenticate"] == "Bearer"
             assert response.json()["title"] == "Denied" and "Bearer" in response.json()["suggestions"][0]["text"]
-    assert server.get(TABLE, **bearer(tokens[Role.ANALYST])).status_code == 200
-    assert server.get("/api/datasets/people", **bearer(tokens[Role.ANALYST])).status_code == 200
+    assert server.get(TABLE, **bearer(tokens[PersonRole.ANALYST])).status_code == 200
+    assert server.get("/api/datasets/people", **bearer(tokens[PersonRole.ANALYST])).status_code == 200
 
 
 def test_the_home_page_of_a_site_with_tokens_names_no_data_set_to_strangers(site, tokens, serve):
     server = serve(site)
     assert "Norland" not in server.get("/").text and "token" in server.get("/").text
-    assert "Norland" in server.get("/", **bearer(tokens[Role.ANALYST])).text
+    assert "Norland" in server.get("/", **bearer(tokens[PersonRole.ANALYST])).text
 
 
 def test_the_ledger_is_for_custodians_and_names_who_asked(site, tokens, serve):
     server = serve(site)
-    for role in Role:
+    for role in PersonRole:
         assert server.get(TABLE, **bearer(tokens[role])).status_code == 200
-    denied = server.get("/api/ledger", **bearer(tokens[Role.ANALYST]))
+    denied = server.get("/api/ledger", **bearer(tokens[PersonRole.ANALYST]))
     assert denied.status_code == 403 and "custodian" in denied.json()["detail"] and denied.json()["reasons"] == []
-    entries = server.get("/api/ledger", **bearer(tokens[Role.CUSTODIAN])).json()["entries"]
+    entries = server.get("/api/ledger", **bearer(tokens[PersonRole.CUSTODIAN])).json()["entries"]
     assert [entry["who"] for entry in entries] == ["analyst one", "custodian one"]
     assert entries[0]["request"]["rows"] == ["sex"] and entries[0]["outcome"] == "released"
-    last = server.get("/api/ledger?last=1", **bearer(tokens[Role.CUSTODIAN])).json()["entries"]
+    last = server.get("/api/ledger?last=1", **bearer(tokens[PersonRole.CUSTODIAN])).json()["entries"]
     assert last == entries[-1:]
 
 
 def test_tokens_are_stored_hashed_and_never_logged(site, tokens, serve):
     server = serve(site)
-    server.get(TABLE, **bearer(tokens[Role.ANALYST]))
+    server.get(TABLE, **bearer(tokens[PersonRole.ANALYST]))
     kept = b"".join(file.read_bytes() for file in site.rglob("*") if file.is_file()) + server.log.read_bytes()
     assert not any(token.encode() in kept for token in tokens.values())
 
@@ -88,7 +88,7 @@ def test_unknown_tokens_and_forged_addresses_do_not_make_new_clients(site, token
     server = serve(site)
     guesses = [server.get(TABLE, **bearer(f"confide_{number}")).status_code for number in range(10)]
     assert guesses.count(429) >= 4 and 200 not in guesses
-    assert server.get(TABLE, **bearer(tokens[Role.ANALYST])).status_code == 200
+    assert server.get(TABLE, **bearer(tokens[PersonRole.ANALYST])).status_code == 200
 
 
 def test_a_forged_address_is_not_a_new_client_of_an_open_site(site, serve, policy):

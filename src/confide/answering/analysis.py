@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from confide.answering.selection import Selection
     from confide.answering.shield import Shield
 
-__all__ = ["Admitted", "Analysis", "Facts", "Near"]
+__all__ = ["Admitted", "Analysis", "Near", "ReleaseFacts"]
 
 Q = TypeVar("Q", bound=Request[Any])
 Q_co = TypeVar("Q_co", bound=Request[Any], covariant=True)
@@ -40,7 +40,7 @@ class Near(Generic[Q_co]):
 
 
 @dataclass(frozen=True)
-class Facts:
+class ReleaseFacts:
     """What every release says of itself, whatever was asked."""
 
     title: str
@@ -77,7 +77,7 @@ class Analysis(Protocol[Q, E, P]):
     def read(self, question: Admitted[Q], base: "Base", shield: "Shield") -> P | None:
         """The answer from a protected base, which no rule on universes need guard; None if the base does not have it."""
 
-    def release(self, question: Admitted[Q], protected: P, facts: Facts, *, diagnostics: bool) -> Any:
+    def release(self, question: Admitted[Q], protected: P, facts: ReleaseFacts, *, diagnostics: bool) -> Any:
         """What leaves; with its diagnostics if they are wanted, which only a diagnosable kind has."""
 
     def near(self, question: Admitted[Q]) -> Iterator[Near[Q]]:

@@ -7,7 +7,7 @@ from confide.answering.mechanisms.dropq.risk import apparent_probability, disclo
 from confide.answering.road import Road
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.site.access import Access
 
 __all__ = ["Finding", "check_roads"]
@@ -128,7 +128,7 @@ def _answers(road: Road) -> Iterator[Finding]:
     for variable in road.dataset.variables.values():
         if not variable.classifies:
             continue
-        considered = road.consider(road.admit(Table(name, (variable.name,))))
+        considered = road.consider(road.admit(TableRequest(name, (variable.name,))))
         if considered.reasons:
             rules = ", ".join(reason.rule for reason in considered.reasons)
             yield Finding("unanswerable", f"{name}: the table by {variable.name!r} is refused ({rules}).")

@@ -3,7 +3,7 @@
 from confide.answering.mechanisms.additive import restores, table_shape
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 from confide.model.universe import Condition, Universe
 
 __all__ = ["BASE_NOTES", "adds", "model_notes", "notes", "protections", "scope"]
@@ -28,14 +28,14 @@ def _condition(condition: Condition, dataset: Dataset) -> str:
     return f"{variable.label}: {' or '.join(labels.get(code, code) for code in codes)}"
 
 
-def adds(request: Table, dataset: Dataset, policy: Policy) -> bool:
+def adds(request: TableRequest, dataset: Dataset, policy: Policy) -> bool:
     """Whether every total is the sum of its parts: not where weighted counts or totals are changed one by one."""
     if policy.counts.mechanism == "none":
         return request.of is None or policy.totals.mechanism == "none"
     return request.measure == (Measure.COUNT,) and restores(policy, table_shape(request, dataset))
 
 
-def notes(request: Table, dataset: Dataset, policy: Policy) -> tuple[str, ...]:
+def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str, ...]:
     """How the numbers of a table were protected."""
     said = protections(policy, totals=request.of is not None)
     if Measure.COUNT in request.measure and restores(policy, table_shape(request, dataset)):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from confide.answering.analysis import Admitted, Analysis, Facts
+from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
 from confide.answering.correlations.analysis import CorrelationAnalysis
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.mechanisms.safe.base import Base
@@ -109,7 +109,7 @@ class Road:
         if considered.protected is None:
             raise Fault("A refused question has no answer.")
         question = considered.question
-        facts = Facts(
+        facts = ReleaseFacts(
             title=self.dataset.title,
             scope=scope(question.request.where, self.dataset),
             policy=self.policy.title,

@@ -32,7 +32,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.site import ledger
-from confide.site.access import VISITOR, Access, AccessFile, Person, Role
+from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
@@ -136,7 +136,7 @@ class Service:
         ledger, which cannot be told back to the machine.
         """
         today = f"{datetime.now(UTC).date()} {machine}"
-        return Person(VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10], Role.ANALYST)
+        return Person(VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10], PersonRole.ANALYST)
 
     def signing_key(self, purpose: str) -> bytes:
         """A key for signing what the site will have to recognise again; it tells nothing of the secret."""

@@ -12,7 +12,7 @@ from confide.cli.terminal import width, write
 from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.formats.release import Released, writers
-from confide.model.request import Correlation, Regression, Request, Table
+from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
 
@@ -43,7 +43,7 @@ def table(
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
-    request = read_query(dataset, _given(pairs), Table)
+    request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 
 
@@ -66,7 +66,7 @@ def regression(
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
     pairs = [("formula", [formula]), ("where", where), ("family", [family])]
-    request = read_query(dataset, _given(pairs), Regression)
+    request = read_query(dataset, _given(pairs), RegressionRequest)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
 
 
@@ -84,7 +84,7 @@ def correlation(
 
     Example: confide correlation mysite people age,income,hours
     """
-    request = read_query(dataset, _given([("variables", variables), ("where", where)]), Correlation)
+    request = read_query(dataset, _given([("variables", variables), ("where", where)]), CorrelationRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 
 

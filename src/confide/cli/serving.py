@@ -12,7 +12,7 @@ from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
 from confide.errors import Fault, Mistake
 from confide.site import ingest as ingesting
-from confide.site.access import Role, add_token, must_be_loopback, set_public
+from confide.site.access import PersonRole, add_token, must_be_loopback, set_public
 from confide.site.folder import Folder
 
 __all__ = ["demo", "serve"]
@@ -90,5 +90,5 @@ def _invite(folder: Path, port: int) -> None:
         typer.echo(f"{place} (another token: confide token add {folder} NAME --role custodian)", err=True)
         return
     set_public(Folder(folder).access, public=True)
-    token = add_token(Folder(folder).access, name="custodian", role=Role.CUSTODIAN)
+    token = add_token(Folder(folder).access, name="custodian", role=PersonRole.CUSTODIAN)
     typer.echo(f"{place}\nLog in there with this token, which is shown once: {token}", err=True)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from confide.cli.arguments import SiteFolder
-from confide.site.access import Access, Role, add_token, remove_token, set_public
+from confide.site.access import Access, PersonRole, add_token, remove_token, set_public
 from confide.site.folder import Folder
 
 __all__ = ["app"]
@@ -22,7 +22,7 @@ app = typer.Typer(
 def token_add(
     site: SiteFolder,
     name: Annotated[str, typer.Argument(help="Who it is for.")],
-    role: Annotated[Role, typer.Option(help="analyst or custodian.")] = Role.ANALYST,
+    role: Annotated[PersonRole, typer.Option(help="analyst or custodian.")] = PersonRole.ANALYST,
 ) -> None:
     """Make a token; it is shown once and stored hashed. A running server knows it at once.
 

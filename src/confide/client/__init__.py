@@ -17,7 +17,7 @@ from confide.formats.models.json import write_model
 from confide.formats.text import write_model_text, write_text
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.model.request import Correlation, Regression, Request, Table
+from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.spelling.codebook import write_codebook
 from confide.spelling.python import read_arguments
 
@@ -200,7 +200,7 @@ class DatasetHandle:
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
         given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
-        return Answer(self._site.ask(read_arguments(Table, self.name, given)))
+        return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
     def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
@@ -209,12 +209,12 @@ class DatasetHandle:
         `.statistics` and `.diagnostics()`.
         """
         given = {"formula": formula, "where": where, "family": family}
-        return ModelAnswer(self._site.ask(read_arguments(Regression, self.name, given)), self._site)
+        return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
     def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
         """Protected correlations; a categorical variable enters by its classes."""
         given = {"variables": variables, "where": where}
-        return ModelAnswer(self._site.ask(read_arguments(Correlation, self.name, given)), self._site)
+        return ModelAnswer(self._site.ask(read_arguments(CorrelationRequest, self.name, given)), self._site)
 
     @property
     def codebook(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats
 from confide.errors import Fault
-from confide.model.request import Table
+from confide.model.request import TableRequest
 
 __all__ = ["MARKS", "Column", "Dimension", "Release"]
 
@@ -61,7 +61,7 @@ class Column:
 class Release:
     """A protected table. Arrays have one axis for each dimension, rows first; the last place is the total."""
 
-    request: Table
+    request: TableRequest
     title: str
     scope: str
     dimensions: tuple[Dimension, ...]

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "Correlation",
+    "CorrelationRequest",
     "Family",
     "Measure",
-    "Regression",
+    "RegressionRequest",
     "Request",
     "Spelled",
-    "Table",
+    "TableRequest",
     "kinds",
     "names",
     "spelled_fields",
@@ -147,7 +147,7 @@ def _among(name: str, choices: type[StrEnum], one: str, several: str) -> str:
 
 
 @dataclass(frozen=True)
-class Table(Request["Release"]):
+class TableRequest(Request["Release"]):
     """A table of measures by rows and columns over a universe."""
 
     ask: ClassVar = "table"
@@ -193,7 +193,7 @@ class Table(Request["Release"]):
 
 
 @dataclass(frozen=True)
-class Regression(Request["ModelRelease[Regression]"]):
+class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
     """A model of a response over a universe."""
 
     ask: ClassVar = "regression"
@@ -224,7 +224,7 @@ class Regression(Request["ModelRelease[Regression]"]):
 
 
 @dataclass(frozen=True)
-class Correlation(Request["ModelRelease[Correlation]"]):
+class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
     """Correlations of variables over a universe; a categorical variable enters by its classes."""
 
     ask: ClassVar = "correlation"

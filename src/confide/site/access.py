@@ -30,7 +30,7 @@ __all__ = [
     "Access",
     "AccessFile",
     "Person",
-    "Role",
+    "PersonRole",
     "Token",
     "add_token",
     "is_loopback",
@@ -45,7 +45,7 @@ _PREFIX = "confide_"
 _KEYS = ("name", "role", "created", "sha256")
 
 
-class Role(StrEnum):
+class PersonRole(StrEnum):
     """What a person may do: an analyst asks; a custodian also looks after the site."""
 
     ANALYST = "analyst"
@@ -57,10 +57,10 @@ class Person:
     """Who asks, as the ledger names them."""
 
     name: str
-    role: Role
+    role: PersonRole
 
 
-ANYONE = Person("anyone", Role.ANALYST)
+ANYONE = Person("anyone", PersonRole.ANALYST)
 VISITOR = "visitor "
 """How the names of people without a token begin on a public site, where machines are told apart."""
 
@@ -70,7 +70,7 @@ class Token:
     """What is kept of a token: whose it is, since when, and its digest."""
 
     name: str
-    role: Role
+    role: PersonRole
     created: date
     digest: str = field(repr=False)
 
@@ -154,9 +154,9 @@ class AccessFile:
         return access
 
 
-def require(person: Person, role: Role) -> None:
+def require(person: Person, role: PersonRole) -> None:
     """Deny what belongs to another role. A custodian may do all that an analyst may."""
-    if person.role not in (role, Role.CUSTODIAN):
+    if person.role not in (role, PersonRole.CUSTODIAN):
         raise Denied(f"Only a {role} may do this, and {person.name!r} is an {person.role}.", http_status=403)
 
 
@@ -223,10 +223,10 @@ def _parse(text: bytes, path: Path) -> Access:
     return Access(tokens, public)
 
 
-def add_token(path: str | Path, *, name: str, role: Role) -> str:
+def add_token(path: str | Path, *, name: str, role: PersonRole) -> str:
     """A new token for a person, given once: only its digest is stored."""
     secret = _PREFIX + secrets.token_urlsafe(32)
-    added = Token(_name(name), Role(role), datetime.now(UTC).date(), _digest(secret))
+    added = Token(_name(name), PersonRole(role), datetime.now(UTC).date(), _digest(secret))
     with _alone(Path(path)):
         access = _load(Path(path))
         if any(token.name == name for token in access.tokens):
@@ -282,13 +282,13 @@ def _token(table: Any, *, where: str) -> Token:
         if key not in _KEYS:
             raise Mistake(f"Unknown key {key!r} in {where}.", suggestions=nearest(key, _KEYS))
     role, created, digest = table.get("role"), table.get("created"), table.get("sha256")
-    if role not in tuple(Role):
-        raise Mistake(f"The role in {where} must be one of {', '.join(Role)}.")
+    if role not in tuple(PersonRole):
+        raise Mistake(f"The role in {where} must be one of {', '.join(PersonRole)}.")
     if type(created) is not date:
         raise Mistake(f"'created' in {where} must be a date such as 2025-01-31.")
     if not isinstance(digest, str) or len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
         raise Mistake(f"'sha256' in {where} must be 64 hexadecimal digits.")
-    return Token(_name(table.get("name"), where), Role(role), created, digest)
+    return Token(_name(table.get("name"), where), PersonRole(role), created, digest)
 
 
 def _text(access: Access) -> str:

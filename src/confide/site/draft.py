@@ -8,7 +8,7 @@ import re
 
 from confide.errors import Mistake
 from confide.site.cutpoints.draft import round_cutpoints
-from confide.site.guess import Column, Guess, guess, parent_codes
+from confide.site.guess import Guess, ProfiledColumn, guess, parent_codes
 from confide.sources.source import Source
 
 __all__ = ["draft_dataset"]
@@ -49,7 +49,7 @@ def _weight(found: Guess) -> list[str]:
     return [f"weight = {_text(found.weight.name)}", f"weight_decimals = {decimals}"]
 
 
-def _section(column: Column, found: Guess, source: Source) -> list[str]:
+def _section(column: ProfiledColumn, found: Guess, source: Source) -> list[str]:
     if not column.codes:
         return ["", f"# {_text(column.name)} has no values at all and is left out."]
     label = source.labels.get(column.name, column.name)
@@ -62,7 +62,7 @@ def _section(column: Column, found: Guess, source: Source) -> list[str]:
     return [*head, *_number(column)]
 
 
-def _hidden(column: Column, found: Guess) -> str:
+def _hidden(column: ProfiledColumn, found: Guess) -> str:
     """Why a column is kept from view, or nothing."""
     if column is found.unit or column.named_unit or column.numbered:
         return "it names records"
@@ -73,7 +73,7 @@ def _hidden(column: Column, found: Guess) -> str:
     return "many different texts" if column.identifies else ""
 
 
-def _categories(column: Column, parent: Column | None) -> list[str]:
+def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[str]:
     lines = ['kind = "categorical"', 'role = "key"   # identifier, key, confidential or other']
     if parent:
         lines.append(f"parent = {_text(parent.name)}   # every code lies within one code of it; remove if by accident")
@@ -93,7 +93,7 @@ def _categories(column: Column, parent: Column | None) -> list[str]:
     return lines
 
 
-def _number(column: Column) -> list[str]:
+def _number(column: ProfiledColumn) -> list[str]:
     role = "key" if _AGE.search(column.name) else "confidential"
     lines = ['kind = "numeric"', f'role = "{role}"', f"decimals = {column.decimals}"]
     if not (column.present < 0).any():

@@ -13,7 +13,7 @@ from confide.model.catalog.dataset import MOST_CODES, MOST_DECIMALS
 from confide.sources.columns import LEADING_ZERO, distinct, fits, numbers, texts
 from confide.sources.source import Source
 
-__all__ = ["Column", "Guess", "column_of", "guess", "parent_codes"]
+__all__ = ["Guess", "ProfiledColumn", "column_of", "guess", "parent_codes"]
 
 FEW = 12
 """A number with at most so many different values is probably a code."""
@@ -43,7 +43,7 @@ _MISSING = {"NA", "N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", ".", "?",
 
 
 @dataclass(frozen=True)
-class Column:
+class ProfiledColumn:
     """A column as it looks: its codes in order, each record's place among them (-1 for none), its numbers if it has them."""
 
     name: str
@@ -121,7 +121,7 @@ class Column:
         return len(self.codes) <= min(FEW, max(2, self.rows / 2))
 
 
-def column_of(source: Source, name: str) -> Column:
+def column_of(source: Source, name: str) -> ProfiledColumn:
     """The column as it looks."""
     found = distinct(name, source.table[name])
     codes = texts(name, found.values).to_pylist()
@@ -132,7 +132,7 @@ def column_of(source: Source, name: str) -> Column:
     declared = [mark for mark in source.missing.get(name, ()) if mark not in marks]
     if values is not None:
         values[[rank[mark] for mark in declared if mark in rank]] = np.nan
-    return Column(
+    return ProfiledColumn(
         name=name,
         codes=tuple(known),
         places=to[found.places],
@@ -182,10 +182,10 @@ def _measures(ordered: Floats) -> bool:
 class Guess:
     """The columns, which of them names the unit and which weighs, and the next coarser level of those that have one."""
 
-    columns: tuple[Column, ...]
-    unit: Column | None
-    weight: Column | None
-    parents: dict[str, Column]
+    columns: tuple[ProfiledColumn, ...]
+    unit: ProfiledColumn | None
+    weight: ProfiledColumn | None
+    parents: dict[str, ProfiledColumn]
 
 
 def guess(source: Source) -> Guess:
@@ -198,14 +198,14 @@ def guess(source: Source) -> Guess:
     return Guess(columns, unit, weight, _parents(classes))
 
 
-def _names_units(column: Column) -> bool:
+def _names_units(column: ProfiledColumn) -> bool:
     word = column.unique and column.rows >= EVIDENCE and all(" " not in c and len(c) <= LONG for c in column.codes)
     return column.named_unit or column.numbered or (word and column.numbers is None and not column.temporal)
 
 
-def _parents(columns: list[Column]) -> dict[str, Column]:
+def _parents(columns: list[ProfiledColumn]) -> dict[str, ProfiledColumn]:
     """For each column, the finest other column that it determines, unless that looks like an accident."""
-    found: dict[str, Column] = {}
+    found: dict[str, ProfiledColumn] = {}
     for fine in columns:
         if len(fine.codes) < 5 or len(fine.codes) > fine.rows / 5:
             continue
@@ -219,20 +219,20 @@ def _parents(columns: list[Column]) -> dict[str, Column]:
     return {n: c for n, c in found.items() if siblings.count(c.name) == 1 or _prefixed(by_name[n], c)}
 
 
-def parent_codes(fine: Column, coarse: Column) -> dict[str, str]:
+def parent_codes(fine: ProfiledColumn, coarse: ProfiledColumn) -> dict[str, str]:
     """The coarser code of each code."""
     first = _first(fine, coarse)
     return {code: coarse.codes[first[place]] for place, code in enumerate(fine.codes)}
 
 
-def _first(fine: Column, coarse: Column) -> Ints:
+def _first(fine: ProfiledColumn, coarse: ProfiledColumn) -> Ints:
     """For each code, the coarser code of some record that has it; the last entry is for records without."""
     first = np.full(len(fine.codes) + 1, -1, dtype=np.int64)
     first[fine.places] = coarse.places
     return first
 
 
-def _determines(fine: Column, coarse: Column) -> bool:
+def _determines(fine: ProfiledColumn, coarse: ProfiledColumn) -> bool:
     if bool(fine.missing) != bool(coarse.missing):
         return False
     first = _first(fine, coarse)
@@ -240,7 +240,7 @@ def _determines(fine: Column, coarse: Column) -> bool:
     return inside and bool((first[fine.places] == coarse.places).all())
 
 
-def _accidental(fine: Column, coarse: Column) -> bool:
+def _accidental(fine: ProfiledColumn, coarse: ProfiledColumn) -> bool:
     """Whether unrelated columns could look like this: the probability that each code meets one coarser code only."""
     sizes, times = np.unique(np.bincount(fine.places[fine.places >= 0]), return_counts=True)
     shares = np.bincount(coarse.places[coarse.places >= 0]) / max(1, (coarse.places >= 0).sum())
@@ -248,5 +248,5 @@ def _accidental(fine: Column, coarse: Column) -> bool:
     return float(times @ np.log(np.maximum(chance, 1e-300))) > log(1e-9)
 
 
-def _prefixed(fine: Column, coarse: Column) -> bool:
+def _prefixed(fine: ProfiledColumn, coarse: ProfiledColumn) -> bool:
     return all(code.startswith(up) for code, up in parent_codes(fine, coarse).items())

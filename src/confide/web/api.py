@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from confide import __version__
 from confide.answering.service import Service
 from confide.site import ledger
-from confide.site.access import Person, Role, require
+from confide.site.access import Person, PersonRole, require
 from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
@@ -116,6 +116,6 @@ def _ledger(app: FastAPI, context: PageContext) -> None:
         responses=problems(401, 403, 422),
     )
     def questions(asker: Annotated[Person, context.asker], last: Last = 100) -> JSONResponse:
-        require(asker, Role.CUSTODIAN)
+        require(asker, PersonRole.CUSTODIAN)
         entries = deque(ledger.read(context.service.papers.ledger), maxlen=last)
         return JSONResponse({"entries": [vars(entry) for entry in entries]})

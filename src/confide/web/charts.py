@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from confide.formats.charts.theme import Spec, dressed, moving
-from confide.site.access import Person, Role
+from confide.site.access import Person, PersonRole
 from confide.web.cache import Cache
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
@@ -163,7 +163,7 @@ def add_charts(app: FastAPI, context: PageContext) -> None:
         if content is None:
             raise HTTPException(404)
         picture = _packed(request, content, "application/json" if kind == "json" else "image/svg+xml")
-        if asker.role is Role.CUSTODIAN:
+        if asker.role is PersonRole.CUSTODIAN:
             picture.headers["Cache-Control"] = "no-store"  # no browser keeps the custodian's pages, nor their pictures
         return picture
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.answering.frontier.bounds import bounds, semidefinite
-from confide.answering.frontier.reconstruction import Regression, reconstruct, regress
+from confide.answering.frontier.reconstruction import ReconstructedRegression, reconstruct, regress
 from confide.errors import Mistake
 
 seeds = st.integers(0, 10_000)
@@ -76,7 +76,7 @@ def test_a_strip_whose_elements_are_tied_is_narrower_than_its_ellipsoid():
     slopes = np.linalg.solve(scaled[1:3, 1:3], scaled[1:3, 3])
     scaled[0, 3] = scaled[3, 0] = slopes @ scaled[0, 1:3]
     among = regress(scaled, response=1, predictors=(2, 3))
-    tie = Regression(3, (0, 1, 2), np.array([0.0, *slopes]))
+    tie = ReconstructedRegression(3, (0, 1, 2), np.array([0.0, *slopes]))
     loose, tied = (bounds(reconstruct(r, variances=np.ones(4))) for r in ([among], [among, tie]))
     assert contains(tied, scaled)
     np.testing.assert_allclose(loose.high[0, 3], 1)
@@ -103,9 +103,9 @@ def test_near_collinear_variables_still_get_bounds(cross_products):
 
 def test_regressions_that_no_records_can_have_are_a_mistake():
     slopes = [
-        Regression(0, (1,), np.array([0.9])),
-        Regression(1, (2,), np.array([0.9])),
-        Regression(0, (2,), np.array([-0.9])),
+        ReconstructedRegression(0, (1,), np.array([0.9])),
+        ReconstructedRegression(1, (2,), np.array([0.9])),
+        ReconstructedRegression(0, (2,), np.array([-0.9])),
     ]
     with pytest.raises(Mistake, match="No records"):
         bounds(reconstruct(slopes, variances=np.ones(5)))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.answering.frontier.frontier import Release
-from confide.answering.frontier.reconstruction import Regression, reconstruct, regress
+from confide.answering.frontier.frontier import ReleaseChoice
+from confide.answering.frontier.reconstruction import ReconstructedRegression, reconstruct, regress
 from confide.errors import Mistake
 
 seeds = st.integers(0, 10_000)
@@ -62,7 +62,7 @@ def test_variables_that_never_meet_stay_unknown():
 
 @pytest.mark.parametrize("coefficients_only", [True, False])
 def test_the_answer_space_leaves_exactly_the_strip_unknown(coefficients_only):
-    release = Release("0", ("3", "4"), ("1", "2"), 0, 0, 0, 0)
+    release = ReleaseChoice("0", ("3", "4"), ("1", "2"), 0, 0, 0, 0)
     models = [(a, b) for a, b in ALL if release.answers(map(str, (a, *b)))]
     found = rebuilt(S, models, coefficients_only=coefficients_only)
     assert np.argwhere(~found.known).tolist() == [[0, 1], [0, 2], [1, 0], [2, 0]]
@@ -91,15 +91,15 @@ def test_what_is_called_exact_is_true(cross_products, seed, models, coefficients
 
 def test_the_covariance_may_have_any_scale():
     one = regress(S, response=0, predictors=(1, 2, 3))
-    scaled = Regression(0, (1, 2, 3), one.coefficients, one.r_squared, one.covariance * 17)
+    scaled = ReconstructedRegression(0, (1, 2, 3), one.coefficients, one.r_squared, one.covariance * 17)
     a, b = (reconstruct([r], variances=np.diag(S)).matrix for r in (one, scaled))
     np.testing.assert_allclose(a, b)
 
 
 def test_r_squared_adds_an_equation():
     one = regress(S, response=0, predictors=(1, 2))
-    coefficients = Regression(0, (1, 2), one.coefficients)
-    fit = Regression(0, (1, 2), one.coefficients, one.r_squared)
+    coefficients = ReconstructedRegression(0, (1, 2), one.coefficients)
+    fit = ReconstructedRegression(0, (1, 2), one.coefficients, one.r_squared)
     known = [reconstruct([r], variances=np.diag(S)).known[:3, :3].all() for r in (coefficients, fit)]
     assert known == [False, True]
 
@@ -111,12 +111,12 @@ def test_nothing_released_leaves_everything_open():
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: Regression(0, (), np.array([])), "one or more other variables"),
-        (lambda: Regression(0, (0, 1), np.ones(2)), "one or more other variables"),
-        (lambda: Regression(0, (1, 1), np.ones(2)), "each named once"),
-        (lambda: Regression(0, (1,), np.ones(2)), "one coefficient"),
-        (lambda: Regression(0, (1,), np.ones(1), None, np.eye(2)), "covariance"),
-        (lambda: reconstruct([Regression(0, (3,), np.ones(1))], variances=np.ones(2)), "no variance"),
+        (lambda: ReconstructedRegression(0, (), np.array([])), "one or more other variables"),
+        (lambda: ReconstructedRegression(0, (0, 1), np.ones(2)), "one or more other variables"),
+        (lambda: ReconstructedRegression(0, (1, 1), np.ones(2)), "each named once"),
+        (lambda: ReconstructedRegression(0, (1,), np.ones(2)), "one coefficient"),
+        (lambda: ReconstructedRegression(0, (1,), np.ones(1), None, np.eye(2)), "covariance"),
+        (lambda: reconstruct([ReconstructedRegression(0, (3,), np.ones(1))], variances=np.ones(2)), "no variance"),
         (lambda: reconstruct([], variances=np.array([1.0, 0.0])), "variance above zero"),
         (lambda: rebuilt_from_two_slopes(0.5, 0.6), "contradict"),
     ],
@@ -127,4 +127,4 @@ def test_bad_input_is_a_mistake(build, words):
 
 
 def rebuilt_from_two_slopes(one, other):
-    return reconstruct([Regression(0, (1,), np.array([b])) for b in (one, other)], variances=np.ones(2))
+    return reconstruct([ReconstructedRegression(0, (1,), np.array([b])) for b in (one, other)], variances=np.ones(2))

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
-from confide.site.access import Role, add_token, set_public
+from confide.site.access import PersonRole, add_token, set_public
 from confide.site.folder import Folder
 
 LONG = 120_000
@@ -53,7 +53,7 @@ def public(made: Path, starting: Callable[..., Any], tmp_path_factory: pytest.Te
     """The demo site as `confide demo` leaves it: public, with one custodian."""
     site = Path(shutil.copytree(made, tmp_path_factory.mktemp("public") / "site"))
     set_public(Folder(site).access, public=True)
-    token = add_token(Folder(site).access, name="custodian", role=Role.CUSTODIAN)
+    token = add_token(Folder(site).access, name="custodian", role=PersonRole.CUSTODIAN)
     running = starting(site)
     yield Public(running.url, site, token)
     running.kill()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from confide.site.access import Role, add_token
+from confide.site.access import PersonRole, add_token
 from confide.site.folder import Folder
 
 
@@ -33,7 +33,7 @@ def test_every_link_works(look, server, address):
 
 
 def test_strangers_are_told_nothing_but_how_to_log_in(site, serve, page):
-    token = add_token(Folder(site).access, name="ana", role=Role.ANALYST)
+    token = add_token(Folder(site).access, name="ana", role=PersonRole.ANALYST)
     server = serve(site)
     stranger = page(server.get("/"))
     assert "Norland" not in stranger.html and stranger.links["Log in"] == "/login" and "token" in stranger.text

@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from confide.site.access import Role, add_token
+from confide.site.access import PersonRole, add_token
 from confide.web.problems import ProblemDocument
 
 
@@ -45,7 +45,7 @@ def test_the_examples_run(server, tmp_path, monkeypatch):
 
 
 def test_the_examples_of_a_site_with_tokens_run_with_one(site, serve, tmp_path, monkeypatch):
-    people = {"carla": Role.CUSTODIAN, "ana": Role.ANALYST}
+    people = {"carla": PersonRole.CUSTODIAN, "ana": PersonRole.ANALYST}
     tokens = {name: add_token(site / "access.toml", name=name, role=role) for name, role in people.items()}
     page = serve(site).get("/api", headers={"Authorization": f"Bearer {tokens['ana']}"})
     found = samples(page.text)
@@ -73,6 +73,6 @@ def test_a_host_that_is_none_is_not_repeated(server, host):
 
 
 def test_strangers_see_the_page_but_no_data_set(site, serve):
-    add_token(site / "access.toml", name="ana", role=Role.ANALYST)
+    add_token(site / "access.toml", name="ana", role=PersonRole.ANALYST)
     html = serve(site).get("/api").text
     assert "This site answers who shows a token" in html and "firms" not in html

@@ -13,7 +13,7 @@ import pytest
 from confide.answering.service import Service
 from confide.model.policy import PRESETS, read_policy
 from confide.site import ledger
-from confide.site.access import Role, add_token, list_tokens
+from confide.site.access import PersonRole, add_token, list_tokens
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger
 from confide.site.policies import read_draft
@@ -44,7 +44,7 @@ class Place:
 
     def __init__(self, site: Path, serve: Any, browser: Any) -> None:
         self.site, self.folder = site, Folder(site)
-        self.token = add_token(self.folder.access, name="carla", role=Role.CUSTODIAN)
+        self.token = add_token(self.folder.access, name="carla", role=PersonRole.CUSTODIAN)
         self.server = serve(site)
         self.here = browser(self.server)
         assert self.here.log_in(self.token).status_code == 303
@@ -502,14 +502,14 @@ def test_a_token_that_cannot_be_made_says_why(place, fields):
 
 
 def test_a_token_is_removed_after_a_confirmation_but_never_the_last_custodian(place):
-    add_token(place.folder.access, name="ben & co", role=Role.ANALYST)
+    add_token(place.folder.access, name="ben & co", role=PersonRole.ANALYST)
     asking = place.here.get("/custodian/tokens/remove?name=ben+%26+co")
     assert "ben &amp; co" in asking.text and len(list_tokens(place.folder.access)) == 2
     gone = place.here.send(
         "/custodian/tokens/remove", {"name": "ben & co"}, page="/custodian/tokens/remove?name=ben+%26+co"
     )
     assert gone.status_code == 303 and [token.name for token in list_tokens(place.folder.access)] == ["carla"]
-    add_token(place.folder.access, name="ana", role=Role.ANALYST)
+    add_token(place.folder.access, name="ana", role=PersonRole.ANALYST)
     own = place.here.send("/custodian/tokens/remove", {"name": "carla"}, page="/custodian/tokens/remove?name=carla")
     assert own.status_code == 422 and "the only custodian" in text_of(own)
     assert place.here.get("/custodian/tokens/remove?name=nobody").status_code == 404

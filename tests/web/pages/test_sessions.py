@@ -9,7 +9,7 @@ import pytest
 from fastapi import Request, Response
 
 from confide.answering.service import Service
-from confide.site.access import Role, add_token, remove_token, set_public
+from confide.site.access import PersonRole, add_token, remove_token, set_public
 from confide.web.authentication import Authentication, machine_of, private
 from confide.web.forms import LARGEST_FORM
 from confide.web.pages.login import ATTEMPTS, local_address
@@ -47,7 +47,7 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(guarded, brows
 
 
 def test_behind_a_declared_proxy_with_tls_the_cookie_is_bound_to_tls_and_to_the_host(site, serve, browser):
-    token = add_token(site / "access.toml", name="carla", role=Role.CUSTODIAN)
+    token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
     server = serve(site, "--proxy", "127.0.0.1")
     here = browser(server, X_Forwarded_Proto="https", Host="statistics.example")
     page = here.get("/login")
@@ -149,7 +149,7 @@ def test_an_address_of_this_site_is_kept_over_the_login(guarded, browser):
 
 
 def test_logins_that_fail_are_limited_by_machine(site, serve_here, browser):
-    token = add_token(site / "access.toml", name="carla", role=Role.CUSTODIAN)
+    token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
     server = serve_here(site)
     assert browser(server).log_in(token).status_code == 303
     tried = [browser(server).log_in(f"confide_{number}").status_code for number in range(ATTEMPTS + 3)]
@@ -260,8 +260,8 @@ class Clock:
 
 @pytest.fixture
 def held(site: Path) -> Iterator[tuple[Service, str]]:
-    token = add_token(site / "access.toml", name="carla", role=Role.CUSTODIAN)
-    add_token(site / "access.toml", name="ana", role=Role.ANALYST)
+    token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
+    add_token(site / "access.toml", name="ana", role=PersonRole.ANALYST)
     with Service.open(site) as service:
         yield service, token
 
@@ -307,10 +307,10 @@ def test_a_session_ends_when_its_token_is_removed_and_does_not_come_back_with_th
     service, token = held
     authentication = Authentication(service)
     cookie = begin(authentication, token)
-    assert authentication.recognise(scope_of(cookie)).person.role is Role.CUSTODIAN
+    assert authentication.recognise(scope_of(cookie)).person.role is PersonRole.CUSTODIAN
     remove_token(service.papers.access, name="carla")
     assert authentication.recognise(scope_of(cookie)).session is None
-    add_token(service.papers.access, name="carla", role=Role.CUSTODIAN)
+    add_token(service.papers.access, name="carla", role=PersonRole.CUSTODIAN)
     assert authentication.recognise(scope_of(cookie)).session is None
 
 
@@ -396,12 +396,12 @@ def test_a_token_added_or_removed_counts_at_once(site, serve_here, browser) -> N
     file = site / "access.toml"
     server = serve_here(site)
     assert server.get("/api/datasets").status_code == 200
-    token = add_token(file, name="carla", role=Role.CUSTODIAN)
+    token = add_token(file, name="carla", role=PersonRole.CUSTODIAN)
     assert server.get("/api/datasets").status_code == 401
     here = browser(server)
     here.log_in(token)
     assert here.get("/custodian").status_code == 200
-    add_token(file, name="dora", role=Role.CUSTODIAN)
+    add_token(file, name="dora", role=PersonRole.CUSTODIAN)
     remove_token(file, name="carla")
     assert here.get("/custodian").status_code == 401
     assert server.get("/api/datasets", headers={"Authorization": f"Bearer {token}"}).status_code == 401
@@ -413,7 +413,7 @@ def test_a_token_added_or_removed_counts_at_once(site, serve_here, browser) -> N
 def test_a_file_of_people_that_is_lost_or_spoilt_lets_nobody_in(
     site, serve_here, spoil: Callable[[Path], object]
 ) -> None:
-    token = add_token(site / "access.toml", name="carla", role=Role.CUSTODIAN)
+    token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
     bearer = {"Authorization": f"Bearer {token}"}
     server = serve_here(site)
     assert server.get("/api/datasets", headers=bearer).status_code == 200

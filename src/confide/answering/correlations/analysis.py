@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
 from confide.answering.mechanisms.safe.base import Base
@@ -17,7 +17,7 @@ from confide.answering.shield import Shield
 from confide.model.admission.correlation import admit_correlation
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
-from confide.model.request import Correlation
+from confide.model.request import CorrelationRequest
 from confide.model.universe import EVERYONE
 
 __all__ = ["CorrelationAnalysis"]
@@ -26,30 +26,35 @@ __all__ = ["CorrelationAnalysis"]
 class CorrelationAnalysis:
     """Promise: correlations are those of the universe less its dropped units, rounded to their sampling error."""
 
-    kind = Correlation
+    kind = CorrelationRequest
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *MODEL_RULES)
 
-    def admit(self, request: Correlation, dataset: Dataset) -> Correlation:
+    def admit(self, request: CorrelationRequest, dataset: Dataset) -> CorrelationRequest:
         return admit_correlation(request, dataset)
 
-    def gather(self, question: Admitted[Correlation], selection: Selection, shield: Shield) -> Sums:
+    def gather(self, question: Admitted[CorrelationRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)
 
-    def protect(self, question: Admitted[Correlation], evidence: Sums, shield: Shield) -> JudgedCorrelation:
+    def protect(self, question: Admitted[CorrelationRequest], evidence: Sums, shield: Shield) -> JudgedCorrelation:
         return JudgedCorrelation(question, evidence)
 
-    def read(self, question: Admitted[Correlation], base: Base, shield: Shield) -> None:
+    def read(self, question: Admitted[CorrelationRequest], base: Base, shield: Shield) -> None:
         return None
 
     def release(
-        self, question: Admitted[Correlation], protected: JudgedCorrelation, facts: Facts, *, diagnostics: bool
-    ) -> ModelRelease[Correlation]:
+        self,
+        question: Admitted[CorrelationRequest],
+        protected: JudgedCorrelation,
+        facts: ReleaseFacts,
+        *,
+        diagnostics: bool,
+    ) -> ModelRelease[CorrelationRequest]:
         assert protected.correlated is not None
         grid = correlation_grid(protected.correlated, labels=protected.labels, n=protected.published)
         notes = model_notes(protected.sums.shield.policy)
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
-    def near(self, question: Admitted[Correlation]) -> Iterator[Near[Correlation]]:
+    def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[CorrelationRequest]]:
         request = question.request
         for name in reversed(request.variables):
             rest = tuple(n for n in request.variables if n != name)

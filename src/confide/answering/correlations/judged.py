@@ -16,7 +16,7 @@ from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Moments
-from confide.model.request import Correlation
+from confide.model.request import CorrelationRequest
 
 __all__ = ["JudgedCorrelation"]
 
@@ -25,7 +25,7 @@ __all__ = ["JudgedCorrelation"]
 class JudgedCorrelation:
     """What rules see of correlations, and what their release is made of."""
 
-    question: Admitted[Correlation]
+    question: Admitted[CorrelationRequest]
     sums: Sums
 
     implied = ""

@@ -15,14 +15,14 @@ from confide.answering.frontier.splits import Risk, Splits, Utility, every_split
 from confide.arrays import Bools, Floats, Ints
 from confide.data.risk_utility import Goal, RiskUtilityMap
 
-__all__ = ["EXHAUSTIVE", "Release", "ReleaseMap", "evaluate"]
+__all__ = ["EXHAUSTIVE", "ReleaseChoice", "ReleaseMap", "evaluate"]
 
 
 EXHAUSTIVE = 20
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseChoice:
     """An answer space: the variables that may and may not meet the sensitive one.
 
     `released` is the R² of the sensitive variable on the free ones, which anybody can compute from the answers. `gap`
@@ -74,7 +74,7 @@ class ReleaseMap(RiskUtilityMap):
         rows = {name: getattr(self, name)[keep] for name in ("free", "released", "risk", "utility")}
         return replace(self, **rows)
 
-    def choose(self, *, threshold: float | None = None, slope: float | None = None) -> Release:
+    def choose(self, *, threshold: float | None = None, slope: float | None = None) -> ReleaseChoice:
         """Choose the most useful release with at most so much risk, or the one with the highest benefit.
 
         >>> cross = np.array([[1, 0.6, 0.3], [0.6, 1, 0], [0.3, 0, 1]])
@@ -90,11 +90,11 @@ class ReleaseMap(RiskUtilityMap):
         worth = goal.worth(self.risk, self.utility)[row]
         return max(0.0, float(np.max(goal.worth(top.risk, top.utility)) - worth))
 
-    def _release(self, row: int, gap: float) -> Release:
+    def _release(self, row: int, gap: float) -> ReleaseChoice:
         named = list(zip(self.others, self.free[row], strict=True))
         free, suppressed = (tuple(name for name, is_free in named if is_free == side) for side in (True, False))
         risk, utility, released = (float(column[row]) for column in (self.risk, self.utility, self.released))
-        return Release(self.sensitive, free, suppressed, risk, utility, released, gap)
+        return ReleaseChoice(self.sensitive, free, suppressed, risk, utility, released, gap)
 
 
 def evaluate(setting: Setting, *, risk: Risk = "attained", utility: Utility = "rsq") -> ReleaseMap:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from confide.answering.frontier.frontier import EXHAUSTIVE, Release, ReleaseMap, evaluate
+from confide.answering.frontier.frontier import EXHAUSTIVE, ReleaseChoice, ReleaseMap, evaluate
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
 from confide.answering.road import Road
@@ -55,7 +55,7 @@ class Mapped:
     risk: str
     utility: str
     left_out: tuple[str, ...]
-    release: Release | None = None
+    release: ReleaseChoice | None = None
 
     def choose(self, *, threshold: float | None = None, slope: float | None = None) -> "Mapped":
         """The same with a release chosen by a risk threshold or a benefit slope; without either, as it is."""
@@ -231,7 +231,7 @@ def _listed(found: ReleaseMap, mask: Bools) -> list[str]:
     return [name for name, taken in zip(found.others, mask, strict=True) if taken]
 
 
-def _chart(found: ReleaseMap, release: Release | None, risk: str, utility: str) -> dict[str, Any]:
+def _chart(found: ReleaseMap, release: ReleaseChoice | None, risk: str, utility: str) -> dict[str, Any]:
     """The map in Vega-Lite: a thinned cloud, the frontier as a line, the choice as a point."""
     total = len(found.risk)
     # a stride would walk in step with the bits that say what is free; a fixed draw does not
@@ -262,7 +262,7 @@ def _points(found: ReleaseMap, rows: Ints) -> list[dict[str, Any]]:
     return [{"utility": u, "risk": r, "free": f} for u, r, f in zip(*columns, strict=True)]
 
 
-def write_choice(site: str | Path, release: Release) -> Policy:
+def write_choice(site: str | Path, release: ReleaseChoice) -> Policy:
     """Write a release into policy.toml as models.sensitive and models.suppressed, and give the new policy.
 
     Promise: only these two fields and the version change; every other byte stays. A file that cannot be edited so

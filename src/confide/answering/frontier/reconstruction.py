@@ -14,7 +14,7 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["Reconstruction", "Regression", "pairs", "reconstruct", "regress"]
+__all__ = ["ReconstructedRegression", "Reconstruction", "pairs", "reconstruct", "regress"]
 
 
 RANK = 1e-9
@@ -23,7 +23,7 @@ KNOWN = 1e-7
 
 
 @dataclass(frozen=True)
-class Regression:
+class ReconstructedRegression:
     """A released regression: coefficients, and where released R² and the covariance matrix of the coefficients.
 
     The covariance may have any scale. Where only standard errors were released, regard the covariance as released:
@@ -47,7 +47,9 @@ class Regression:
             raise Mistake("The covariance matrix of the coefficients has one row and one column for each predictor.")
 
 
-def regress(cross: Floats, *, response: int, predictors: Sequence[int], coefficients_only: bool = False) -> Regression:
+def regress(
+    cross: Floats, *, response: int, predictors: Sequence[int], coefficients_only: bool = False
+) -> ReconstructedRegression:
     """Give the regression that a server would release, computed from the cross-products.
 
     >>> regress(np.array([[1, 0.6], [0.6, 1]]), response=0, predictors=[1]).coefficients
@@ -57,9 +59,9 @@ def regress(cross: Floats, *, response: int, predictors: Sequence[int], coeffici
     inside, across = cross[np.ix_(columns, columns)], cross[columns, response]
     slopes = np.asarray(np.linalg.solve(inside, across), dtype=np.float64)
     if coefficients_only:
-        return Regression(response, tuple(predictors), slopes)
+        return ReconstructedRegression(response, tuple(predictors), slopes)
     r_squared = float(slopes @ across / cross[response, response])
-    return Regression(
+    return ReconstructedRegression(
         response, tuple(predictors), slopes, r_squared, np.asarray(np.linalg.inv(inside), dtype=np.float64)
     )
 
@@ -113,7 +115,7 @@ def pairs(variables: int) -> tuple[Ints, Ints]:
     return rows.astype(np.int64), columns.astype(np.int64)
 
 
-def reconstruct(regressions: Iterable[Regression], *, variances: Floats) -> Reconstruction:
+def reconstruct(regressions: Iterable[ReconstructedRegression], *, variances: Floats) -> Reconstruction:
     """Solve for the cross-products of the variables, whose variances (the diagonal) are taken to be public.
 
     Statistics are taken as exact: rounding protects beyond what is promised here.
@@ -139,7 +141,7 @@ def _positive(variances: Floats) -> Floats:
     return variances
 
 
-def _equations(regression: Regression, scale: Floats, number: Ints) -> list[Floats]:
+def _equations(regression: ReconstructedRegression, scale: Floats, number: Ints) -> list[Floats]:
     """Give the rows (left side, right side) that a regression adds to the system for the correlations."""
     response, predictors = regression.response, regression.predictors
     if max(response, *predictors) >= len(scale) or min(response, *predictors) < 0:
@@ -155,7 +157,7 @@ def _equations(regression: Regression, scale: Floats, number: Ints) -> list[Floa
     return rows
 
 
-def _normal(i: int, regression: Regression, slopes: Floats, number: Ints) -> Floats:
+def _normal(i: int, regression: ReconstructedRegression, slopes: Floats, number: Ints) -> Floats:
     """The i-th normal equation: Σ_j β_j r_ij = r_ia, with r_ii = 1."""
     own = regression.predictors[i]
     terms = [(own, j, b) for j, b in zip(regression.predictors, slopes, strict=True) if j != own]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import CountRules, Policy
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.site.secret import Secret
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def restores(policy: Policy, shape: tuple[int, ...]) -> bool:
     return policy.tables.additive and policy.counts.mechanism != "none" and math.prod(shape) <= MOST
 
 
-def table_shape(request: Table, dataset: Dataset) -> tuple[int, ...]:
+def table_shape(request: TableRequest, dataset: Dataset) -> tuple[int, ...]:
     """The number of classes of each variable, and one for its total."""
     return tuple(len(dataset.classifier(name).codes or ()) + 1 for name in request.by)
 

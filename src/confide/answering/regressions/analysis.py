@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.diagnostics.diagnose import diagnose
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import model_notes
@@ -19,16 +19,16 @@ from confide.model.admission.regression import admit_regression, check_hierarchy
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
-from confide.model.request import Regression
+from confide.model.request import RegressionRequest
 
 __all__ = ["RegressionAnalysis"]
 
 
-def _hierarchy(question: Admitted[Regression], policy: Policy) -> list[Reason]:
+def _hierarchy(question: Admitted[RegressionRequest], policy: Policy) -> list[Reason]:
     return check_hierarchy(question.request.formula)
 
 
-def _saturated(question: Admitted[Regression], policy: Policy) -> list[Reason]:
+def _saturated(question: Admitted[RegressionRequest], policy: Policy) -> list[Reason]:
     formula = question.request.formula
     return saturated(formula, formula.variables, question.dataset)
 
@@ -68,24 +68,29 @@ FORMULA_RULES = (
 class RegressionAnalysis:
     """Promise: models are fitted to the universe less its dropped units, judged on protected numbers, and rounded."""
 
-    kind = Regression
+    kind = RegressionRequest
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *FORMULA_RULES, *MODEL_RULES)
 
-    def admit(self, request: Regression, dataset: Dataset) -> Regression:
+    def admit(self, request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
         return admit_regression(request, dataset)
 
-    def gather(self, question: Admitted[Regression], selection: Selection, shield: Shield) -> Sums:
+    def gather(self, question: Admitted[RegressionRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)
 
-    def protect(self, question: Admitted[Regression], evidence: Sums, shield: Shield) -> JudgedRegression:
+    def protect(self, question: Admitted[RegressionRequest], evidence: Sums, shield: Shield) -> JudgedRegression:
         return JudgedRegression(question, evidence)
 
-    def read(self, question: Admitted[Regression], base: Base, shield: Shield) -> None:
+    def read(self, question: Admitted[RegressionRequest], base: Base, shield: Shield) -> None:
         return None
 
     def release(
-        self, question: Admitted[Regression], protected: JudgedRegression, facts: Facts, *, diagnostics: bool
-    ) -> ModelRelease[Regression]:
+        self,
+        question: Admitted[RegressionRequest],
+        protected: JudgedRegression,
+        facts: ReleaseFacts,
+        *,
+        diagnostics: bool,
+    ) -> ModelRelease[RegressionRequest]:
         compiled, model = protected.compiled, protected.fitted
         assert model is not None
         found = grids(model.inference, labels=compiled.labels, terms=compiled.terms, n=protected.published)
@@ -95,5 +100,5 @@ class RegressionAnalysis:
         charts = diagnosed.charts if diagnosed else {}
         return ModelRelease(question.request, grids={**found, **plots}, notes=notes, charts=charts, **vars(facts))
 
-    def near(self, question: Admitted[Regression]) -> Iterator[Near[Regression]]:
+    def near(self, question: Admitted[RegressionRequest]) -> Iterator[Near[RegressionRequest]]:
         return near_models(question.request, question.dataset)

@@ -5,7 +5,7 @@ from math import floor, log10
 
 import numpy as np
 
-from confide.answering.regressions.inference import Analysis, Inference, analysis
+from confide.answering.regressions.inference import Inference, VarianceAnalysis, analysis
 from confide.answering.rounding import significant
 from confide.model.model_release import Grid, Value
 
@@ -56,13 +56,13 @@ def _coefficients(inference: Inference, labels: Sequence[str]) -> Grid:
     return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
 
 
-def _published(exact: Analysis, widths: tuple[int, ...], n: int) -> Analysis:
+def _published(exact: VarianceAnalysis, widths: tuple[int, ...], n: int) -> VarianceAnalysis:
     """The analysis that follows from the rounded sums of squares."""
     squares = significant(exact.squares, digits(n))
     return analysis(squares, widths[1:], _round(exact.residual_squares, digits(n)), records=n)
 
 
-def _anova(table: Analysis, terms: Sequence[str], n: int) -> Grid:
+def _anova(table: VarianceAnalysis, terms: Sequence[str], n: int) -> Grid:
     parts = (table.dof, table.squares, table.statistics, table.p_values)
     rows: Rows = [
         (term, int(dof), squares, _round(squares / dof, digits(n)), _round(f, 3), _p(p))
@@ -84,7 +84,7 @@ def _wald(inference: Inference, terms: Sequence[str], n: int) -> Grid:
     return Grid("anova", "Wald tests of each term given the others", columns, tuple(rows))
 
 
-def _gaussian_statistics(table: Analysis, n: int) -> Rows:
+def _gaussian_statistics(table: VarianceAnalysis, n: int) -> Rows:
     shown = digits(n)
     return [
         ("n", n),

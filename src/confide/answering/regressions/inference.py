@@ -11,7 +11,7 @@ from confide.model.design import Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
-__all__ = ["Analysis", "Inference", "analysis", "infer"]
+__all__ = ["Inference", "VarianceAnalysis", "analysis", "infer"]
 
 
 PERFECT = 1e-20
@@ -19,7 +19,7 @@ PERFECT = 1e-20
 
 
 @dataclass(frozen=True)
-class Analysis:
+class VarianceAnalysis:
     """An analysis of variance: a row for each term after the intercept, and what follows from the rows."""
 
     squares: Floats
@@ -50,7 +50,7 @@ class Inference:
     widths: tuple[int, ...]
     tests: Floats
     test_p_values: Floats
-    analysis: Analysis | None = None
+    analysis: VarianceAnalysis | None = None
     null_deviance: float = 0.0
     deviance: float = 0.0
 
@@ -148,7 +148,7 @@ def _null_deviance(moments: Moments, family: Family, null: Fitted | None) -> flo
     return float(deviance)
 
 
-def analysis(squares: Floats, dof: tuple[int, ...], residual_squares: float, *, records: int) -> Analysis:
+def analysis(squares: Floats, dof: tuple[int, ...], residual_squares: float, *, records: int) -> VarianceAnalysis:
     """Give the analysis of variance that follows from sums of squares.
 
     >>> table = analysis(np.array([30.0, 10.0]), (1, 2), 60.0, records=64)
@@ -160,7 +160,7 @@ def analysis(squares: Floats, dof: tuple[int, ...], residual_squares: float, *, 
     unexplained = residual_squares / (explained + residual_squares)
     statistics = squares / each / mean
     f = explained / max(1, all_dof) / mean
-    return Analysis(
+    return VarianceAnalysis(
         squares, each, residual_squares, left, statistics, fdtrc(each, left, statistics), mean**0.5,
         1 - unexplained, 1 - unexplained * (left + all_dof) / left, f, float(fdtrc(all_dof, left, f)) if all_dof else 1.0,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Ints
 from confide.model.admission.regression import label
 from confide.model.evidence import Moments, Spread, Step
-from confide.model.request import Regression
+from confide.model.request import RegressionRequest
 from confide.site.draws import fingerprint
 
 __all__ = ["FittedModel", "JudgedRegression", "Sums"]
@@ -72,7 +72,7 @@ class FittedModel:
 class JudgedRegression:
     """What rules see of a regression, and what its release and its diagnostics are made of."""
 
-    question: Admitted[Regression]
+    question: Admitted[RegressionRequest]
     sums: Sums
 
     implied = " that it implies"
@@ -218,7 +218,7 @@ class JudgedRegression:
         return bool((withheld & (units >= shield.policy.models.dummy)).any())
 
 
-def absorbed(levels: Mapping[str, Levels], question: Admitted[Regression]) -> tuple[str, ...]:
+def absorbed(levels: Mapping[str, Levels], question: Admitted[RegressionRequest]) -> tuple[str, ...]:
     """Which class of each predictor is the reference, and which stand with it."""
     said = []
     for one in levels.values():

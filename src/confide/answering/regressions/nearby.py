@@ -7,13 +7,13 @@ from confide.answering.analysis import Near
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term
-from confide.model.request import Regression
+from confide.model.request import RegressionRequest
 from confide.model.universe import EVERYONE
 
 __all__ = ["near_models"]
 
 
-def near_models(request: Regression, dataset: Dataset) -> Iterator[Near[Regression]]:
+def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
     """Each with the words for it. Found from public metadata alone."""
     formula = request.formula
     for term in [t for t in reversed(formula.terms) if len(t) > 1]:
@@ -33,7 +33,7 @@ def near_models(request: Regression, dataset: Dataset) -> Iterator[Near[Regressi
         yield Near("everyone instead of this universe", replace(request, where=EVERYONE))
 
 
-def _with(request: Regression, terms: tuple[Term, ...]) -> Regression:
+def _with(request: RegressionRequest, terms: tuple[Term, ...]) -> RegressionRequest:
     return replace(request, formula=replace(request.formula, terms=terms))
 
 

@@ -10,7 +10,7 @@ from confide.answering.rules.table import EXCLUSION, JudgedTable, judge_cells
 from confide.errors import Reason
 from confide.model.admission.related import check_forms, check_predictors, check_suppressed
 from confide.model.policy import Policy
-from confide.model.request import Correlation, Regression
+from confide.model.request import CorrelationRequest, RegressionRequest
 
 __all__ = ["MODEL_RULES", "UNFIT", "JudgedModel"]
 
@@ -96,15 +96,15 @@ def _influence(model: JudgedModel, policy: Policy) -> Sequence[Reason]:
     return [UNFIT] if model.rests_on_few else []
 
 
-def _predictors(question: Admitted[Regression | Correlation], policy: Policy) -> Sequence[Reason]:
+def _predictors(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
     return check_predictors(question.request.predictors, policy)
 
 
-def _suppressed(question: Admitted[Regression | Correlation], policy: Policy) -> Sequence[Reason]:
+def _suppressed(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
     return check_suppressed(question.request.names, question.request.where, question.dataset, policy)
 
 
-def _exclusion(question: Admitted[Regression | Correlation], policy: Policy) -> Sequence[Reason]:
+def _exclusion(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
     return check_forms(question.request.names, question.request.where, question.dataset)
 
 

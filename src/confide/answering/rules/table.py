@@ -9,7 +9,7 @@ from confide.errors import Reason
 from confide.model.admission.table import check_cells, check_dimensions, check_exclusion
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
-from confide.model.request import Table
+from confide.model.request import TableRequest
 
 __all__ = ["CELL_RULES", "EXCLUSION", "TABLE_SHAPE_RULES", "JudgedTable", "judge_cells"]
 
@@ -59,15 +59,15 @@ def _whole_group(inner: Ints, axis: int) -> bool:
     return inner.shape[axis] > 1 and bool((classes == 1).any())
 
 
-def _dimensions(question: Admitted[Table], policy: Policy) -> list[Reason]:
+def _dimensions(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
     return check_dimensions(question.request.by, policy)
 
 
-def _cells(question: Admitted[Table], policy: Policy) -> list[Reason]:
+def _cells(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
     return check_cells(question.request.by, question.dataset, policy)
 
 
-def _exclusion(question: Admitted[Table], policy: Policy) -> list[Reason]:
+def _exclusion(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
     return check_exclusion(question.request.by, question.request.where, question.dataset)
 
 

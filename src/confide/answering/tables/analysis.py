@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from confide.answering.analysis import Admitted, Facts, Near
+from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import BASE_NOTES, adds, notes
 from confide.answering.rules.rule import Rule
@@ -16,7 +16,7 @@ from confide.answering.tables.protect import TableEvidence, dimensions, gather, 
 from confide.model.admission.table import admit_table
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
-from confide.model.request import Table
+from confide.model.request import TableRequest
 
 __all__ = ["ProtectedTable", "TableAnalysis"]
 
@@ -33,22 +33,22 @@ class ProtectedTable(JudgedTable):
 class TableAnalysis:
     """Promise: counts, weighted counts, totals and means are protected cell by cell, the same units always alike."""
 
-    kind = Table
+    kind = TableRequest
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *TABLE_SHAPE_RULES, *CELL_RULES)
 
-    def admit(self, request: Table, dataset: Dataset) -> Table:
+    def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
         return admit_table(request, dataset)
 
-    def gather(self, question: Admitted[Table], selection: Selection, shield: Shield) -> TableEvidence:
+    def gather(self, question: Admitted[TableRequest], selection: Selection, shield: Shield) -> TableEvidence:
         return gather(question.request, selection, shield)
 
-    def protect(self, question: Admitted[Table], evidence: TableEvidence, shield: Shield) -> ProtectedTable:
+    def protect(self, question: Admitted[TableRequest], evidence: TableEvidence, shield: Shield) -> ProtectedTable:
         request, dataset, policy = question.request, question.dataset, shield.policy
         columns, units = protect(request, dataset, evidence, shield)
         said = notes(request, dataset, policy)
         return ProtectedTable(dataset, request.by, units, columns, said, adds(request, dataset, policy))
 
-    def read(self, question: Admitted[Table], base: Base, shield: Shield) -> ProtectedTable | None:
+    def read(self, question: Admitted[TableRequest], base: Base, shield: Shield) -> ProtectedTable | None:
         request, universe = question.request, question.universe
         if not base.covers(request, universe):
             return None
@@ -57,7 +57,7 @@ class TableAnalysis:
         return ProtectedTable(question.dataset, request.by, counts, columns, BASE_NOTES, totals_add=True)
 
     def release(
-        self, question: Admitted[Table], protected: ProtectedTable, facts: Facts, *, diagnostics: bool
+        self, question: Admitted[TableRequest], protected: ProtectedTable, facts: ReleaseFacts, *, diagnostics: bool
     ) -> Release:
         return Release(
             request=question.request,
@@ -68,5 +68,5 @@ class TableAnalysis:
             **vars(facts),
         )
 
-    def near(self, question: Admitted[Table]) -> Iterator[Near[Table]]:
+    def near(self, question: Admitted[TableRequest]) -> Iterator[Near[TableRequest]]:
         return near_tables(question.request, question.dataset)

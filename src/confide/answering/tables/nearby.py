@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from confide.answering.analysis import Near
 from confide.model.catalog.dataset import Dataset
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.model.universe import Condition, Piece, Universe
 
 __all__ = ["near_tables"]
 
 
-def near_tables(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
+def near_tables(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:
     """Coarser levels, larger areas, wider bins, a condition less, a variable less: each with the words for it."""
     yield from _coarser_variables(request, dataset)
     yield from _wider_conditions(request, dataset)
@@ -21,7 +21,7 @@ def near_tables(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
         yield Near("everyone instead of this universe", replace(request, where=Universe()))
 
 
-def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
+def _coarser_variables(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:
     """One variable a level up, then all that have one, then one variable two levels up."""
     above = {name: [level.name for level in dataset.chain(name)[1:]] for name in request.by}
     one = {name: levels[0] for name, levels in above.items() if levels}
@@ -32,25 +32,25 @@ def _coarser_variables(request: Table, dataset: Dataset) -> Iterator[Near[Table]
     yield from (_coarser(request, {name: level}) for name, level in two.items() if level not in request.by)
 
 
-def _coarser(request: Table, levels: Mapping[str, str]) -> Near[Table]:
+def _coarser(request: TableRequest, levels: Mapping[str, str]) -> Near[TableRequest]:
     rows, columns = (tuple(levels.get(name, name) for name in side) for side in (request.rows, request.columns))
     words = " and ".join(f"{level!r} instead of {name!r}" for name, level in levels.items())
     return Near(words, replace(request, rows=rows, columns=columns))
 
 
-def _conditions(request: Table) -> Iterator[tuple[Piece, Condition]]:
+def _conditions(request: TableRequest) -> Iterator[tuple[Piece, Condition]]:
     for piece in request.where.pieces:
         for condition in piece.conditions:
             yield piece, condition
 
 
-def _with_piece(request: Table, old: Piece, conditions: tuple[Condition, ...]) -> Table:
+def _with_piece(request: TableRequest, old: Piece, conditions: tuple[Condition, ...]) -> TableRequest:
     others = tuple(piece for piece in request.where.pieces if piece != old)
     new = (Piece(conditions),) if conditions else ()
     return replace(request, where=Universe(others + new))
 
 
-def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[Near[Table]]:
+def _wider_conditions(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:
     """The classes above the chosen ones, or the bins beside them."""
     for piece, condition in _conditions(request):
         variable = dataset.variables[condition.variable]
@@ -73,7 +73,7 @@ def _wider_conditions(request: Table, dataset: Dataset) -> Iterator[Near[Table]]
             yield Near(words, _with_piece(request, piece, (*rest, wider)))
 
 
-def _fewer_conditions(request: Table) -> Iterator[Near[Table]]:
+def _fewer_conditions(request: TableRequest) -> Iterator[Near[TableRequest]]:
     for piece, condition in _conditions(request):
         if len(piece.conditions) > 1:
             rest = tuple(c for c in piece.conditions if c != condition)
@@ -83,7 +83,7 @@ def _fewer_conditions(request: Table) -> Iterator[Near[Table]]:
             yield Near(f"without piece {number + 1} of the universe", _with_piece(request, piece, ()))
 
 
-def _fewer_variables(request: Table) -> Iterator[Near[Table]]:
+def _fewer_variables(request: TableRequest) -> Iterator[Near[TableRequest]]:
     for name in reversed(request.by):
         if len(request.by) > 1:
             rows, columns = (tuple(n for n in side if n != name) for side in (request.rows, request.columns))

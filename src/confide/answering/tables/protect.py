@@ -14,7 +14,7 @@ from confide.answering.shield import Shield
 from confide.arrays import Floats, Ints
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
 from confide.model.release import Column, Dimension
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 
 __all__ = ["TableEvidence", "dimensions", "gather", "protect"]
 
@@ -38,7 +38,7 @@ class TableEvidence:
     scales: Scales
 
 
-def gather(request: Table, selection: Selection, shield: Shield) -> TableEvidence:
+def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
     facts = selection.facts
     scales = Scales(facts.weight_decimals, facts.decimals.get(request.of or "", 0))
@@ -54,7 +54,7 @@ def gather(request: Table, selection: Selection, shield: Shield) -> TableEvidenc
 
 
 def protect(
-    request: Table, dataset: Dataset, evidence: TableEvidence, shield: Shield
+    request: TableRequest, dataset: Dataset, evidence: TableEvidence, shield: Shield
 ) -> tuple[dict[str, Column], Ints]:
     """Protected columns, and the numbers of units as rules see them."""
     people = _Counts.draw(evidence.people, shield, evidence.scales)
@@ -70,7 +70,7 @@ def protect(
     return {measure.value: columns[measure.value] for measure in request.measure}, people.judged
 
 
-def dimensions(request: Table, dataset: Dataset) -> tuple[Dimension, ...]:
+def dimensions(request: TableRequest, dataset: Dataset) -> tuple[Dimension, ...]:
     """The declared classes of each variable, and its total."""
     found = []
     for name in request.by:

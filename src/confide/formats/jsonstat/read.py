@@ -11,7 +11,7 @@ from confide.arrays import Floats
 from confide.errors import Fault, Mistake
 from confide.formats.reading import finite, must, text
 from confide.model.release import MARKS, Column, Dimension, Release
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.spelling.json import read_request
 
 __all__ = ["read_jsonstat"]
@@ -32,7 +32,7 @@ def _read(document: Mapping[str, Any]) -> Release:
     must(document["version"] == "2.0" and document["class"] == "dataset")
     rest = document["extension"]["confide"]
     *names, metric = document["id"]
-    request = read_request(rest["request"], Table)
+    request = read_request(rest["request"], TableRequest)
     dimensions = tuple(_read_dimension(name, document["dimension"][name]) for name in names)
     must(request.by == tuple(names) and document["role"]["metric"] == [metric] and type(rest["totals_add"]) is bool)
     return Release(

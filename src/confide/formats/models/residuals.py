@@ -10,7 +10,7 @@ from confide.formats.charts.theme import distinct, short
 from confide.formats.models.words import factor_words, grid_name
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import Grid
-from confide.model.request import Regression
+from confide.model.request import RegressionRequest
 
 __all__ = ["Table", "in_words", "plot_words", "residual_table"]
 
@@ -22,7 +22,7 @@ PARTS = 10
 """Points along a number are told in so many parts of about the same size."""
 
 
-def plot_words(request: Regression, dataset: Dataset) -> dict[str, str]:
+def plot_words(request: RegressionRequest, dataset: Dataset) -> dict[str, str]:
     """Give what each plot is along, by its name."""
     words = {"fitted": "the fitted values"}
     for factor in (factor for term in request.formula.terms for factor in term):

@@ -13,7 +13,7 @@ from confide.formats.about import shown_value
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term, Transform
 from confide.model.model_release import Grid, ModelRelease, Value
-from confide.model.request import Family, Regression
+from confide.model.request import Family, RegressionRequest
 
 __all__ = [
     "Coefficient",
@@ -103,7 +103,7 @@ def term_words(term: Term, dataset: Dataset) -> str:
     return " × ".join(factor_words(factor, dataset) for factor in term)
 
 
-def coefficients(release: ModelRelease[Regression], dataset: Dataset) -> tuple[Group, ...]:
+def coefficients(release: ModelRelease[RegressionRequest], dataset: Dataset) -> tuple[Group, ...]:
     """Give the coefficients of a regression by term, the intercept first."""
     request = release.request
     ratio = request.family is not Family.GAUSSIAN

@@ -5,12 +5,12 @@ from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
-from confide.model.request import Correlation
+from confide.model.request import CorrelationRequest
 
 __all__ = ["admit_correlation", "check_correlation"]
 
 
-def admit_correlation(request: Correlation, dataset: Dataset) -> Correlation:
+def admit_correlation(request: CorrelationRequest, dataset: Dataset) -> CorrelationRequest:
     """The request; a Mistake names the first thing that is not in the codebook."""
     admit_universe(request.where, dataset)
     for name in request.variables:
@@ -20,7 +20,7 @@ def admit_correlation(request: Correlation, dataset: Dataset) -> Correlation:
     return request
 
 
-def check_correlation(request: Correlation, dataset: Dataset, policy: Policy) -> list[Reason]:
+def check_correlation(request: CorrelationRequest, dataset: Dataset, policy: Policy) -> list[Reason]:
     """The reasons to refuse correlations whatever the data are."""
     return [
         *check_universe(request.where, policy),

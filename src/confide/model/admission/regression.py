@@ -9,7 +9,7 @@ from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, Formula, Transform
 from confide.model.policy import Policy
-from confide.model.request import Family, Regression
+from confide.model.request import Family, RegressionRequest
 
 __all__ = [
     "admit_factor",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def admit_regression(request: Regression, dataset: Dataset) -> Regression:
+def admit_regression(request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
     """The request with its response named by variable; a Mistake where a name, transformation or family does not fit."""
     admit_universe(request.where, dataset)
     formula = replace(request.formula, response=_response(request.formula.response, dataset))
@@ -92,7 +92,7 @@ def _admit_transform(factor: Factor, variable: Variable) -> None:
         raise Mistake(f"{variable.name!r} may be negative by its declaration, so it has no {factor.transform}.")
 
 
-def check_regression(request: Regression, dataset: Dataset, policy: Policy) -> list[Reason]:
+def check_regression(request: RegressionRequest, dataset: Dataset, policy: Policy) -> list[Reason]:
     """The reasons to refuse a model whatever the data are (Lucero et al. 2011, sec. 3.2; Gomatam et al. 2004, sec. 5)."""
     formula = request.formula
     return [

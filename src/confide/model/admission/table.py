@@ -6,13 +6,13 @@ from confide.errors import Mistake, Reason, nearest
 from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
-from confide.model.request import Table
+from confide.model.request import TableRequest
 from confide.model.universe import Universe
 
 __all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables"]
 
 
-def admit_table(request: Table, dataset: Dataset) -> Table:
+def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
     """Raise a Mistake that names the first thing that is not in the codebook."""
     for name in request.by:
         dataset.classifier(name)

@@ -12,7 +12,7 @@ from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import span
 from confide.site.cutpoints.methods import Bins, fixed, increasing, minimum_width, partitioned
-from confide.site.guess import Column, column_of
+from confide.site.guess import ProfiledColumn, column_of
 from confide.sources.source import read_source
 
 __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]
@@ -57,7 +57,7 @@ def draft_cutpoints(
     return [*lines, f"nodes = {json.dumps(_nodes(bins, cuts, found))}"] if method == "partitioned" else lines
 
 
-def _bins(column: Column, method: str, minimum: int) -> Bins:
+def _bins(column: ProfiledColumn, method: str, minimum: int) -> Bins:
     values, step = column.present, float(Decimal(1).scaleb(-column.decimals))
     if method == "fixed":
         return fixed(values, minimum=minimum, step=step)
@@ -71,7 +71,7 @@ def _decimal(value: float, decimals: int) -> Decimal:
     return cut.quantize(Decimal(1)) if cut == cut.to_integral() else cut.normalize()
 
 
-def _nodes(bins: Bins, cuts: Sequence[Decimal], column: Column) -> list[str]:
+def _nodes(bins: Bins, cuts: Sequence[Decimal], column: ProfiledColumn) -> list[str]:
     """The nodes between the root and the bins, by the bins they span: no lowest or highest value of the data is told."""
     low = Decimal(0) if not (column.present < 0).any() else None
     edges = [low, *cuts, None]
@@ -82,7 +82,7 @@ def _nodes(bins: Bins, cuts: Sequence[Decimal], column: Column) -> list[str]:
     return [span(edges[a], edges[b + 1], decimals=column.decimals) for a, b in inner]
 
 
-def round_cutpoints(column: Column) -> list[float]:
+def round_cutpoints(column: ProfiledColumn) -> list[float]:
     """Cutpoints with about a tenth of the records between them, at round numbers; zero is a bin of its own if common."""
     values = column.present
     least = max(LEAST, len(values) // 10)

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse
 from confide.errors import Reason, Refused, Suggestion
 from confide.model.catalog.dataset import Dataset, Kind, Role, Variable
 from confide.model.formula import Factor, Formula
-from confide.model.request import Correlation, Regression, Table
+from confide.model.request import CorrelationRequest, RegressionRequest, TableRequest
 from confide.model.request import Request as Question
 from confide.spelling.url import write_url
 from confide.web.pages.analyst.code import samples
@@ -155,8 +155,8 @@ def _questions(dataset: Dataset) -> Iterator[Question[Any]]:
     numbers = [v for v in dataset.variables.values() if v.measurable]
     free = sorted((v for v in numbers if v.role is not Role.KEY), key=lambda v: v.role is not Role.OTHER)
     if classes:
-        yield Table(dataset.name, (dataset.levels(classes[0].name)[0].name,))
+        yield TableRequest(dataset.name, (dataset.levels(classes[0].name)[0].name,))
     if free and len(numbers) > 1:
         predictor = next(v for v in numbers if v is not free[0])
-        yield Regression(dataset.name, Formula(Factor(free[0].name), ((Factor(predictor.name),),)))
-        yield Correlation(dataset.name, (free[0].name, predictor.name))
+        yield RegressionRequest(dataset.name, Formula(Factor(free[0].name), ((Factor(predictor.name),),)))
+        yield CorrelationRequest(dataset.name, (free[0].name, predictor.name))

@@ -16,7 +16,7 @@ from confide.answering.universe.resolve import Resolved
 from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 
 __all__ = ["Base"]
 
@@ -34,11 +34,11 @@ class Base:
     spread: tuple[float, ...]
     mark: str
 
-    def covers(self, request: Table, universe: Resolved) -> bool:
+    def covers(self, request: TableRequest, universe: Resolved) -> bool:
         """Whether this table is read from the base: plain counts, by and within variables of it."""
         return request.measure == (Measure.COUNT,) and {*request.by, *universe.variables} <= set(self.by)
 
-    def counts(self, request: Table, universe: Resolved, dataset: Dataset) -> Ints:
+    def counts(self, request: TableRequest, universe: Resolved, dataset: Dataset) -> Ints:
         """The table with all its margins, totals last on each axis."""
         here = self._within(universe)
         cube = np.zeros(table_shape(request, dataset), dtype=np.int64)
@@ -49,7 +49,7 @@ class Base:
             inner[-1] = inner[:-1].sum(axis=0)
         return cube
 
-    def column(self, counts: Ints, request: Table, universe: Resolved) -> Column:
+    def column(self, counts: Ints, request: TableRequest, universe: Resolved) -> Column:
         """The counts as they are released. A sum of cells deviates as if they did so independently."""
         variables = len({*request.by, *universe.variables})
         summed = sum(prod(len(places) for _, places in box) for box in universe.boxes) or 1

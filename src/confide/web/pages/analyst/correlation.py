@@ -12,7 +12,7 @@ from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import check_universe
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
-from confide.model.request import Correlation
+from confide.model.request import CorrelationRequest
 from confide.model.universe import Universe
 from confide.site.access import Person
 from confide.spelling.url import read_query
@@ -120,7 +120,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
-            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], Correlation)
+            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], CorrelationRequest)
             question = context.service.admit(asked)
         except Mistake as mistake:
             draft = CorrelationDraft.read(query, described)

@@ -25,7 +25,7 @@ from confide.formats.models.words import (
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import write_formula
 from confide.model.model_release import Grid, ModelRelease
-from confide.model.request import Correlation, Family, Regression
+from confide.model.request import CorrelationRequest, Family, RegressionRequest
 from confide.site.access import Person
 from confide.spelling.url import write_query, write_url
 from confide.web.charts import Picture, picture, script_address
@@ -59,7 +59,7 @@ class Plot:
 
 
 def show_regression(
-    context: PageContext, request: Request, asker: Person, release: ModelRelease[Regression]
+    context: PageContext, request: Request, asker: Person, release: ModelRelease[RegressionRequest]
 ) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
@@ -94,7 +94,7 @@ class Related:
 
 
 def show_correlation(
-    context: PageContext, request: Request, asker: Person, release: ModelRelease[Correlation]
+    context: PageContext, request: Request, asker: Person, release: ModelRelease[CorrelationRequest]
 ) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
@@ -155,7 +155,7 @@ def _coefficient_columns(family: Family, grid: Grid) -> list[str]:
     return ["Estimate", "95 % interval", "Standard error", *ratio, "z" if ratio else "t", "p-value"]
 
 
-def _grid(grid: Grid, dataset: Dataset, question: Regression) -> tuple[str, Table]:
+def _grid(grid: Grid, dataset: Dataset, question: RegressionRequest) -> tuple[str, Table]:
     columns = [(column_words(name), "number" if place else "") for place, name in enumerate(grid.columns)]
     rows = [
         [*map(shown_value, row[:-1]), p_words(row[-1])] for row in relabelled(grid, dataset, question.formula.terms)
@@ -163,7 +163,9 @@ def _grid(grid: Grid, dataset: Dataset, question: Regression) -> tuple[str, Tabl
     return grid.title, (columns, rows)
 
 
-def _plots(request: Request, asker: Person, release: ModelRelease[Regression], dataset: Dataset) -> Iterator[Plot]:
+def _plots(
+    request: Request, asker: Person, release: ModelRelease[RegressionRequest], dataset: Dataset
+) -> Iterator[Plot]:
     known = plot_words(release.request, dataset)
     for name, chart in release.charts.items():
         words = known.get(name, name)

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from confide.answering.service import Service
 from confide.errors import Denied
-from confide.site.access import Person, Role, require
+from confide.site.access import Person, PersonRole, require
 from confide.web.authentication import asker_of
 from confide.web.cache import Cache
 from confide.web.forms import must_be_of_session, read_form
@@ -100,7 +100,7 @@ def must_be_custodian(request: Request, service: Service) -> Person:
         )
     if isinstance(asker.person, Denied) or asker.visiting:
         raise Denied("These pages are for custodians.", suggestions=["Log in with the token of a custodian."])
-    require(asker.person, Role.CUSTODIAN)
+    require(asker.person, PersonRole.CUSTODIAN)
     return asker.person
 
 

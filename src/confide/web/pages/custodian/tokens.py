@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
-from confide.site.access import Person, Role, Token, add_token, remove_token
+from confide.site.access import Person, PersonRole, Token, add_token, remove_token
 from confide.web.pages.context import Error
 from confide.web.pages.custodian.context import CustodianContext
 
@@ -18,7 +18,7 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
     service = context.service
 
     def listed(request: Request, *, errors: list[Error], name: str = "", role: str = "analyst") -> Response:
-        words = {"access": service.access, "roles": tuple(Role), "called": name, "role": role, "errors": errors}
+        words = {"access": service.access, "roles": tuple(PersonRole), "called": name, "role": role, "errors": errors}
         return context.render(request, "tokens.html", status=422 if errors else 200, **words)
 
     @app.get("/custodian/tokens", include_in_schema=False)
@@ -29,11 +29,11 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
     def add(request: Request, form: Annotated[dict[str, str], context.form]) -> Response:
         name, role = form.get("name", "").strip(), form.get("role", "")
         try:
-            if role not in tuple(Role):
+            if role not in tuple(PersonRole):
                 raise Mistake("Choose what the person may do.")
-            token = add_token(service.papers.access, name=name, role=Role(role))
+            token = add_token(service.papers.access, name=name, role=PersonRole(role))
         except Mistake as mistake:
-            errors = [Error("name" if role in tuple(Role) else "role", str(mistake))]
+            errors = [Error("name" if role in tuple(PersonRole) else "role", str(mistake))]
             return listed(request, errors=errors, name=name, role=role)
         return context.render(request, "token.html", token=token, called=name, role=role)
 
@@ -69,7 +69,7 @@ def _named(context: CustodianContext, name: str) -> Token:
 
 def _must_leave_a_custodian(context: CustodianContext, token: Token) -> None:
     others = [other for other in context.service.access.tokens if other != token]
-    if token.role is Role.CUSTODIAN and all(other.role is not Role.CUSTODIAN for other in others):
+    if token.role is PersonRole.CUSTODIAN and all(other.role is not PersonRole.CUSTODIAN for other in others):
         raise Mistake(
             f"{token.name!r} is the only custodian, and nobody could open these pages any more.",
             suggestions=["Add another custodian first, or remove the token on the command line."],

@@ -15,7 +15,7 @@ from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Formula, Term, read_term, write_formula, write_term
 from confide.model.policy import Policy
-from confide.model.request import Family, Regression
+from confide.model.request import Family, RegressionRequest
 from confide.model.universe import EVERYONE, Universe
 from confide.spelling.json import make_request
 from confide.web.pages.analyst.universe import Query, UniverseDraft, naming
@@ -90,7 +90,7 @@ class ModelDraft:
     def _reasons(self, where: Universe, policy: Policy) -> list[Reason]:
         if self.formula is None:
             return check_variables((), where, self.dataset, policy)
-        question = Regression(self.dataset.name, self.formula, where, self.family)
+        question = RegressionRequest(self.dataset.name, self.formula, where, self.family)
         return check_regression(question, self.dataset, policy)
 
     def wider(self, factor: Factor) -> "ModelDraft":
@@ -145,7 +145,7 @@ class ModelDraft:
         try:
             formula = Formula(self.response or _NOTHING, terms)
             if self.response:
-                admit_regression(Regression(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
+                admit_regression(RegressionRequest(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
             else:
                 for factor in {factor for term in terms for factor in term}:
                     admit_factor(factor, self.dataset)
@@ -170,7 +170,7 @@ class ModelDraft:
         """The same with the model of a typed formula, completed by the parts of its interactions."""
         try:
             asked = make_request(
-                Regression, self.dataset.name, where=EVERYONE, given={"formula": text, "family": family}
+                RegressionRequest, self.dataset.name, where=EVERYONE, given={"formula": text, "family": family}
             )
             asked = admit_regression(asked, self.dataset)
             terms = tuple(part for term in asked.formula.terms for part in _parts(term))

@@ -7,7 +7,7 @@ from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
 from confide.model.formula import write_formula
-from confide.model.request import Regression
+from confide.model.request import RegressionRequest
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
@@ -43,7 +43,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
-            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], Regression)
+            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], RegressionRequest)
             question = context.service.admit(asked)
         except Mistake as mistake:
             draft = ModelDraft.read(query, described).finished()

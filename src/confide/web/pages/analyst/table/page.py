@@ -15,7 +15,7 @@ from confide.formats.html import write_html
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.release import Release
-from confide.model.request import Measure, Table
+from confide.model.request import Measure, TableRequest
 from confide.site.access import Person
 from confide.spelling.url import read_query, write_query, write_url
 from confide.spelling.where import write_names
@@ -64,7 +64,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
         described, query = context.dataset(dataset), request.query_params.multi_items()
         try:
             view, asked = View.read(query)
-            admitted = context.service.admit(read_query(described.name, asked, Table))
+            admitted = context.service.admit(read_query(described.name, asked, TableRequest))
             release = answer(request, admitted, asker)
         except Mistake as mistake:
             return _mistake(context, request, described, mistake)
