@@ -36,6 +36,8 @@ from unittest.mock import patch
 
 import pytest
 
+from confide.answering.road import ANALYSES
+from confide.answering.service import RULES
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -305,5 +307,25 @@ def _parameters(kind: type[Method]) -> Iterator[list[str]]:
         yield [f"`{name}`", default and f"`{default}`", range, help]
 
 
-TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {"policy": _policy_fields, "presets": _presets}
+def _rules() -> Iterator[list[str]]:
+    """Every rule with what it refuses, and the kinds of questions that it concerns."""
+    yield from (["rule", "refused is", "asked of"], ["---"] * 3)
+    for rule in RULES:
+        kinds = [analysis.kind.ask for analysis in ANALYSES if rule.name in {r.name for r in analysis.rules}]
+        yield [f"`{rule.name}`", rule.refused, "every question" if len(kinds) == len(ANALYSES) else ", ".join(kinds)]
+
+
+def _wants() -> Iterator[list[str]]:
+    yield from (["rule", "what it wants under `standard`"], ["---"] * 2)
+    standard = PRESETS["standard"]
+    for rule in RULES:
+        yield [f"`{rule.name}`", rule.wants(standard) if rule.applies(standard) else "switched off"]
+
+
+TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
+    "policy": _policy_fields,
+    "presets": _presets,
+    "rules": _rules,
+    "wants": _wants,
+}
 TABLES |= {word.replace("-", "_"): partial(_parameters, kind) for word, kind in METHODS.items()}

@@ -13,7 +13,7 @@ from confide.model.formula import Factor, Formula, Transform
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest, kinds
 from confide.model.universe import Piece, Universe
 from confide.spelling.curl import read_curl, write_curl
-from confide.spelling.json import read_request, write_request
+from confide.spelling.json import listed, read_request, write_request
 from confide.spelling.python import read_python, write_python
 from confide.spelling.r import read_r, write_r
 from confide.spelling.url import read_query, read_url, write_query, write_url
@@ -232,7 +232,7 @@ def test_python_is_read_without_being_run(text: str) -> None:
         ("people/regression?formula=y~x&family=binomal", "There is no family 'binomal'. Did you mean 'binomial'?"),
         ("people/regression?formula=y~x&rows=a", "Unknown parameter 'rows'."),
         ("people/correlation?variables=a", "A correlation needs two or more variables, each named once."),
-        ("people/median?of=a", "'people/median' is not the address of a table, regression or correlation."),
+        ("people/median?of=a", f"'people/median' is not the address of a {listed(kinds())}."),
     ],
 )
 def test_what_is_wrong_in_an_address_is_said(address: str, said: str) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from confide.answering.mechanisms.dropq.risk import apparent_probability, disclosure_bounds, disclosure_probability
 from confide.answering.road import Road
+from confide.answering.rules.registry import RULES
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
@@ -51,10 +52,9 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
     if policy.totals.mechanism == "none":
         yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
-    if not policy.universe.complement:
-        yield Finding("risky", "Universes that leave out a few units are allowed: trackers work (universe.complement).")
-    if not policy.universe.remainder:
-        yield Finding("risky", "Universes that differ by a few units are allowed (universe.remainder).")
+    for rule in RULES:
+        if rule.unguarded and not rule.applies(policy):
+            yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
     if policy.drop.k < 2:
         yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
         return

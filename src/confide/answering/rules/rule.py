@@ -43,7 +43,8 @@ class Verdict(StrEnum):
 class Rule:
     """One rule. `words` say what it wants, completed by the policy; `refused` is what it refuses, for the reference.
 
-    `judges` has a judge for each stage at which the rule is asked; `applies` says whether the policy switches it on.
+    `judges` has a judge for each stage at which the rule is asked; `applies` says whether the policy switches it on, and
+    `unguarded` what a custodian risks who switches it off.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Rule:
     refused: str
     judges: Mapping[Stage, Judge]
     applies: Callable[[Policy], bool] = lambda policy: True
+    unguarded: str = ""
 
     def wants(self, policy: Policy) -> str:
         """What the rule wants under a policy."""

@@ -149,6 +149,7 @@ UNIVERSE_RULES = (
         "a universe that leaves out a few units, but not none",
         {Stage.UNIVERSE: _complement},
         lambda policy: policy.universe.complement and bool(policy.universe.gamma),
+        "Universes that leave out a few units are allowed: trackers work",
     ),
     Rule(
         "universe.remainder",
@@ -156,5 +157,6 @@ UNIVERSE_RULES = (
         "a universe that another choice of codes would change by a few units",
         {Stage.UNIVERSE: _remainder},
         lambda policy: bool(policy.universe.remainder),
+        "Universes that differ by a few units are allowed",
     ),
 )
