@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 
-from confide.engines import Coded, Engine, Facts
+from confide.engines import Coded, Engine, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -64,7 +64,7 @@ def people(seed: int, n: int = 400, *, several: bool = False, weighted: bool = T
     unit = draw.integers(-(2**63), 2**63 - 1, n)
     unit = unit[draw.integers(0, max(n // 3, 1), n)] if several else unit
     hidden = draw.random((3, n)) < 0.05
-    facts = Facts(
+    facts = StoreFacts(
         *("d", "", "mark", "", several, weighted, 2 if weighted else 0),
         classes={"a": "c0", "b": "c1", "c": "c2"},
         numbers={},

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.engines import Coded, Facts
+from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import STORED_TOP, write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -17,7 +17,7 @@ from confide.model.evidence import Tally
 
 
 def coded(values: list[int], classes: list[int]) -> Coded:
-    facts = Facts("d", "", "mark", "", False, False, 0, {"class": "c0"}, {"value": "n1"})
+    facts = StoreFacts("d", "", "mark", "", False, False, 0, {"class": "c0"}, {"value": "n1"})
     columns = {
         "unit": pa.array(range(len(values)), pa.int64()),
         "key": pa.array(range(1, len(values) + 1), pa.int32()),

@@ -11,14 +11,14 @@ import pytest
 
 from confide.errors import Mistake
 from confide.measures.pairs import paired, side_by_side, unpaired
-from confide.measures.records import Records, codes_of
+from confide.measures.records import FileRecords, codes_of
 from confide.measures.risk import distance_linkage
 from confide.measures.utility import changes
 
 
 def test_numbers_have_double_precision_and_nan_is_missing_as_null_is():
     table = pa.table({"x": pa.array([1, None, 2**53]), "y": pa.array([np.nan, 0.5, None])})
-    read = Records.of(table, ["x", "y"])
+    read = FileRecords.of(table, ["x", "y"])
     np.testing.assert_array_equal(read.columns["x"].numbers, [1, np.nan, 2.0**53])
     np.testing.assert_array_equal(read.columns["y"].numbers, [np.nan, 0.5, np.nan])
     assert codes_of(table, ["y"])[:, 0].tolist() == [-1, 0, -1]

@@ -11,7 +11,7 @@ import pytest
 
 from confide import measures
 from confide.errors import Mistake
-from confide.measures.reports.findings import Finding
+from confide.measures.reports.findings import Measurement
 from confide.microdata import Microaggregation, Rounding, Sampling
 
 ROLES = {"age": "key", "sex": "key", "region": "key", "income": "confidential", "wealth": "confidential"}
@@ -197,7 +197,7 @@ def test_an_empty_file_and_an_unknown_finding_are_a_mistake(people_of, found):
 
 
 def test_a_page_of_findings_without_charts_has_no_pictures():
-    page = measures.Report({}, (Finding("risk", "n", "a", 1.0, "percent", "m"),), {}).to_html()
+    page = measures.Report({}, (Measurement("risk", "n", "a", 1.0, "percent", "m"),), {}).to_html()
     assert "<figure" not in page and "confide[charts]" not in page
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from confide.errors import Mistake
 from confide.microdata import GlobalRecoding, Microaggregation, Plan, Rounding, Sampling, TopBottomCoding
 from confide.microdata.methods.registry import METHODS
-from confide.microdata.step import Step, toml
+from confide.microdata.step import PlanStep, toml
 
 PLAN = """
 [roles]
@@ -83,7 +83,12 @@ def test_a_plan_written_and_read_again_is_the_same(folder: Path) -> None:
 
 def test_a_seed_for_the_plan_becomes_a_seed_for_each_step_that_draws_and_has_none() -> None:
     plan = Plan(
-        (Step(Sampling(share=0.9)), Step(Rounding(), ("age",)), Step(Sampling(share=0.9), seed=5), Step(Sampling()))
+        (
+            PlanStep(Sampling(share=0.9)),
+            PlanStep(Rounding(), ("age",)),
+            PlanStep(Sampling(share=0.9), seed=5),
+            PlanStep(Sampling()),
+        )
     )
     seeds = [step.seed for step in plan.seeded(1).steps]
     assert seeds[1] is None and seeds[2] == 5 and len({seeds[0], seeds[3], 5}) == 3
@@ -94,7 +99,7 @@ def test_a_seed_for_the_plan_becomes_a_seed_for_each_step_that_draws_and_has_non
 
 def test_taking_a_step_out_leaves_what_the_others_draw_as_it_was() -> None:
     """A plan with seeds is undo: without its first step, the sample is of the same records."""
-    plan = Plan((Step(Rounding(base=5), ("age",)), Step(Sampling(share=0.5)))).seeded(7)
+    plan = Plan((PlanStep(Rounding(base=5), ("age",)), PlanStep(Sampling(share=0.5)))).seeded(7)
     undone = Plan(plan.steps[1:])
     both = [p.protect(people()).frame["income"].tolist() for p in (plan, undone)]
     assert both[0] == both[1]
@@ -116,7 +121,7 @@ def test_roles_may_come_from_the_catalog_of_a_data_set(folder: Path) -> None:
 
 def test_progress_runs_through_all_steps() -> None:
     told: list[float] = []
-    Plan((Step(Rounding(), ("age",)), Step(Rounding(), ("income",)))).protect(people(), progress=told.append)
+    Plan((PlanStep(Rounding(), ("age",)), PlanStep(Rounding(), ("income",)))).protect(people(), progress=told.append)
     assert told == sorted(told) and told[-1] == 1.0 and 0.5 in told
 
 
@@ -153,7 +158,7 @@ def test_a_plan_that_cannot_be_read_says_why(text: str, complaint: str) -> None:
 def test_a_mistake_in_a_long_plan_says_in_which_step() -> None:
     with pytest.raises(Mistake, match="Step 2: .*'roundign'"):
         Plan.parse('[[step]]\nmethod = "rounding"\ncolumns = ["a"]\n[[step]]\nmethod = "roundign"')
-    plan = Plan((Step(Rounding(), ("age",)), Step(Microaggregation(k=500), ("age",))))
+    plan = Plan((PlanStep(Rounding(), ("age",)), PlanStep(Microaggregation(k=500), ("age",))))
     with pytest.raises(Mistake, match="Step 2 \\(microaggregation\\): Fewer than k"):
         plan.protect(people())
 
@@ -161,12 +166,12 @@ def test_a_mistake_in_a_long_plan_says_in_which_step() -> None:
 def test_names_and_seeds_are_looked_at_before_any_work_is_done() -> None:
     told: list[float] = []
     for step, complaint in [
-        (Step(Rounding(), ("aeg",)), "Step 2 \\(rounding\\): No column called 'aeg'.*'age'"),
-        (Step(Rounding(), ("age",), by=("arae",)), "'arae'.*'area'"),
-        (Step(Sampling()), "needs a seed"),
-        (Step(Rounding(), role="keys"), "No column has the role 'keys'.*'key'"),
+        (PlanStep(Rounding(), ("aeg",)), "Step 2 \\(rounding\\): No column called 'aeg'.*'age'"),
+        (PlanStep(Rounding(), ("age",), by=("arae",)), "'arae'.*'area'"),
+        (PlanStep(Sampling()), "needs a seed"),
+        (PlanStep(Rounding(), role="keys"), "No column has the role 'keys'.*'key'"),
     ]:
-        plan = Plan((Step(Rounding(), ("age",)), step), roles={"key": ("age",)})
+        plan = Plan((PlanStep(Rounding(), ("age",)), step), roles={"key": ("age",)})
         with pytest.raises(Mistake, match=complaint):
             plan.protect(people(), progress=told.append)
     assert told == []
@@ -197,10 +202,10 @@ def test_any_value_is_read_as_it_was_written(value: object) -> None:
 def test_no_parameter_has_the_name_of_what_every_step_says() -> None:
     from dataclasses import fields
 
-    about = {f.name for f in fields(Step)} | {"file", "output", "missing"}
+    about = {f.name for f in fields(PlanStep)} | {"file", "output", "missing"}
     assert not {f.name for method in METHODS.values() for f in fields(method)} & about
 
 
 def test_an_empty_file_goes_through_a_plan() -> None:
-    plan = Plan((Step(Rounding(), ("a",)), Step(Sampling(), seed=1)))
+    plan = Plan((PlanStep(Rounding(), ("a",)), PlanStep(Sampling(), seed=1)))
     assert len(plan.protect(pa.table({"a": pa.array([], pa.int64())})).frame) == 0

@@ -8,7 +8,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from confide import microdata
 from confide.errors import Mistake
-from confide.microdata.synthesis.models import Predictors, Task, Variable, by_regressions, by_trees
+from confide.microdata.synthesis.models import (
+    DrawingTask,
+    SynthesisPredictors,
+    SynthesisVariable,
+    by_regressions,
+    by_trees,
+)
 from confide.microdata.synthesis.trees import grow, leaves
 
 Group = frozenset[int]
@@ -128,8 +134,10 @@ def test_a_category_can_be_predicted_by_many_others() -> None:
     rng = np.random.default_rng(2)
     town = rng.integers(0, 60, 3000)
     kind = (town * 7) % 3
-    towns = [Variable(town.astype(float), 60)]
-    task = Task(Variable(kind.astype(float), 3), np.zeros(3000, bool), Predictors(towns, towns, 3000), 5)
+    towns = [SynthesisVariable(town.astype(float), 60)]
+    task = DrawingTask(
+        SynthesisVariable(kind.astype(float), 3), np.zeros(3000, bool), SynthesisPredictors(towns, towns, 3000), 5
+    )
     for draw, share in ((by_trees, 0.97), (by_regressions, 0.9)):
         assert np.mean(draw(task, np.random.default_rng(1)) == kind) > share
 

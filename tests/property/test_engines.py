@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.engines import Coded, Facts
+from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -42,7 +42,7 @@ def microdata(draw: st.DrawFn) -> Coded:
     whole = [v if v is None or negative else abs(v) for v in values]
     whole = [v or 0 for v in whole] if complete else whole
     columns["n_v"] = pa.array(whole, pa.int64())
-    facts = Facts("d", "", "", "", several, weighted, 2, {n: f"c_{n}" for n in SIZES}, {"v": "n_v"})
+    facts = StoreFacts("d", "", "", "", several, weighted, 2, {n: f"c_{n}" for n in SIZES}, {"v": "n_v"})
     return Coded(facts, pa.table(columns))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.engines import Coded, Engine, Facts
+from confide.engines import Coded, Engine, StoreFacts
 from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
 from confide.site.encode import encode
@@ -29,7 +29,7 @@ def microdata(text: str, *, several: bool = False) -> Coded:
     arrays["key"] = pa.array([int(v) for v in columns["key"]], pa.int32())
     arrays |= {c: pa.array([CODES[n].index(v) for v in columns[n]], pa.uint8()) for n, c in classes.items()}
     arrays |= {c: pa.array([None if v == "." else int(v) for v in columns[n]], pa.int64()) for n, c in numbers.items()}
-    return Coded(Facts("spec", "", "", "", several, True, 2, classes, numbers), pa.table(arrays))
+    return Coded(StoreFacts("spec", "", "", "", several, True, 2, classes, numbers), pa.table(arrays))
 
 
 def box(**conditions: str) -> Box:

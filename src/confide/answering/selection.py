@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 from confide.answering.cube import Cube, gather_cube
 from confide.arrays import Floats
-from confide.engines import Engine
-from confide.engines import Facts as StoreFacts
+from confide.engines import Engine, StoreFacts
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
 from confide.model.evidence import Box, Moments, Rows, Spread, Step, Tally

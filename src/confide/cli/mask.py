@@ -19,7 +19,7 @@ from confide.data.writing import FRAMES, check_target, write_frame
 from confide.errors import Mistake
 from confide.microdata import METHODS, Method, Plan
 from confide.microdata.plan import read_text
-from confide.microdata.step import Step
+from confide.microdata.step import PlanStep
 from confide.model.parameter import limits
 from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
@@ -137,7 +137,7 @@ def _add(kind: type[Method]) -> None:
 
     def command(file: Path, output: Path, missing: list[str] | None = None, **given: Any) -> None:
         raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
-        step = Step.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
+        step = PlanStep.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
         _mask(Plan((step,)), file, output, missing or ())
 
     shown = [

@@ -6,7 +6,7 @@ import pyarrow as pa
 from confide.arrays import Floats, Ints
 from confide.demo.codes import Catalog, Codes, blocks, hundredths, read
 from confide.demo.households import Members, members
-from confide.demo.work import Work, work
+from confide.demo.work import Employment, work
 
 __all__ = ["people"]
 
@@ -53,7 +53,7 @@ def _block(rng: np.random.Generator, living: Members, catalog: Catalog, *, befor
     return catalog.table(numbers, _positions(living, working, catalog.codes["sex"]))
 
 
-def _positions(living: Members, working: Work, sex: Codes) -> dict[str, Ints]:
+def _positions(living: Members, working: Employment, sex: Codes) -> dict[str, Ints]:
     return {
         "municipality": living.municipality,
         "sex": np.where(living.female, sex.at("female"), sex.at("male")),
@@ -66,7 +66,7 @@ def _positions(living: Members, working: Work, sex: Codes) -> dict[str, Ints]:
     }
 
 
-def _wages(rng: np.random.Generator, living: Members, working: Work) -> Floats:
+def _wages(rng: np.random.Generator, living: Members, working: Employment) -> Floats:
     """Yearly wages: the logarithm is a sum of effects; three in a hundred have a Pareto tail on top."""
     career = np.interp(living.age, [15, 25, 45, 60, 75], [-0.5, -0.1, 0.25, 0.22, 0])
     place = 0.1 - 0.045 * living.region

@@ -9,7 +9,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.demo.codes import Codes, draw, spread
 from confide.demo.households import Members
 
-__all__ = ["Work", "work"]
+__all__ = ["Employment", "work"]
 
 # The age from which each level of education can be completed, in declared order.
 _COMPLETED = np.array([0, 13, 18, 19, 22, 24, 27])
@@ -32,7 +32,7 @@ _INDUSTRIES = (
 
 
 @dataclass(frozen=True)
-class Work:
+class Employment:
     """One entry for each person; categories are positions in their code lists, hours are 0 without work."""
 
     level: Ints
@@ -45,7 +45,7 @@ class Work:
     hours: Ints
 
 
-def work(rng: np.random.Generator, people: Members, codes: Mapping[str, Codes]) -> Work:
+def work(rng: np.random.Generator, people: Members, codes: Mapping[str, Codes]) -> Employment:
     """Give the education and work of each person; who is not employed has no occupation, industry or hours."""
     level = _level(rng, people, len(codes["region"].names))
     unstated = rng.random(len(level)) < 0.015
@@ -54,7 +54,7 @@ def work(rng: np.random.Generator, people: Members, codes: Mapping[str, Codes]) 
     occupation = draw(rng, _occupation(codes), level * 2 + people.female)
     occupation[~employed] = codes["occupation"].at("none")
     major = codes["occupation_sub"].parents[codes["occupation"].parents[occupation]]
-    return Work(
+    return Employment(
         level=level,
         education=np.where(unstated, codes["education"].at("ns"), level),
         employment=employment,

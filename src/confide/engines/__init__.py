@@ -13,11 +13,11 @@ import pyarrow as pa
 from confide.arrays import Floats, Ints
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
-__all__ = ["Coded", "Engine", "Facts"]
+__all__ = ["Coded", "Engine", "StoreFacts"]
 
 
 @dataclass(frozen=True)
-class Facts:
+class StoreFacts:
     """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
@@ -49,7 +49,7 @@ class Coded:
     (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
     """
 
-    facts: Facts
+    facts: StoreFacts
     records: pa.Table
 
 
@@ -57,7 +57,7 @@ class Engine(Protocol):
     """The whole protocol. Both answers are pure functions of the data."""
 
     @property
-    def facts(self) -> Facts: ...
+    def facts(self) -> StoreFacts: ...
 
     def tally(self, tally: Tally) -> Cells:
         """Aggregates by class."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake, nearest
-from confide.measures.records import Column, Records, listed
+from confide.measures.records import FileColumn, FileRecords, listed
 from confide.microdata.released import frame_of
 
 __all__ = ["Both", "Pair", "matched", "paired", "side_by_side", "unpaired"]
@@ -73,7 +73,7 @@ def matched(original: Any, released: Any, columns: str | Sequence[str], *, ident
 
 def _files(
     original: Any, released: Any, columns: str | Sequence[str], identifier: str | None
-) -> tuple[Records, Records, Ints]:
+) -> tuple[FileRecords, FileRecords, Ints]:
     names = listed(columns, "columns to compare")
     wanted = names if identifier is None else (*names, identifier)
     before, after = _read(original, wanted, "original"), _read(released, wanted, "released")
@@ -95,9 +95,9 @@ def unpaired(original: Any, released: Any, columns: str | Sequence[str]) -> Pair
     return Pair(tuple(both), (before.rows, after.rows), np.empty(0, np.int64))
 
 
-def _read(frame: Any, names: Sequence[str], which: str) -> Records:
+def _read(frame: Any, names: Sequence[str], which: str) -> FileRecords:
     try:
-        read = Records.of(frame, names)
+        read = FileRecords.of(frame, names)
     except Mistake as mistake:
         raise Mistake(f"In the {which} file: {mistake.message}", suggestions=mistake.suggestions) from None
     if not read.rows:
@@ -105,7 +105,7 @@ def _read(frame: Any, names: Sequence[str], which: str) -> Records:
     return read
 
 
-def _truth(original: Records, released: Records, identifier: str | None) -> Ints:
+def _truth(original: FileRecords, released: FileRecords, identifier: str | None) -> Ints:
     if identifier is not None:
         return _matched(original.columns[identifier], released.columns[identifier])
     if original.rows != released.rows:
@@ -116,7 +116,7 @@ def _truth(original: Records, released: Records, identifier: str | None) -> Ints
     return np.arange(released.rows)
 
 
-def _matched(original: Column, released: Column) -> Ints:
+def _matched(original: FileColumn, released: FileColumn) -> Ints:
     name = original.name
     for which, column in (("original", original), ("released", released)):
         codes, values = column.coded
@@ -133,7 +133,7 @@ def _matched(original: Column, released: Column) -> Ints:
     return row[found[released.coded[0]]]
 
 
-def _both(original: Column, released: Column, truth: Ints | None) -> Both:
+def _both(original: FileColumn, released: FileColumn, truth: Ints | None) -> Both:
     kinds = {original.kind, released.kind} - {"nothing"}
     if kinds == {"numbers"}:
         return Both(original.name, original.numbers, released.numbers)
@@ -153,13 +153,13 @@ def _both(original: Column, released: Column, truth: Ints | None) -> Both:
     return Both(original.name, before, after, labels, original.order is not None)
 
 
-def _labels(original: Column, released: Column) -> tuple[str, ...]:
+def _labels(original: FileColumn, released: FileColumn) -> tuple[str, ...]:
     """The categories of both: as the original orders them, others behind."""
     declared = [] if original.order is None else [str(value) for value in original.order.to_pylist()]
     return tuple(dict.fromkeys([*declared, *original.labels, *released.labels]))
 
 
-def _placed(column: Column, place: dict[str, int]) -> Ints:
+def _placed(column: FileColumn, place: dict[str, int]) -> Ints:
     codes = np.array([*(place[label] for label in column.labels), -1], np.int64)
     return np.asarray(codes[column.coded[0]], dtype=np.int64)
 

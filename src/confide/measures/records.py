@@ -19,11 +19,11 @@ from confide.errors import Mistake
 from confide.microdata.records import kind_of, numbers
 from confide.microdata.released import frame_of
 
-__all__ = ["Column", "Records", "codes_of", "listed", "weights_of"]
+__all__ = ["FileColumn", "FileRecords", "codes_of", "listed", "weights_of"]
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column as Arrow, without dictionaries; `order` has all its categories where it declares an order of them."""
 
     name: str
@@ -32,7 +32,7 @@ class Column:
     kind: str
 
     @classmethod
-    def of(cls, name: str, array: pa.Array) -> "Column":
+    def of(cls, name: str, array: pa.Array) -> "FileColumn":
         """Read a column; NaN is missing, as null is."""
         kind, order = kind_of(name, array.type), None
         if pt.is_dictionary(array.type):
@@ -78,18 +78,18 @@ def _text(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Records:
+class FileRecords:
     """Some columns of a file."""
 
     rows: int
-    columns: dict[str, Column]
+    columns: dict[str, FileColumn]
 
     @classmethod
-    def of(cls, frame: Any, names: Sequence[str]) -> "Records":
+    def of(cls, frame: Any, names: Sequence[str]) -> "FileRecords":
         """Read some columns of a pandas, polars or Arrow frame, or of something released; an unknown one is a Mistake."""
         read = frame_of(frame)
         table = read.table(tuple(dict.fromkeys(names)))
-        return cls(len(read), {name: Column.of(name, _whole(table[name])) for name in table.column_names})
+        return cls(len(read), {name: FileColumn.of(name, _whole(table[name])) for name in table.column_names})
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
@@ -111,7 +111,7 @@ def listed(names: str | Sequence[str], what: str) -> tuple[str, ...]:
 
 def codes_of(frame: Any, names: Sequence[str]) -> Ints:
     """Columns of any kind as codes, one row a record: equal values have equal codes, sorted; -1 is missing."""
-    read = Records.of(frame, names)
+    read = FileRecords.of(frame, names)
     codes = np.empty((read.rows, len(names)), np.int64)
     for place, name in enumerate(names):
         codes[:, place] = read.columns[name].coded[0]
@@ -122,7 +122,7 @@ def weights_of(frame: Any, weight: str | None) -> Floats | None:
     """A column of positive, known numbers; None if no column is named."""
     if weight is None:
         return None
-    column = Records.of(frame, [weight]).columns[weight]
+    column = FileRecords.of(frame, [weight]).columns[weight]
     if column.kind == "categories":
         raise Mistake(f"Weight {weight!r} does not hold numbers.")
     bad = np.flatnonzero(~(column.numbers > 0))

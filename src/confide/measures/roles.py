@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from confide.data.frame import Frame
 from confide.errors import Mistake, nearest
-from confide.measures.records import Column, Records, listed
+from confide.measures.records import FileColumn, FileRecords, listed
 from confide.microdata.released import frame_of
 
 __all__ = ["Files", "Named", "Roles"]
@@ -145,7 +145,7 @@ class Files:
         """What each measured column holds in both files: numbers, categories, or other categories than before."""
         found = {}
         for name in self.roles.measured:
-            kinds = {Column.of(name, _whole(table[name])).kind for table in (self.original, self.released)} - {
+            kinds = {FileColumn.of(name, _whole(table[name])).kind for table in (self.original, self.released)} - {
                 "nothing"
             }
             found[name] = "numbers" if kinds == {"numbers"} else "recoded" if len(kinds) > 1 else "categories"
@@ -168,7 +168,7 @@ def _table(frame: Frame, names: Sequence[str], codes: Sequence[str]) -> pa.Table
     table = frame.table(tuple(dict.fromkeys(names)))
     for name in codes:
         if name in table.column_names:
-            column = Records.of(table, [name]).columns[name]
+            column = FileRecords.of(table, [name]).columns[name]
             labels = pa.array([*column.labels, None], pa.string())
             table = table.set_column(
                 table.column_names.index(name), name, labels.take(pa.array(column.coded[0] % len(labels)))

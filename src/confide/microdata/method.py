@@ -15,7 +15,7 @@ import numpy as np
 from confide.errors import Mistake
 from confide.microdata.records import Masked, Records
 from confide.microdata.released import Released, frame_of
-from confide.microdata.work import Work
+from confide.microdata.work import Masking
 from confide.model.parameter import Parameters
 
 __all__ = ["Method"]
@@ -64,7 +64,7 @@ class Method(Parameters, ABC):
         others. `weight` is a column of positive numbers. With `household` the columns are those of households: one
         record of each is masked, and all its members get its values. `progress` is told the share of the work done.
         """
-        work = Work(self, frame_of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
+        work = Masking(self, frame_of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
         return work.done(progress or (lambda share: None))
 
     def _seed(self, seed: int | None) -> int | None:

@@ -13,10 +13,10 @@ from typing import Any
 
 from confide.errors import Mistake, nearest
 from confide.microdata.released import Released, frame_of
-from confide.microdata.step import ReadFile, Step, known_keys, toml
+from confide.microdata.step import PlanStep, ReadFile, known_keys, toml
 from confide.model.catalog.toml import read_dataset
 
-__all__ = ["Plan", "Step", "read_text"]
+__all__ = ["Plan", "PlanStep", "read_text"]
 
 Progress = Callable[[float], None]
 
@@ -38,7 +38,7 @@ class Plan:
     True
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -61,7 +61,7 @@ class Plan:
         read = []
         for number, step in enumerate(steps, 1):
             with _naming(number, of=len(steps)):
-                read.append(Step.read(step, read_file=reading))
+                read.append(PlanStep.read(step, read_file=reading))
         return cls(tuple(read), _roles(raw, reading))
 
     def text(self) -> str:
@@ -90,7 +90,7 @@ class Plan:
             reports.append({"method": step.method.word(), "columns": plan.columns(step), **done[0].report})
         return Released(frames, {"steps": reports})
 
-    def columns(self, step: Step) -> tuple[str, ...]:
+    def columns(self, step: PlanStep) -> tuple[str, ...]:
         """The columns that a step masks, by name or by their role."""
         if step.role is None:
             return step.columns
@@ -99,7 +99,7 @@ class Plan:
             raise Mistake(f"No column has the role {step.role!r}.", suggestions=hint)
         return self.roles[step.role]
 
-    def _run(self, step: Step, frame: Any, progress: Progress) -> Released:
+    def _run(self, step: PlanStep, frame: Any, progress: Progress) -> Released:
         return step.method.protect(
             frame, columns=self.columns(step), by=step.by, weight=step.weight, household=step.household,
             seed=step.seed, progress=progress,

@@ -10,13 +10,13 @@ from confide.microdata.method import Method
 from confide.microdata.methods.registry import METHODS
 from confide.model.parameter import default_of
 
-__all__ = ["ReadFile", "Step", "known_keys", "method_of", "toml"]
+__all__ = ["PlanStep", "ReadFile", "known_keys", "method_of", "toml"]
 
 ReadFile = Callable[[str], str]
 
 
 @dataclass(frozen=True)
-class Step:
+class PlanStep:
     """One method, and what it masks: columns by name or by role, in which strata, with which weight and seed."""
 
     method: Method
@@ -28,7 +28,7 @@ class Step:
     seed: int | None = None
 
     @classmethod
-    def read(cls, raw: Mapping[str, Any], *, read_file: ReadFile) -> "Step":
+    def read(cls, raw: Mapping[str, Any], *, read_file: ReadFile) -> "PlanStep":
         """The step that a table of a plan describes: a method, its parameters, and what it masks."""
         word = raw.get("method")
         if not isinstance(word, str):

@@ -18,12 +18,12 @@ from confide.microdata.strata import first_of_each, must_agree, numbered, split
 if TYPE_CHECKING:
     from confide.microdata.method import Method
 
-__all__ = ["Work"]
+__all__ = ["Masking"]
 
 Progress = Callable[[float], None]
 
 
-class Part(NamedTuple):
+class StratumPart(NamedTuple):
     """A stratum: the values it is known by, the places of its records (or households), and what became of them."""
 
     stratum: tuple[Any, ...]
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Work:
+class Masking:
     """What to mask, of which frame, how."""
 
     method: "Method"
@@ -102,13 +102,13 @@ class Work:
         frames = tuple(self._frame({**self._joined(places, version), **weights}, rows) for version in versions)
         return Released(frames, self._report(parts))
 
-    def _parts(self, progress: Progress) -> list[Part]:
+    def _parts(self, progress: Progress) -> list[StratumPart]:
         """Every stratum, masked."""
         table, weights = self.table, self.weights
         if self.households is not None:
             first = self.households[0]
             table, weights = table.take(pa.array(first)), None if weights is None else weights[first]
-        parts: list[Part] = []
+        parts: list[StratumPart] = []
         done = 0
         for stratum, places in split(table, self.by):
             share = _share(progress, done, len(places), table.num_rows)
@@ -116,7 +116,7 @@ class Work:
                 table.take(pa.array(places)) if self.by else table, self.columns, stratum, self.seed,
                 None if weights is None else weights[places], share, self._members(places),
             )  # fmt: skip
-            parts.append(Part(stratum, places, self.method._mask(records)))
+            parts.append(StratumPart(stratum, places, self.method._mask(records)))
             done += len(places)
         return parts
 
@@ -137,7 +137,7 @@ class Work:
         member = self.households[1]
         return values.take(pa.array(member)) if isinstance(values, pa.Array) else values[member]
 
-    def _rows(self, parts: Sequence[Part]) -> Ints | None:
+    def _rows(self, parts: Sequence[StratumPart]) -> Ints | None:
         """The records that stay, if not all."""
         if all(part.masked.rows is None for part in parts):
             return None
@@ -145,7 +145,7 @@ class Work:
         places = np.sort(np.concatenate(kept))
         return places if self.households is None else np.flatnonzero(np.isin(self.households[1], places))
 
-    def _new_weights(self, parts: Sequence[Part]) -> dict[str, pa.Array]:
+    def _new_weights(self, parts: Sequence[StratumPart]) -> dict[str, pa.Array]:
         if self.weight is None or self.weights is None or all(part.masked.factor is None for part in parts):
             return {}
         factor = np.ones(sum(len(part.places) for part in parts))
@@ -177,7 +177,7 @@ class Work:
             columns = {name: array.take(pa.array(rows)) for name, array in columns.items()}
         return self.frame.replaced(columns, rows)
 
-    def _report(self, parts: Sequence[Part]) -> dict[str, Any]:
+    def _report(self, parts: Sequence[StratumPart]) -> dict[str, Any]:
         report = self.method._combined([part.masked.report for part in parts])
         if self.by:
             report["strata"] = {part.stratum: dict(part.masked.report) for part in parts}

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
-from confide.engines import Coded, Facts
+from confide.engines import Coded, StoreFacts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.site.keys import draw_keys, filled
@@ -57,7 +57,7 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
     narrow = {column: _narrow(array) for column, array in values.items()}
     records = pa.table({"unit": unit, "key": key, **narrow, **columns})
-    facts = Facts(
+    facts = StoreFacts(
         dataset=dataset.name,
         catalog=catalog_mark(dataset),
         data=_data_mark(records),

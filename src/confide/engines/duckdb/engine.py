@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
-from confide.engines import Facts
+from confide.engines import StoreFacts
 from confide.engines.duckdb.products import Basis, Products
 from confide.engines.duckdb.sql import inside, listed, over_records, over_units, present, where
 from confide.engines.duckdb.store import STORED_TOP, pair_name
@@ -49,7 +49,7 @@ class DuckDBEngine:
             self._db = duckdb.connect(str(path), read_only=True)
             [(meta,)] = self._db.execute("SELECT facts FROM meta").fetchall()
             described = json.loads(meta)
-            self.facts = Facts(**described["facts"])
+            self.facts = StoreFacts(**described["facts"])
             self._sizes: dict[str, int] = described["sizes"]
             self._signed: set[str] = set(described["signed"])
             self._whole: set[str] = set(described["whole"])

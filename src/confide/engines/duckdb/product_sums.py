@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
-from confide.engines import Facts
+from confide.engines import StoreFacts
 from confide.engines.duckdb.products import Basis, Products
 from confide.engines.sums.batches import entering
 from confide.model.design import Number
@@ -20,7 +20,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 def sum_products(
-    batches: Iterable[Columns], facts: Facts, *, sizes: Mapping[str, int], variables: Sequence[str]
+    batches: Iterable[Columns], facts: StoreFacts, *, sizes: Mapping[str, int], variables: Sequence[str]
 ) -> Products:
     """The sums over all records, in their order. What is not defined in some record is left out of the basis."""
     basis, pairs = Basis(()), np.zeros((1, 1))
@@ -42,7 +42,7 @@ def sum_products(
     return Products(left, pairs[np.ix_(kept, kept)], by_class)
 
 
-def _basis(first: Columns, facts: Facts, variables: Sequence[str]) -> Basis:
+def _basis(first: Columns, facts: StoreFacts, variables: Sequence[str]) -> Basis:
     """Every transformation of some variables, about three digits of their means in a first batch of records."""
     found = []
     with np.errstate(all="ignore"):
@@ -54,7 +54,7 @@ def _basis(first: Columns, facts: Facts, variables: Sequence[str]) -> Basis:
     return Basis(tuple(found))
 
 
-def _values(basis: Basis, columns: Columns, facts: Facts) -> Floats:
+def _values(basis: Basis, columns: Columns, facts: StoreFacts) -> Floats:
     """The basis, one column each, for records as stored; not finite where a number is not defined."""
     found = np.ones((len(columns["unit"]), len(basis.numbers) + 1))
     with np.errstate(all="ignore"):

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from confide.engines import Facts
+from confide.engines import StoreFacts
 from confide.model.evidence import Box, Tally
 
 __all__ = ["inside", "listed", "over_records", "over_units", "present", "where"]
@@ -18,7 +18,7 @@ LISTED_CELLS = 4096
 """Up to so many cells a union of boxes is asked for by the numbers of its cells: several times faster than ORs of ANDs."""
 
 
-def inside(within: Sequence[Box], facts: Facts, sizes: Mapping[str, int]) -> str:
+def inside(within: Sequence[Box], facts: StoreFacts, sizes: Mapping[str, int]) -> str:
     """The condition for being in any of the boxes; `sizes` are the numbers of places of each variable."""
     names = sorted({name for box in within for name, _ in box})
     chosen = [[[p for p in dict(box).get(n, range(sizes[n])) if p < sizes[n]] for n in names] for box in within]
@@ -36,7 +36,7 @@ def _number(cell: Iterable[int], names: Iterable[str], sizes: Mapping[str, int])
     return number
 
 
-def _number_sql(names: Sequence[str], facts: Facts, sizes: Mapping[str, int]) -> str:
+def _number_sql(names: Sequence[str], facts: StoreFacts, sizes: Mapping[str, int]) -> str:
     """The number of a record's cell: its places as digits of a mixed-radix number."""
     sql = f"CAST({facts.classes[names[0]]} AS BIGINT)"
     for name in names[1:]:
@@ -44,19 +44,19 @@ def _number_sql(names: Sequence[str], facts: Facts, sizes: Mapping[str, int]) ->
     return sql
 
 
-def where(tally: Tally, facts: Facts, sizes: Mapping[str, int], *extra: str) -> str:
+def where(tally: Tally, facts: StoreFacts, sizes: Mapping[str, int], *extra: str) -> str:
     """The WHERE clause of a tally with any further conditions, or nothing."""
     conditions = [inside(tally.within, facts, sizes)] if tally.within else []
     conditions.extend(extra)
     return " WHERE " + " AND ".join(conditions) if conditions else ""
 
 
-def present(of: str | None, facts: Facts) -> list[str]:
+def present(of: str | None, facts: StoreFacts) -> list[str]:
     """The condition that a value is there."""
     return [f"{facts.numbers[of]} IS NOT NULL"] if of else []
 
 
-def over_records(tally: Tally, facts: Facts, condition: str, *, signed: bool) -> str:
+def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:
     """The aggregates where every record is a unit: records, key, then as asked weight, total, size, top."""
     by = [facts.classes[name] for name in tally.by]
     picks = [*by, "count(*)", "bit_xor(key)"]
@@ -71,7 +71,7 @@ def over_records(tally: Tally, facts: Facts, condition: str, *, signed: bool) ->
     return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
 
 
-def over_units(tally: Tally, facts: Facts, condition: str) -> str:
+def over_units(tally: Tally, facts: StoreFacts, condition: str) -> str:
     """The same where a unit may have several records: first by unit, then by class; the number of units last."""
     by = [facts.classes[name] for name in tally.by]
     inner, outer = [*by, "count(*) AS n", "bit_xor(key) AS k"], [*by, "CAST(sum(n) AS BIGINT)", "bit_xor(k)"]

@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confide.engines import Coded, Facts
+from confide.engines import Coded, StoreFacts
 from confide.errors import Fault
 
 __all__ = ["STORED_TOP", "pair_name", "write_store"]
@@ -76,7 +76,7 @@ def _least(column: pa.ChunkedArray) -> int:
 
 
 def _fill_pairs(
-    db: duckdb.DuckDBPyConnection, facts: Facts, sizes: dict[str, int], numbers: Sequence[str]
+    db: duckdb.DuckDBPyConnection, facts: StoreFacts, sizes: dict[str, int], numbers: Sequence[str]
 ) -> dict[str, int]:
     """All one- and two-way tables of the whole file, one after the other in one table."""
     weight = "CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.engines import Coded, Facts
+from confide.engines import Coded, StoreFacts
 from confide.engines.memory.models import MemoryModel
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
@@ -20,7 +20,7 @@ class MemoryEngine:
     """Answers tallies from a list of records, as plainly as it can be said."""
 
     def __init__(self, coded: Coded) -> None:
-        self.facts: Facts = coded.facts
+        self.facts: StoreFacts = coded.facts
         self._records: list[Record] = coded.records.to_pylist()
 
     def tally(self, tally: Tally) -> Cells:

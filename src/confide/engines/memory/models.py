@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from confide.arrays import Floats
-from confide.engines import Facts
+from confide.engines import StoreFacts
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.formula import Transform
@@ -33,7 +33,7 @@ _TRANSFORMS: dict[Transform, Callable[[float], float | None]] = {
 class MemoryModel:
     """The complete records of a model: matrix, response, weight, fitted values, working weights and responses."""
 
-    def __init__(self, step: Step, records: Iterable[Record], facts: Facts) -> None:
+    def __init__(self, step: Step, records: Iterable[Record], facts: StoreFacts) -> None:
         self.design, self.facts = step.design, facts
         self.records = [r for r in sorted(records, key=lambda r: (r["unit"], r["key"])) if self._complete(r)]
         rows = [self._row(r) for r in self.records]
@@ -138,7 +138,7 @@ class MemoryModel:
         return row
 
 
-def _level(block: Block, design: Design, record: Record, facts: Facts) -> int | None:
+def _level(block: Block, design: Design, record: Record, facts: StoreFacts) -> int | None:
     """Where in its block the record's column stands; None at a reference."""
     level = 0
     for at, levels in block.classes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
-from confide.engines import Facts
+from confide.engines import StoreFacts
 from confide.engines.sums.kernels import Batch, Layout
 from confide.errors import Fault
 from confide.model.design import Block, Design, Indicator, Number
@@ -18,7 +18,7 @@ from confide.model.formula import Transform
 __all__ = ["columns_of", "entering", "lay_out", "read_batch"]
 
 
-def columns_of(design: Design, facts: Facts) -> list[str]:
+def columns_of(design: Design, facts: StoreFacts) -> list[str]:
     """The stored columns a model needs, each once."""
     names = ["unit", "key", *(["weight"] if facts.weighted else [])]
     names += [facts.classes[name] for name in design.classes]
@@ -28,7 +28,7 @@ def columns_of(design: Design, facts: Facts) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _value(number: Number, facts: Facts) -> str:
+def _value(number: Number, facts: StoreFacts) -> str:
     if number.variable not in facts.values:
         raise Fault(f"The store of {facts.dataset!r} was written before models were possible. Ingest the data again.")
     return facts.values[number.variable]
@@ -68,7 +68,7 @@ def _ends(lengths: Any) -> Ints:
     return np.cumsum(np.fromiter((0, *lengths), np.int64))
 
 
-def read_batch(columns: Mapping[str, NDArray[Any]], step: Step, facts: Facts, sizes: Ints) -> Batch:
+def read_batch(columns: Mapping[str, NDArray[Any]], step: Step, facts: StoreFacts, sizes: Ints) -> Batch:
     """Records as the kernels read them. `columns` are as stored, floats with NaN where something is missing."""
     design = step.design
     records = len(columns["unit"])
@@ -92,7 +92,7 @@ def read_batch(columns: Mapping[str, NDArray[Any]], step: Step, facts: Facts, si
     return Batch(unit, key, weight, response, numbers, classes, wanted)
 
 
-def entering(number: Number, columns: Mapping[str, NDArray[Any]], facts: Facts) -> Floats:
+def entering(number: Number, columns: Mapping[str, NDArray[Any]], facts: StoreFacts) -> Floats:
     """The transformed values of a variable, before shift and scale; NaN or infinite where there is none."""
     stored = columns[facts.values[number.variable]]
     decimals = facts.value_decimals[number.variable]
@@ -109,7 +109,7 @@ def entering(number: Number, columns: Mapping[str, NDArray[Any]], facts: Facts) 
                 return value * value
 
 
-def _response(design: Design, columns: Mapping[str, NDArray[Any]], facts: Facts) -> Floats:
+def _response(design: Design, columns: Mapping[str, NDArray[Any]], facts: StoreFacts) -> Floats:
     response = design.response
     if isinstance(response, Indicator):
         return np.isin(columns[facts.classes[response.variable]], response.places).astype(np.float64)

@@ -5,7 +5,7 @@ from typing import Any
 
 from confide.formats.charts.colours import ABOVE, BELOW, LINE, MIDDLE, OVER, POINT, RULE
 from confide.formats.charts.theme import distinct, short
-from confide.formats.models.words import Group
+from confide.formats.models.words import TermGroup
 
 __all__ = ["MOST_ROWS", "coefficient_chart", "correlation_chart"]
 
@@ -19,7 +19,7 @@ LEAST_ROOM = 34
 """Pixels that a number in a cell needs."""
 
 
-def coefficient_chart(groups: Sequence[Group], *, response: str) -> Chart:
+def coefficient_chart(groups: Sequence[TermGroup], *, response: str) -> Chart:
     """Give every estimate with its 95 percent interval, a panel a term, each with a scale of its own.
 
     Terms are in different units, so one scale for all would hide some of them.
@@ -93,7 +93,7 @@ def correlation_chart(names: Sequence[str], rows: Sequence[Sequence[float]]) -> 
     }
 
 
-def _rows(group: Group, term: str) -> Iterator[Chart]:
+def _rows(group: TermGroup, term: str) -> Iterator[Chart]:
     for row, words in zip(group.rows, distinct(row.words or "each unit more" for row in group.rows), strict=True):
         yield {"term": term, "class": words, "estimate": row.estimate, "low": row.low, "high": row.high}
 

@@ -17,7 +17,7 @@ from confide.model.request import Family, RegressionRequest
 
 __all__ = [
     "Coefficient",
-    "Group",
+    "TermGroup",
     "class_words",
     "coefficients",
     "column_words",
@@ -82,7 +82,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class Group:
+class TermGroup:
     """The rows of one term; `reference` is the class they are compared with, `beside` those that stand with it."""
 
     words: str
@@ -103,18 +103,18 @@ def term_words(term: Term, dataset: Dataset) -> str:
     return " × ".join(factor_words(factor, dataset) for factor in term)
 
 
-def coefficients(release: ModelRelease[RegressionRequest], dataset: Dataset) -> tuple[Group, ...]:
+def coefficients(release: ModelRelease[RegressionRequest], dataset: Dataset) -> tuple[TermGroup, ...]:
     """Give the coefficients of a regression by term, the intercept first."""
     request = release.request
     ratio = request.family is not Family.GAUSSIAN
     rows = list(release.grids["coefficients"].rows)
-    groups = [Group("Intercept", tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT))]
+    groups = [TermGroup("Intercept", tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT))]
     for term in request.formula.terms:
         own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
         if own:
             reference, beside = _reference(release, term, dataset)
             made = tuple(_coefficient(words, row, ratio=ratio) for words, row in own)
-            groups.append(Group(term_words(term, dataset), made, reference, beside))
+            groups.append(TermGroup(term_words(term, dataset), made, reference, beside))
     return tuple(groups)
 
 

@@ -13,7 +13,7 @@ from confide.formats.charts.colours import LINE, POINT
 from confide.formats.charts.theme import Spec
 from confide.measures import risk
 from confide.measures.pairs import Both, unpaired
-from confide.measures.reports.findings import Finding
+from confide.measures.reports.findings import Measurement
 from confide.measures.roles import Files
 
 __all__ = ["charts_of"]
@@ -26,7 +26,7 @@ LARGEST = 10
 """Classes of so many records and more are shown together."""
 
 
-def charts_of(files: Files, findings: Sequence[Finding]) -> dict[str, Spec]:
+def charts_of(files: Files, findings: Sequence[Measurement]) -> dict[str, Spec]:
     """The percentages, the sizes of classes, and the distribution of each column in both files."""
     charts = {}
     bars = [f for f in findings if f.part == "risk" and f.unit == "percent" and f.value is not None]
@@ -40,7 +40,7 @@ def charts_of(files: Files, findings: Sequence[Finding]) -> dict[str, Spec]:
     return charts
 
 
-def _risks(findings: Sequence[Finding]) -> Spec:
+def _risks(findings: Sequence[Measurement]) -> Spec:
     rows = [
         {"measure": f"{f.name} ({f.about})" if f.about else f.name, "percent": f.value, "file": "released"}
         for f in findings

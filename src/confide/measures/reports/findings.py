@@ -6,11 +6,11 @@ from math import isfinite
 
 from confide.errors import Mistake
 
-__all__ = ["Finding", "attempted"]
+__all__ = ["Measurement", "attempted"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class Measurement:
     """A number of a report: `value` for the released file and, where it can be asked of one file, `before` of the original.
 
     A number that cannot be had is None, and `meaning` says why.
@@ -25,7 +25,7 @@ class Finding:
     before: float | None = None
 
 
-def attempted(part: str, name: str, about: str, find: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+def attempted(part: str, name: str, about: str, find: Callable[[], Iterable[Measurement]]) -> Iterator[Measurement]:
     """The findings, or in their place one that says why there are none."""
     try:
         for finding in find():
@@ -36,4 +36,4 @@ def attempted(part: str, name: str, about: str, find: Callable[[], Iterable[Find
                 else replace(finding, value=None, meaning="Not measured: there is too little to compare.")
             )
     except Mistake as mistake:
-        yield Finding(part, name, about, None, "", f"Not measured: {mistake}")
+        yield Measurement(part, name, about, None, "", f"Not measured: {mistake}")

@@ -12,7 +12,7 @@ from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
 from confide.formats.charts.theme import Spec
 from confide.measures.reports.charts import charts_of
-from confide.measures.reports.findings import Finding
+from confide.measures.reports.findings import Measurement
 from confide.measures.reports.risk import risks
 from confide.measures.reports.tabulate import aligned
 from confide.measures.reports.utility import losses, scored
@@ -32,7 +32,7 @@ class Report:
     """
 
     facts: Mapping[str, str]
-    findings: tuple[Finding, ...]
+    findings: tuple[Measurement, ...]
     charts: Mapping[str, Spec]
 
     def __getitem__(self, name: str) -> float | None:
@@ -44,7 +44,7 @@ class Report:
 
     def to_arrow(self) -> pa.Table:
         """One row a finding."""
-        columns = {field.name: [getattr(f, field.name) for f in self.findings] for field in fields(Finding)}
+        columns = {field.name: [getattr(f, field.name) for f in self.findings] for field in fields(Measurement)}
         kinds = {name: pa.float64() if name in ("value", "before") else pa.string() for name in columns}
         return pa.table({name: pa.array(values, kinds[name]) for name, values in columns.items()})
 
@@ -116,7 +116,7 @@ def report(
     return Report(_facts(files), found, charts_of(files, found))
 
 
-def _grid(findings: Sequence[Finding], part: str) -> pa.Table:
+def _grid(findings: Sequence[Measurement], part: str) -> pa.Table:
     rows = [finding for finding in findings if finding.part == part]
     return pa.table(
         {

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from confide.measures import risk
-from confide.measures.reports.findings import Finding, attempted
+from confide.measures.reports.findings import Measurement, attempted
 from confide.measures.roles import Files
 
 __all__ = ["risks"]
@@ -15,7 +15,7 @@ SIZE = 3
 """Special uniques are sought among sets of up to so many keys: larger ones add little, and take long."""
 
 
-def risks(files: Files, holdout: Any = None) -> Iterator[Finding]:
+def risks(files: Files, holdout: Any = None) -> Iterator[Measurement]:
     """Every risk that these roles and files allow to be measured."""
     keys, about = files.roles.keys, "keys"
     finder = partial(attempted, "risk")
@@ -38,11 +38,11 @@ def risks(files: Files, holdout: Any = None) -> Iterator[Finding]:
         yield from finder("membership", "all columns", partial(_membership, files, holdout))
 
 
-def _risk(name: str, about: str, value: float, unit: str, meaning: str, before: float | None = None) -> Finding:
-    return Finding("risk", name, about, value, unit, meaning, before)
+def _risk(name: str, about: str, value: float, unit: str, meaning: str, before: float | None = None) -> Measurement:
+    return Measurement("risk", name, about, value, unit, meaning, before)
 
 
-def _anonymity(files: Files) -> Iterator[Finding]:
+def _anonymity(files: Files) -> Iterator[Measurement]:
     keys, about = files.roles.keys, "keys"
     before, after = (risk.k_anonymity(file, keys=keys) for file in (files.original, files.released))
     yield _risk("k-anonymity", about, after.k, "records", "The smallest class of records with equal keys.", before.k)
@@ -53,7 +53,7 @@ def _anonymity(files: Files) -> Iterator[Finding]:
         yield _risk(f"below {k}", about, after.below(k), "percent", words, before.below(k))
 
 
-def _individual(files: Files) -> Iterator[Finding]:
+def _individual(files: Files) -> Iterator[Measurement]:
     keys, weight = files.roles.keys, files.roles.weight
     before, after = (risk.individual_risk(f, keys=keys, weight=weight) for f in (files.original, files.released))
     words = "Records that an intruder who knows the keys is expected to re-identify"
@@ -61,7 +61,7 @@ def _individual(files: Files) -> Iterator[Finding]:
     yield _risk("individual risk", "keys", after.percent, "percent", words, before.percent)
 
 
-def _special(files: Files) -> Iterator[Finding]:
+def _special(files: Files) -> Iterator[Measurement]:
     keys, weight = files.roles.keys, files.roles.weight
     size = min(SIZE, len(keys))
     before, after = (risk.suda(f, keys=keys, size=size, weight=weight) for f in (files.original, files.released))
@@ -71,7 +71,7 @@ def _special(files: Files) -> Iterator[Finding]:
     yield _risk("highest DIS-SUDA", "keys", 100 * after.dis.max(), "percent", words, 100 * before.dis.max())
 
 
-def _household(files: Files) -> Iterator[Finding]:
+def _household(files: Files) -> Iterator[Measurement]:
     home, weight = files.roles.household or "", files.roles.weight
     before, after = (
         risk.household_risk(file, keys=files.roles.keys, household=home, weight=weight)
@@ -81,7 +81,7 @@ def _household(files: Files) -> Iterator[Finding]:
     yield _risk("household risk", "keys", after.percent, "percent", words, before.percent)
 
 
-def _population(files: Files) -> Iterator[Finding]:
+def _population(files: Files) -> Iterator[Measurement]:
     keys, weight = files.roles.keys, files.roles.weight or ""
     before, after = (risk.model_risk(f, keys=keys, weight=weight) for f in (files.original, files.released))
     words = (
@@ -91,7 +91,7 @@ def _population(files: Files) -> Iterator[Finding]:
     yield _risk("population uniques", "keys", counts[0], "records", words, counts[1])
 
 
-def _classes(files: Files, name: str) -> Iterator[Finding]:
+def _classes(files: Files, name: str) -> Iterator[Measurement]:
     sides = (files.original, files.released)
     before, after = (risk.l_diversity(file, keys=files.roles.keys, confidential=name) for file in sides)
     words = "Records whose class has one known value only, so that it is disclosed without a link."
@@ -104,7 +104,7 @@ def _classes(files: Files, name: str) -> Iterator[Finding]:
     yield _risk("t-closeness", name, after_t, "distance", words, before_t)
 
 
-def _attribute(files: Files, name: str) -> Iterator[Finding]:
+def _attribute(files: Files, name: str) -> Iterator[Measurement]:
     found = risk.attribute_disclosure(
         files.original, files.released, keys=files.roles.keys, confidential=name, identifier=files.identifier
     )
@@ -115,7 +115,7 @@ def _attribute(files: Files, name: str) -> Iterator[Finding]:
     )
 
 
-def _linkage(files: Files) -> Iterator[Finding]:
+def _linkage(files: Files) -> Iterator[Measurement]:
     columns = files.roles.keys or files.roles.measured
     about, both = "keys" if files.roles.keys else "all columns", (files.original, files.released)
     near = risk.distance_linkage(*both, columns=columns, identifier=files.identifier)
@@ -126,13 +126,13 @@ def _linkage(files: Files) -> Iterator[Finding]:
     yield _risk("probabilistic linkage", about, likely.percent, "percent", words)
 
 
-def _intervals(files: Files) -> Iterator[Finding]:
+def _intervals(files: Files) -> Iterator[Measurement]:
     found = risk.interval_disclosure(files.original, files.released, columns=files.numeric, identifier=files.identifier)
     words = "Original numbers within 1 to 10 percent of the ranks about the released one."
     yield _risk("interval disclosure", "numbers", found.percent, "percent", words)
 
 
-def _membership(files: Files, holdout: Any) -> Iterator[Finding]:
+def _membership(files: Files, holdout: Any) -> Iterator[Measurement]:
     columns = files.roles.measured
     found = risk.membership(files.original, files.released, holdout, columns=columns)
     words = f"Released records nearer to the original than to the holdout; fair is {found.fair:.3g}."

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from confide.measures import utility
-from confide.measures.reports.findings import Finding, attempted
+from confide.measures.reports.findings import Measurement, attempted
 from confide.measures.roles import Files
 from confide.measures.scores import score
 
@@ -22,7 +22,7 @@ PARTS = {
 }
 
 
-def losses(files: Files) -> Iterator[Finding]:
+def losses(files: Files) -> Iterator[Measurement]:
     """Every loss that these roles and files allow to be measured."""
     finder = partial(attempted, "utility")
     if files.numeric and files.paired:
@@ -48,11 +48,11 @@ def losses(files: Files) -> Iterator[Finding]:
         yield from finder("subdomains", name, partial(_subdomains, files, name))
 
 
-def _loss(name: str, about: str, value: float, meaning: str, unit: str = "percent") -> Finding:
-    return Finding("utility", name, about, value, unit, meaning)
+def _loss(name: str, about: str, value: float, meaning: str, unit: str = "percent") -> Measurement:
+    return Measurement("utility", name, about, value, unit, meaning)
 
 
-def _matrices(files: Files) -> Iterator[Finding]:
+def _matrices(files: Files) -> Iterator[Measurement]:
     found = utility.discrepancies(
         files.original, files.released, columns=files.numeric, weight=files.roles.weight, identifier=files.identifier
     )
@@ -63,13 +63,13 @@ def _matrices(files: Files) -> Iterator[Finding]:
         yield _loss(part, about, 100 * (one.absolute if part == "correlations" else one.variation), words)
 
 
-def _probabilistic(files: Files) -> Iterator[Finding]:
+def _probabilistic(files: Files) -> Iterator[Measurement]:
     found = utility.probabilistic_loss(files.original, files.released, columns=files.numeric, weight=files.roles.weight)
     words = "How far statistics moved, seen against sampling error: 68 is one standard error, 100 far out."
     yield _loss("probabilistic loss", "numbers", found.percent, words)
 
 
-def _changes(files: Files) -> Iterator[Finding]:
+def _changes(files: Files) -> Iterator[Measurement]:
     found = utility.changes(
         files.original,
         files.released,
@@ -82,7 +82,7 @@ def _changes(files: Files) -> Iterator[Finding]:
     yield _loss("changed", about, float(found.changed.mean()), "Categories that became another one.")
 
 
-def _entropy(files: Files, names: tuple[str, ...]) -> Iterator[Finding]:
+def _entropy(files: Files, names: tuple[str, ...]) -> Iterator[Measurement]:
     found = utility.entropy_loss(
         files.original, files.released, columns=names, weight=files.roles.weight, identifier=files.identifier
     )
@@ -90,13 +90,13 @@ def _entropy(files: Files, names: tuple[str, ...]) -> Iterator[Finding]:
     yield _loss("entropy loss", "categories", found.percent, words)
 
 
-def _tables(files: Files) -> Iterator[Finding]:
+def _tables(files: Files) -> Iterator[Measurement]:
     names, weight = files.categorical, files.roles.weight
     found = utility.table_distance(files.original, files.released, columns=names, weight=weight)
     yield _loss("tables", "categories", found, "Records in another cell of one- and two-way tables.")
 
 
-def _whole(files: Files) -> Iterator[Finding]:
+def _whole(files: Files) -> Iterator[Measurement]:
     names = files.numeric + files.categorical
     about, both = "all columns", (files.original, files.released)
     if not names:
@@ -107,7 +107,7 @@ def _whole(files: Files) -> Iterator[Finding]:
     yield from finder("propensity", about, partial(_propensity, files, names))
 
 
-def _propensity(files: Files, names: tuple[str, ...]) -> Iterator[Finding]:
+def _propensity(files: Files, names: tuple[str, ...]) -> Iterator[Measurement]:
     found = utility.propensity(files.original, files.released, columns=names)
     about, words = (
         "all columns",
@@ -117,7 +117,7 @@ def _propensity(files: Files, names: tuple[str, ...]) -> Iterator[Finding]:
     yield _loss("pMSE ratio", about, found.ratio, "pMSE over its mean for a perfect synthetic file.", "ratio")
 
 
-def _regression(files: Files, name: str) -> Iterator[Finding]:
+def _regression(files: Files, name: str) -> Iterator[Measurement]:
     found = utility.regression_overlap(
         files.original, files.released, response=name, predictors=files.roles.keys, weight=files.roles.weight
     )
@@ -125,7 +125,7 @@ def _regression(files: Files, name: str) -> Iterator[Finding]:
     yield _loss("regression overlap", name, found.percent, words)
 
 
-def _subdomains(files: Files, name: str) -> Iterator[Finding]:
+def _subdomains(files: Files, name: str) -> Iterator[Measurement]:
     found = utility.subdomains(
         files.original, files.released, by=name, columns=files.numeric, weight=files.roles.weight
     )
@@ -133,17 +133,17 @@ def _subdomains(files: Files, name: str) -> Iterator[Finding]:
     yield _loss("valid subdomains", name, found.valid(10), words)
 
 
-def scored(files: Files) -> Iterator[Finding]:
+def scored(files: Files) -> Iterator[Measurement]:
     """The score of the numbers of a paired file."""
     if not files.numeric or not files.paired:
         return
     yield from attempted("score", "score", "numbers", partial(_scored, files))
 
 
-def _scored(files: Files) -> Iterator[Finding]:
+def _scored(files: Files) -> Iterator[Measurement]:
     about = "numbers"
     found = score(files.original, files.released, columns=files.numeric, identifier=files.identifier)
     words = "Numbers linked by distance and by evidence, and disclosed by intervals, if an intruder knows all of them."
-    yield Finding("score", "disclosure risk", about, found.risk, "percent", words)
+    yield Measurement("score", "disclosure risk", about, found.risk, "percent", words)
     words = "The mean of information loss and this disclosure risk (Domingo-Ferrer and Torra): low is good."
-    yield Finding("score", "score", about, found.value, "percent", words)
+    yield Measurement("score", "score", about, found.value, "percent", words)

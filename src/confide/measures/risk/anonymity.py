@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Column, Records
+from confide.measures.records import FileColumn, FileRecords
 from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
 __all__ = ["Anonymity", "Closeness", "Diversity", "k_anonymity", "l_diversity", "t_closeness"]
@@ -178,15 +178,15 @@ def _run(total: Floats, below: Floats, ends: tuple[Ints, Ints], level: Floats) -
     return np.asarray(under + over)
 
 
-def _with_confidential(frame: Any, keys: str | Sequence[str], confidential: str) -> tuple[Ints, Column]:
+def _with_confidential(frame: Any, keys: str | Sequence[str], confidential: str) -> tuple[Ints, FileColumn]:
     number = class_of(keyed(frame, keys))
     names = (keys,) if isinstance(keys, str) else tuple(keys)
     if confidential in names:
         raise Mistake(f"Column {confidential!r} is a key, so it cannot be confidential.")
-    return number, Records.of(frame, [confidential]).columns[confidential]
+    return number, FileRecords.of(frame, [confidential]).columns[confidential]
 
 
-def _counts(number: Ints, column: Column) -> tuple[tuple[Ints, Ints, Ints], Ints]:
+def _counts(number: Ints, column: FileColumn) -> tuple[tuple[Ints, Ints, Ints], Ints]:
     """Which classes have which known values how often; and the code of every record."""
     codes = column.coded[0] if column.order is None else _declared(column)
     there = codes >= 0
@@ -195,7 +195,7 @@ def _counts(number: Ints, column: Column) -> tuple[tuple[Ints, Ints, Ints], Ints
     return (cells // width, cells % width, count.astype(np.int64)), codes
 
 
-def _declared(column: Column) -> Ints:
+def _declared(column: FileColumn) -> Ints:
     """Codes in the order that the column declares."""
     order = [] if column.order is None else column.order.to_pylist()
     place = {value: place for place, value in enumerate(order)}

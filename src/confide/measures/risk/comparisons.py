@@ -153,7 +153,7 @@ class Scale(NamedTuple):
     rest: Floats
 
 
-class Records(NamedTuple):
+class ComparedRecords(NamedTuple):
     """Different original records, sorted by their first attribute, and how many are like each.
 
     `first` is that attribute where it is known; records without it come last.
@@ -183,7 +183,7 @@ def _reach(value: float, own: float, nominal: bool, weight: Floats, rest: float)
 
 
 @compiled
-def _tied(a: Floats, own: float, records: Records, scale: Scale, part: tuple[int, int], found: int) -> int:
+def _tied(a: Floats, own: float, records: ComparedRecords, scale: Scale, part: tuple[int, int], found: int) -> int:
     """Add to `found` the records of a part that weigh as much as the true one; -1 as soon as one weighs more."""
     for j in range(*part):
         total = 0.0
@@ -199,7 +199,7 @@ def _tied(a: Floats, own: float, records: Records, scale: Scale, part: tuple[int
 
 
 @compiled
-def _better(released: Floats, truth: Floats, records: Records, scale: Scale, tied: Ints) -> None:
+def _better(released: Floats, truth: Floats, records: ComparedRecords, scale: Scale, tied: Ints) -> None:
     for i in range(len(released)):
         own = _weight(released[i], truth[i], scale.nominal, scale.weight)
         value = released[i, 0]
@@ -236,8 +236,8 @@ def better(compared: Comparison, truth: Ints, weight: Floats, kinds: tuple[Ints,
     return tied
 
 
-def _sorted(original: Floats, kinds: tuple[Ints, Ints]) -> Records:
+def _sorted(original: Floats, kinds: tuple[Ints, Ints]) -> ComparedRecords:
     points, many = original[kinds[0]], kinds[1]
     order = np.argsort(points[:, 0], kind="stable")  # missing values come last
     points = np.ascontiguousarray(points[order])
-    return Records(points, many[order], points[~np.isnan(points[:, 0]), 0])
+    return ComparedRecords(points, many[order], points[~np.isnan(points[:, 0]), 0])

@@ -13,7 +13,7 @@ from confide.data.kdtree.static import build, distinct_rows, nearest
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
 from confide.measures.ranks import ranked
-from confide.measures.records import Records, listed
+from confide.measures.records import FileRecords, listed
 from confide.measures.space import Scaling, Space
 
 __all__ = ["Membership", "membership"]
@@ -59,7 +59,7 @@ def membership(
     """
     names = listed(columns, "columns to compare")
     pair = unpaired(_joined(original, holdout, names), released, names)
-    members = Records.of(original, names).rows
+    members = FileRecords.of(original, names).rows
     space = Space.of(pair, scaling)
     inside, outside = space.original[:members], space.original[members:]
     near, far = (nearest(space.released, _tree(points, space)) for points in (inside, outside))
@@ -78,7 +78,7 @@ def _tree(points: Floats, space: Space) -> Any:
 def _joined(original: Any, holdout: Any, names: Sequence[str]) -> pa.Table:
     files = []
     for which, frame in (("original", original), ("holdout", holdout)):
-        read = Records.of(frame, names)
+        read = FileRecords.of(frame, names)
         if not read.rows:
             raise Mistake(f"The {which} file has no records.")
         files.append(pa.table({name: column.array for name, column in read.columns.items()}))

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
-from confide.measures.records import Records, weights_of
+from confide.measures.records import FileRecords, weights_of
 from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
 __all__ = ["HouseholdRisk", "IndividualRisk", "household_risk", "individual_risk"]
@@ -127,7 +127,7 @@ def household_risk(
     [1.0, 1.0, 0.5, 0.5]
     """
     alone = individual_risk(frame, keys=keys, weight=weight).risk
-    homes = Records.of(frame, [household]).columns[household].coded[0]
+    homes = FileRecords.of(frame, [household]).columns[household].coded[0]
     if (homes < 0).any():
         raise Mistake(f"{household!r} is missing in some records, so their household is not known.")
     number = class_of(homes[:, None])

@@ -10,7 +10,7 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair, matched, paired, unpaired
-from confide.measures.records import Records, listed, weights_of
+from confide.measures.records import FileRecords, listed, weights_of
 from confide.measures.risk.classes import class_of
 
 __all__ = ["Changes", "EntropyLoss", "changes", "entropy_loss", "pram_entropy", "table_distance"]
@@ -153,7 +153,7 @@ def entropy_loss(
     """
     names = listed(columns, "columns to compare")
     truth = matched(original, released, names, identifier=identifier)
-    before, after = Records.of(original, names), Records.of(released, names)
+    before, after = FileRecords.of(original, names), FileRecords.of(released, names)
     weights = weights_of(original, weight)
     share = _shares(None if weights is None else weights[truth], len(truth))
     found = [_entropies(before.columns[n].coded[0][truth], after.columns[n].coded[0], share) for n in names]

@@ -7,7 +7,7 @@ import numpy as np
 from confide.arrays import Floats
 from confide.measures.pairs import Both, Pair
 
-__all__ = ["Design", "chances"]
+__all__ = ["ModelMatrix", "chances"]
 
 STEPS, ENOUGH = 100, 1e-10
 FARTHEST = 30.0
@@ -15,7 +15,7 @@ FARTHEST = 30.0
 
 
 @dataclass(frozen=True)
-class Design:
+class ModelMatrix:
     """An intercept, numbers, and 0-1 columns of all categories but the commonest; `names` say which they are."""
 
     names: tuple[str, ...]
@@ -23,7 +23,7 @@ class Design:
     released: Floats
 
     @classmethod
-    def of(cls, pair: Pair) -> "Design":
+    def of(cls, pair: Pair) -> "ModelMatrix":
         """The design of both files; of a missing number there is a mark, and the number is the original's mean."""
         names: list[str] = ["intercept"]
         parts = [tuple(np.ones((rows, 1)) for rows in pair.rows)]
@@ -34,7 +34,7 @@ class Design:
         original, released = (np.hstack([part[side] for part in parts]) for side in (0, 1))
         return cls(tuple(names), original, released)
 
-    def crossed(self) -> "Design":
+    def crossed(self) -> "ModelMatrix":
         """The design with all products of two of its columns, squares among them."""
         first, second = np.triu_indices(len(self.names) - 1)
         pairs = [(a + 1, b + 1) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
@@ -43,7 +43,7 @@ class Design:
             np.hstack([x, np.stack([x[:, a] * x[:, b] for a, b in pairs], axis=1)])
             for x in (self.original, self.released)
         )
-        return Design(names, *sides) if pairs else self
+        return ModelMatrix(names, *sides) if pairs else self
 
 
 def _numbers(column: Both) -> tuple[list[str], tuple[Floats, Floats]]:

@@ -10,7 +10,7 @@ from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Pair, paired
 from confide.measures.records import weights_of
-from confide.measures.utility.moments import Moments
+from confide.measures.utility.moments import FileMoments
 
 __all__ = ["Discrepancies", "Discrepancy", "discrepancies"]
 
@@ -79,11 +79,11 @@ def discrepancies(
         raise Mistake(f"Column {column.name!r} holds categories. These measures are about numbers.")
     matrices = pair.matrices()
     weights = weights_of(original, weight), weights_of(released, weight)
-    before, after = (Moments.of(*side) for side in zip(matrices, weights, ("original", "released"), strict=True))
+    before, after = (FileMoments.of(*side) for side in zip(matrices, weights, ("original", "released"), strict=True))
     return _compared(_values(pair, weights[0], before, floor), before, after, floor)
 
 
-def _compared(values: Discrepancy, before: Moments, after: Moments, floor: float) -> Discrepancies:
+def _compared(values: Discrepancy, before: FileMoments, after: FileMoments, floor: float) -> Discrepancies:
     unit = np.where(before.deviation > 0, before.deviation, 1.0)
     upper, above = np.triu_indices(len(unit)), np.triu_indices(len(unit), 1)
     sign, importance = after.facing(before), np.broadcast_to(before.components[0], before.loadings.shape)
@@ -103,7 +103,7 @@ def _compared(values: Discrepancy, before: Moments, after: Moments, floor: float
     )
 
 
-def _values(pair: Pair, weight: Floats | None, before: Moments, floor: float) -> Discrepancy:
+def _values(pair: Pair, weight: Floats | None, before: FileMoments, floor: float) -> Discrepancy:
     original, released = pair.matrices()
     original = original[pair.truth]
     there = ~np.isnan(original) & ~np.isnan(released)

@@ -8,21 +8,21 @@ import numpy as np
 from confide.arrays import Floats
 from confide.errors import Mistake
 
-__all__ = ["Moments"]
+__all__ = ["FileMoments"]
 
 NOTHING = 1e-12
 """A component with less than this share of the variance has no scores; a column that varies less is constant."""
 
 
 @dataclass(frozen=True)
-class Moments:
+class FileMoments:
     """Complete records and their weights, which are divided so that their mean is 1."""
 
     values: Floats
     weight: Floats
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats | None, which: str) -> "Moments":
+    def of(cls, values: Floats, weight: Floats | None, which: str) -> "FileMoments":
         """Take the records in which every number is known; if there are none, that is a Mistake."""
         known = ~np.isnan(values).any(axis=1)
         if not known.any():
@@ -86,6 +86,6 @@ class Moments:
         there = values > NOTHING * len(values)
         return np.asarray(vectors * np.where(there, 1 / np.sqrt(np.where(there, values, 1.0)), 0.0))
 
-    def facing(self, other: "Moments") -> Floats:
+    def facing(self, other: "FileMoments") -> Floats:
         """A sign for each component: -1 where it points away from the other's, which says nothing about the data."""
         return np.where((self.components[1] * other.components[1]).sum(axis=0) < 0, -1.0, 1.0)

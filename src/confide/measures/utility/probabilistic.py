@@ -12,7 +12,7 @@ from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
 from confide.measures.records import weights_of
-from confide.measures.utility.moments import Moments
+from confide.measures.utility.moments import FileMoments
 
 __all__ = ["ProbabilisticLoss", "probabilistic_loss"]
 
@@ -72,7 +72,7 @@ class _Sample:
     def __init__(self, values: Floats, weight: Floats | None, which: str) -> None:
         self.values = values
         self.weight = np.ones(len(values)) if weight is None else weight
-        self.moments = Moments.of(values, weight, which)
+        self.moments = FileMoments.of(values, weight, which)
         share = self.moments.weight
         self.size = float(share.sum() ** 2 / (share**2).sum())  # as many records of equal weight say as much
 

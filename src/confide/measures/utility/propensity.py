@@ -10,7 +10,7 @@ import numpy as np
 from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.measures.pairs import unpaired
-from confide.measures.utility.designs import Design, chances
+from confide.measures.utility.designs import ModelMatrix, chances
 
 __all__ = ["Propensity", "propensity"]
 
@@ -59,7 +59,7 @@ def propensity(original: Any, released: Any, *, columns: str | Sequence[str], in
     0.0
     """
     pair = unpaired(original, released, columns)
-    design = Design.of(pair)
+    design = ModelMatrix.of(pair)
     design = design.crossed() if interactions else design
     if len(design.names) > MOST:
         raise Mistake(f"The model has {len(design.names):,} columns, too many.", suggestions=["Name fewer columns."])

@@ -11,7 +11,7 @@ from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.measures.pairs import Both, unpaired
 from confide.measures.records import listed, weights_of
-from confide.measures.utility.designs import Design, chances
+from confide.measures.utility.designs import ModelMatrix, chances
 
 __all__ = ["RegressionOverlap", "regression_overlap"]
 
@@ -74,7 +74,7 @@ def regression_overlap(
     if not 0 < confidence < 1:
         raise Mistake(f"The confidence is between 0 and 1, not {confidence}.")
     outcomes = _outcome(unpaired(original, released, [response]).columns[0], family)
-    design = Design.of(unpaired(original, released, names))
+    design = ModelMatrix.of(unpaired(original, released, names))
     weights = weights_of(original, weight), weights_of(released, weight)
     fits = [
         _Fit.of(x, y, w, family, confidence)

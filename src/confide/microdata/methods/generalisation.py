@@ -15,7 +15,7 @@ from confide.microdata.method import Method
 from confide.microdata.records import Categories, Masked, Records, kind_of
 from confide.microdata.search.classes import class_of
 from confide.microdata.search.lattice import Judged, Node, search
-from confide.microdata.search.protected_classes import Cells, Demands
+from confide.microdata.search.protected_classes import ClassCells, Demands
 from confide.model.parameter import parameter
 
 __all__ = ["Generalisation"]
@@ -101,7 +101,7 @@ class Generalisation(Method):
             )
         codes = np.column_stack([ladder.codes for ladder in ladders])
         confidential = None if self.confidential is None else records.categories(self.confidential)
-        cells = Cells.of(codes, confidential, ranked=self._ranked(records))
+        cells = ClassCells.of(codes, confidential, ranked=self._ranked(records))
         demands = Demands(self.k, self.diversity, self.closeness)
         return _Task(ladders, cells, demands, self.left_out, self.loss)
 
@@ -176,7 +176,7 @@ class _Task:
     """What the search asks of a node."""
 
     ladders: Sequence[Ladder]
-    cells: Cells
+    cells: ClassCells
     demands: Demands
     left_out: float
     loss: str

@@ -10,7 +10,7 @@ from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.records import Masked, Records
-from confide.microdata.search.attributes import Attribute, Number, attribute
+from confide.microdata.search.attributes import Attribute, NumberAttribute, attribute
 from confide.microdata.search.grouping import Partition, group
 from confide.microdata.search.partition import Progress, mdav, optimal, v_mdav
 from confide.model.parameter import parameter
@@ -76,7 +76,7 @@ class Microaggregation(Method):
             formed += groups.count
             for one in attributes:
                 columns[one.name] = one.averaged(groups, records.weights)
-                if isinstance(one, Number):
+                if isinstance(one, NumberAttribute):
                     sums[one.name] = _sums(one.values, columns[one.name])
         return Masked(columns, {"groups": formed, "loss": _loss(sums), "columns": sums})
 
@@ -106,7 +106,7 @@ class Microaggregation(Method):
             return lambda space, progress: mdav(space, k=self.k, progress=progress)
         if self.algorithm == "v-mdav":
             return lambda space, progress: v_mdav(space, k=self.k, gamma=self.gamma, progress=progress)
-        if not isinstance(attributes[0], Number):
+        if not isinstance(attributes[0], NumberAttribute):
             raise Mistake(
                 f"Microaggregation: 'optimal' is for numbers, and column {attributes[0].name!r} holds categories."
             )

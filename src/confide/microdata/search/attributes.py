@@ -19,11 +19,11 @@ from confide.data.kdtree.shrinking import CategoryTrees, MixedPoints
 from confide.microdata.hierarchies import parsed, placed
 from confide.microdata.records import Categories, Records, kind_of
 
-__all__ = ["Attribute", "Groups", "Number", "attribute", "centres", "space"]
+__all__ = ["Attribute", "NumberAttribute", "RecordGroups", "attribute", "centres", "space"]
 
 
 @dataclass(frozen=True)
-class Groups:
+class RecordGroups:
     """Which group each record is in (-1: none), how many there are, and whose values count for the averages."""
 
     number: Ints
@@ -38,16 +38,16 @@ class Attribute(ABC):
     coordinate: Floats
 
     @abstractmethod
-    def averaged(self, groups: Groups, weights: Floats | None) -> Floats | pa.Array:
+    def averaged(self, groups: RecordGroups, weights: Floats | None) -> Floats | pa.Array:
         """The column with every value replaced by the average of its group; missing stays missing."""
 
-    def centres(self, groups: Groups) -> Floats:
+    def centres(self, groups: RecordGroups) -> Floats:
         """Where the groups stand."""
         return _means(self.coordinate, groups, None)
 
 
 @dataclass(frozen=True)
-class Number(Attribute):
+class NumberAttribute(Attribute):
     """A number: distance by its standardised value, averaged by its (weighted) mean."""
 
     name: str
@@ -57,13 +57,13 @@ class Number(Attribute):
     def coordinate(self) -> Floats:  # type: ignore[override]  # cached, where others compute
         return _standardised(self.values)
 
-    def averaged(self, groups: Groups, weights: Floats | None) -> Floats:
+    def averaged(self, groups: RecordGroups, weights: Floats | None) -> Floats:
         means = np.append(_means(self.values, groups, weights), np.nan)
         return np.where(np.isnan(self.values), np.nan, means[groups.number])
 
 
 @dataclass(frozen=True)
-class Order(Attribute):
+class OrderAttribute(Attribute):
     """A category with a declared order: distance by its standardised place, averaged by the (lower) median."""
 
     name: str
@@ -74,7 +74,7 @@ class Order(Attribute):
         codes = self.categories.codes
         return _standardised(np.where(codes < 0, np.nan, codes))
 
-    def averaged(self, groups: Groups, weights: Floats | None) -> pa.Array:
+    def averaged(self, groups: RecordGroups, weights: Floats | None) -> pa.Array:
         codes, rows = self.categories.codes, _members(groups, self.coordinate)
         order = rows[np.lexsort((codes[rows], groups.number[rows]))]
         size = np.bincount(groups.number[rows], minlength=groups.count)
@@ -84,7 +84,7 @@ class Order(Attribute):
 
 
 @dataclass(frozen=True)
-class Tree(Attribute):
+class HierarchyAttribute(Attribute):
     """A category: distance by its hierarchy (or 1 if different), averaged by the one nearest to the group: the mode."""
 
     name: str
@@ -121,14 +121,14 @@ class Tree(Attribute):
         mean = float(np.sum(apart**2 * -np.diff(share)))
         return apart * np.sqrt(2 / mean) if mean > 0 else apart
 
-    def averaged(self, groups: Groups, weights: Floats | None) -> pa.Array:
+    def averaged(self, groups: RecordGroups, weights: Floats | None) -> pa.Array:
         codes = self.categories.codes
         code_of = np.full(self.above.shape[1] + 1, -1)
         code_of[self.places] = np.arange(len(self.places))
         centres = np.append(np.nan_to_num(self.centres(groups), nan=-1), -1).astype(np.int64)
         return self.categories.column(np.where(codes < 0, -1, code_of[centres[groups.number]]))
 
-    def centres(self, groups: Groups) -> Floats:
+    def centres(self, groups: RecordGroups) -> Floats:
         rows = _members(groups, self.coordinate)
         rows = rows[np.argsort(groups.number[rows], kind="stable")]
         leaves = self.coordinate[rows].astype(np.int64)
@@ -138,16 +138,16 @@ class Tree(Attribute):
 def attribute(records: Records, name: str, hierarchy: str | None) -> Attribute:
     """A column by what it holds."""
     if hierarchy is not None:
-        return Tree(name, records.categories(name), parsed(hierarchy))
+        return HierarchyAttribute(name, records.categories(name), parsed(hierarchy))
     if kind_of(name, records.array(name).type) == "numbers":
-        return Number(name, records.numbers([name])[:, 0])
+        return NumberAttribute(name, records.numbers([name])[:, 0])
     categories = records.categories(name)
-    return Order(name, categories) if categories.ordered else Tree(name, categories, None)
+    return OrderAttribute(name, categories) if categories.ordered else HierarchyAttribute(name, categories, None)
 
 
 def space(attributes: Sequence[Attribute], rows: Ints) -> MixedPoints:
     """Some records as points in the coordinates of these columns."""
-    trees = [one for one in attributes if isinstance(one, Tree)]
+    trees = [one for one in attributes if isinstance(one, HierarchyAttribute)]
     points = np.stack([one.coordinate[rows] for one in _trees_last(attributes)], axis=1)
     levels, leaves = (max((one.above.shape[axis] for one in trees), default=1) for axis in (0, 1))
     above, apart = np.zeros((len(trees), levels, leaves), np.int64), np.zeros((len(trees), levels))
@@ -158,13 +158,13 @@ def space(attributes: Sequence[Attribute], rows: Ints) -> MixedPoints:
     return MixedPoints(np.ascontiguousarray(points), len(attributes) - len(trees), CategoryTrees(depth, above, apart))
 
 
-def centres(attributes: Sequence[Attribute], groups: Groups) -> Floats:
+def centres(attributes: Sequence[Attribute], groups: RecordGroups) -> Floats:
     """Where the groups stand in the coordinates of these columns; NaN where a group does not have one."""
     return np.stack([one.centres(groups) for one in _trees_last(attributes)], axis=1)
 
 
 def _trees_last(attributes: Sequence[Attribute]) -> list[Attribute]:
-    return sorted(attributes, key=lambda one: isinstance(one, Tree))
+    return sorted(attributes, key=lambda one: isinstance(one, HierarchyAttribute))
 
 
 def _standardised(values: Floats) -> Floats:
@@ -176,12 +176,12 @@ def _standardised(values: Floats) -> Floats:
     return centred / spread if spread > 0 else centred
 
 
-def _members(groups: Groups, coordinate: Floats) -> Ints:
+def _members(groups: RecordGroups, coordinate: Floats) -> Ints:
     """The records that count for their group's average of a column."""
     return np.flatnonzero(groups.counted & (groups.number >= 0) & ~np.isnan(coordinate))
 
 
-def _means(values: Floats, groups: Groups, weights: Floats | None) -> Floats:
+def _means(values: Floats, groups: RecordGroups, weights: Floats | None) -> Floats:
     rows = _members(groups, values)
     weight = np.ones(len(rows)) if weights is None else weights[rows]
     number = groups.number[rows]

@@ -7,7 +7,7 @@ import numpy as np
 from confide.arrays import Bools, Ints
 from confide.data.kdtree.shrinking import MixedPoints, closest
 from confide.errors import Mistake
-from confide.microdata.search.attributes import Attribute, Groups, centres, space
+from confide.microdata.search.attributes import Attribute, RecordGroups, centres, space
 from confide.microdata.search.partition import Progress
 
 __all__ = ["Partition", "group"]
@@ -16,7 +16,7 @@ Partition = Callable[[MixedPoints, Progress], Ints]
 """Cuts points into groups; -1 for a record that is to join the nearest."""
 
 
-def group(attributes: Sequence[Attribute], cut: Partition, *, k: int, where: str, progress: Progress) -> Groups:
+def group(attributes: Sequence[Attribute], cut: Partition, *, k: int, where: str, progress: Progress) -> RecordGroups:
     """Group the records that miss the same columns; those too few for a group join the nearest that has their columns.
 
     Who joins so does not count for the averages. A record that misses everything is in no group.
@@ -42,10 +42,10 @@ def group(attributes: Sequence[Attribute], cut: Partition, *, k: int, where: str
                 suggestions=["Choose a smaller k, larger strata, or mask columns in separate groups."],
             )
         there = _those(attributes, patterns[p])
-        stand = centres(there, Groups(number, len(owner), counted))
+        stand = centres(there, RecordGroups(number, len(owner), counted))
         number[rows] = homes[closest(space(there, rows), stand[homes])]
         counted[rows] = False
-    return Groups(number, len(owner), counted)
+    return RecordGroups(number, len(owner), counted)
 
 
 def _cut(attributes: Sequence[Attribute], rows: Ints, cut: Partition, progress: Progress) -> Ints:
@@ -56,7 +56,7 @@ def _cut(attributes: Sequence[Attribute], rows: Ints, cut: Partition, progress: 
     if len(left):
         everywhere = np.full(len(attributes[0].coordinate), -1)
         everywhere[rows] = number
-        stand = centres(attributes, Groups(everywhere, int(number.max()) + 1, everywhere >= 0))
+        stand = centres(attributes, RecordGroups(everywhere, int(number.max()) + 1, everywhere >= 0))
         number[left] = closest(points._replace(points=points.points[left]), stand)
     return number
 

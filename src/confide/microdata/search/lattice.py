@@ -12,7 +12,7 @@ import numpy as np
 
 from confide.arrays import Floats
 
-__all__ = ["Found", "Judged", "Node", "climbed", "search"]
+__all__ = ["BestNode", "Judged", "Node", "climbed", "search"]
 
 Node = tuple[int, ...]
 
@@ -26,7 +26,7 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class BestNode:
     """The best node, what it loses, and how many nodes had to be looked at."""
 
     node: Node
@@ -34,7 +34,7 @@ class Found:
     looked_at: int
 
 
-def search(heights: Node, judge: Callable[[Node], Judged], *, monotone: bool) -> Found | None:
+def search(heights: Node, judge: Callable[[Node], Judged], *, monotone: bool) -> BestNode | None:
     """The node that suffices with the least loss, or None if there is none.
 
     `heights` are the levels of the columns. If `monotone`, whatever is above a node that suffices does so too. Paths are
@@ -45,7 +45,7 @@ def search(heights: Node, judge: Callable[[Node], Judged], *, monotone: bool) ->
         if monotone:
             lattice.halve(lattice.path(node))
         lattice.look(node)
-    return None if lattice.best is None else Found(lattice.best, lattice.loss, lattice.looked_at)
+    return None if lattice.best is None else BestNode(lattice.best, lattice.loss, lattice.looked_at)
 
 
 class _Lattice:

@@ -31,7 +31,7 @@ STRIDE = 5000
 Progress = Callable[[float], None]
 
 
-class State(NamedTuple):
+class PartitionState(NamedTuple):
     """How far MDAV has come: the `group` of each record, and of those that remain the `sums` of their numbers (two floats
     each, so that nothing is lost as records leave) and their counts in the `nodes` of trees. `tally`: records that
     remain, groups formed, nodes looked at."""
@@ -85,7 +85,7 @@ def optimal(values: Floats, *, k: int) -> Ints:
 
 
 @compiled
-def _beginning(space: MixedPoints) -> State:
+def _beginning(space: MixedPoints) -> PartitionState:
     points, trees, (n, d) = space.points, space.trees, space.points.shape
     sums, nodes = np.zeros((2, space.numbers)), np.zeros(trees.above.shape, np.int64)
     for i in range(n):
@@ -93,7 +93,7 @@ def _beginning(space: MixedPoints) -> State:
             _add(sums, j, points[i, j])
         for j in range(space.numbers, d):
             _count(nodes, trees, j - space.numbers, int(points[i, j]), 1)
-    return State(np.full(n, -1), sums, nodes, np.array([n, 0, 0]))
+    return PartitionState(np.full(n, -1), sums, nodes, np.array([n, 0, 0]))
 
 
 @compiled
@@ -113,7 +113,7 @@ def _count(nodes: Ints, trees: CategoryTrees, t: int, leaf: int, change: int) ->
 
 
 @compiled
-def _centre(index: ShrinkingTree, state: State) -> Floats:
+def _centre(index: ShrinkingTree, state: PartitionState) -> Floats:
     """The average of what remains: of numbers the mean, of categories the one nearest to all."""
     centre = np.empty(index.points.shape[1])
     for j in range(index.numbers):
@@ -139,7 +139,7 @@ def _middle(nodes: Ints, trees: CategoryTrees, t: int) -> int:
 
 
 @compiled
-def _leave(index: ShrinkingTree, state: State, row: int) -> None:
+def _leave(index: ShrinkingTree, state: PartitionState, row: int) -> None:
     """Put a record into the newest group and take it out of what remains."""
     place = index.place[row]
     for j in range(index.numbers):
@@ -152,7 +152,7 @@ def _leave(index: ShrinkingTree, state: State, row: int) -> None:
 
 
 @compiled
-def _form(index: ShrinkingTree, state: State, at: Floats, count: int, besides: int) -> None:
+def _form(index: ShrinkingTree, state: PartitionState, at: Floats, count: int, besides: int) -> None:
     """A group of the records nearest to a point."""
     rows, _ = nearest(index, at, count, besides)
     for row in rows:
@@ -161,7 +161,7 @@ def _form(index: ShrinkingTree, state: State, at: Floats, count: int, besides: i
 
 
 @compiled
-def _mdav_steps(index: ShrinkingTree, state: State, k: int) -> bool:
+def _mdav_steps(index: ShrinkingTree, state: PartitionState, k: int) -> bool:
     """Go on for some steps; False when all records are in groups."""
     for _ in range(STRIDE):
         left = state.tally[0]
@@ -186,7 +186,7 @@ def _mdav_steps(index: ShrinkingTree, state: State, k: int) -> bool:
 
 
 @compiled
-def _v_mdav_steps(index: ShrinkingTree, state: State, order: Ints, k: int, gamma: float) -> bool:
+def _v_mdav_steps(index: ShrinkingTree, state: PartitionState, order: Ints, k: int, gamma: float) -> bool:
     """Go on for some steps; False when fewer than k records remain. The tally's last is how far in `order` we are."""
     members = np.empty((2 * k - 1, index.points.shape[1]))
     for _ in range(STRIDE):

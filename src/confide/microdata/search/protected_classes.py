@@ -8,14 +8,14 @@ from confide.arrays import Bools, Floats, Ints
 from confide.microdata.records import Categories
 from confide.microdata.search.classes import patterns
 
-__all__ = ["Cells", "Demands"]
+__all__ = ["ClassCells", "Demands"]
 
 BLOCK = 1 << 22
 """Shares of values by class that are held at once."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class ClassCells:
     """A file as counts: `shown` are the patterns of its keys, `count` the records of each, `pattern` that of each record.
 
     `values` has a row for each pattern and confidential value that occur together: (pattern, value, records).
@@ -30,7 +30,7 @@ class Cells:
     ranked: bool
 
     @classmethod
-    def of(cls, codes: Ints, confidential: Categories | None, *, ranked: bool) -> "Cells":
+    def of(cls, codes: Ints, confidential: Categories | None, *, ranked: bool) -> "ClassCells":
         shown, count, pattern = patterns(codes)
         value = np.full(len(codes), -1) if confidential is None else confidential.codes
         known = value >= 0
@@ -47,7 +47,7 @@ class Demands:
     diversity: int | None = None
     closeness: float | None = None
 
-    def violated(self, cells: Cells, number: Ints) -> Bools:
+    def violated(self, cells: ClassCells, number: Ints) -> Bools:
         """The classes that do not meet the demands; `number` is the class of each pattern.
 
         Missing values are no values. A class in which none is known gives nothing away.
@@ -68,7 +68,7 @@ class Demands:
         return bad
 
 
-def distances(cells: Cells, found: tuple[Ints, Ints, Ints], classes: int) -> Floats:
+def distances(cells: ClassCells, found: tuple[Ints, Ints, Ints], classes: int) -> Floats:
     """The earth mover's distance of each class's values from those of the whole file, from 0 to 1.
 
     Of ranked values the mean shift in rank; of others half the sum of absolute differences (Li et al. 2007).

@@ -16,50 +16,50 @@ from scipy.stats import rankdata
 from confide.arrays import Bools, Floats, Ints
 from confide.microdata.synthesis.trees import BINS, grow, leaves
 
-__all__ = ["MODELS", "Draw", "Predictors", "Task", "Variable", "by_regressions", "by_trees"]
+__all__ = ["MODELS", "Draw", "DrawingTask", "SynthesisPredictors", "SynthesisVariable", "by_regressions", "by_trees"]
 
 
 @dataclass(frozen=True)
-class Variable:
+class SynthesisVariable:
     """A column: its values, and how many categories it has, or 0 if it holds numbers."""
 
     values: Floats
     categories: int = 0
 
-    def at(self, rows: Ints) -> "Variable":
-        return Variable(self.values[rows], self.categories)
+    def at(self, rows: Ints) -> "SynthesisVariable":
+        return SynthesisVariable(self.values[rows], self.categories)
 
 
 @dataclass(frozen=True)
-class Predictors:
+class SynthesisPredictors:
     """What columns are drawn by: of the records, and of the `size` new ones."""
 
-    old: Sequence[Variable]
-    new: Sequence[Variable]
+    old: Sequence[SynthesisVariable]
+    new: Sequence[SynthesisVariable]
     size: int
 
-    def at(self, rows: Ints) -> "Predictors":
+    def at(self, rows: Ints) -> "SynthesisPredictors":
         """Of some of the records, and of all new ones."""
-        return Predictors([one.at(rows) for one in self.old], self.new, self.size)
+        return SynthesisPredictors([one.at(rows) for one in self.old], self.new, self.size)
 
 
 @dataclass(frozen=True)
-class Task:
+class DrawingTask:
     """What to draw: a target, known in all records. `rare` says which of its numbers few records have.
 
     Leaves of trees have `least` records or more.
     """
 
-    target: Variable
+    target: SynthesisVariable
     rare: Bools
-    by: Predictors
+    by: SynthesisPredictors
     least: int
 
 
-Draw = Callable[[Task, np.random.Generator], Floats]
+Draw = Callable[[DrawingTask, np.random.Generator], Floats]
 
 
-def by_trees(task: Task, rng: np.random.Generator) -> Floats:
+def by_trees(task: DrawingTask, rng: np.random.Generator) -> Floats:
     """The value of a record that fell into the same leaf; rare numbers are blurred.
 
     A rare number is moved by normal noise with the bandwidth of Silverman's rule in the leaf, so that it is not released
@@ -105,7 +105,7 @@ def _stacked(columns: Sequence[NDArray[np.uint8]], size: int) -> NDArray[np.uint
 
 
 def _binned(
-    old: Variable, new: Variable, code: Ints, amount: Floats, many: int
+    old: SynthesisVariable, new: SynthesisVariable, code: Ints, amount: Floats, many: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """A predictor of the records and of the new ones in the same bins; 0 is missing."""
     values, others = old.values, new.values
@@ -122,7 +122,7 @@ def _binned(
     return first, second
 
 
-def _ranks(predictor: Variable, code: Ints, amount: Floats, many: int) -> Floats:
+def _ranks(predictor: SynthesisVariable, code: Ints, amount: Floats, many: int) -> Floats:
     """Categories in the order in which a cut between neighbours serves the target best; the last entry is missing.
 
     By the mean of an amount; of classes by the first principal component of their shares (Coppersmith et al. 1999).
@@ -139,7 +139,7 @@ def _ranks(predictor: Variable, code: Ints, amount: Floats, many: int) -> Floats
     return np.append(rank, np.nan)
 
 
-def by_regressions(task: Task, rng: np.random.Generator) -> Floats:
+def by_regressions(task: DrawingTask, rng: np.random.Generator) -> Floats:
     """A draw from a normal regression of the ranks of a number, or from a multinomial logit of a category.
 
     Numbers are made normal by their ranks and brought back between the values there are, so their distribution stays.
@@ -167,7 +167,7 @@ def _quantiles(share: Floats, values: Floats, rare: Bools) -> Floats:
     return np.interp(_reflected(share, places[0], places[-1]), places, np.repeat(value, 2))
 
 
-def _designs(by: Predictors, n: int) -> tuple[Floats, Floats]:
+def _designs(by: SynthesisPredictors, n: int) -> tuple[Floats, Floats]:
     """The predictors as columns of a regression: 1, numbers standardised, categories and what is missing as 0 and 1."""
     first, second = [np.ones((n, 1))], [np.ones((by.size, 1))]
     for one, other in zip(by.old, by.new, strict=True):

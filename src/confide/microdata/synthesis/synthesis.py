@@ -11,7 +11,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.records import Columns, Masked, Records, kind_of
-from confide.microdata.synthesis.models import MODELS, Predictors, Task, Variable
+from confide.microdata.synthesis.models import MODELS, DrawingTask, SynthesisPredictors, SynthesisVariable
 from confide.model.parameter import parameter
 
 __all__ = ["Synthesis"]
@@ -71,9 +71,9 @@ class Synthesis(Method):
             records.progress((version + 1) / self.versions)
         return Masked(versions[0], replicates=tuple(versions[1:]))
 
-    def _variable(self, name: str, records: Records) -> Variable:
+    def _variable(self, name: str, records: Records) -> SynthesisVariable:
         if kind_of(name, records.array(name).type) == "numbers":
-            found = Variable(records.numbers([name])[:, 0])
+            found = SynthesisVariable(records.numbers([name])[:, 0])
         else:
             coded = records.categories(name)
             if len(coded) > MOST:
@@ -81,7 +81,7 @@ class Synthesis(Method):
                     f"Synthesis: column {name!r} has {len(coded):,} categories, too many to model{records.where}.",
                     suggestions=["If it identifies, take it out; else make it coarser."],
                 )
-            found = Variable(np.where(coded.codes < 0, np.nan, coded.codes), len(coded))
+            found = SynthesisVariable(np.where(coded.codes < 0, np.nan, coded.codes), len(coded))
         known = int((~np.isnan(found.values)).sum())
         if 0 < known < self.least and name in records.columns:
             raise Mistake(
@@ -90,33 +90,35 @@ class Synthesis(Method):
             )
         return found
 
-    def _version(self, records: Records, file: Mapping[str, Variable], version: int) -> dict[str, Variable]:
+    def _version(
+        self, records: Records, file: Mapping[str, SynthesisVariable], version: int
+    ) -> dict[str, SynthesisVariable]:
         """All columns, drawn one after the other."""
         drawn = {name: file[name] for name in self.given}
         for name in records.columns:
             rng = records.rng(name, str(version))
-            by = Predictors([file[one] for one in drawn], list(drawn.values()), len(records))
+            by = SynthesisPredictors([file[one] for one in drawn], list(drawn.values()), len(records))
             values = self._drawn(file[name], by, rng)
-            drawn[name] = Variable(values, file[name].categories)
+            drawn[name] = SynthesisVariable(values, file[name].categories)
         return drawn
 
-    def _drawn(self, target: Variable, by: Predictors, rng: np.random.Generator) -> Floats:
+    def _drawn(self, target: SynthesisVariable, by: SynthesisPredictors, rng: np.random.Generator) -> Floats:
         """One column: first whether a value is missing, or a number that many have; and then the others."""
         n, draw = len(target.values), MODELS[self.model]
         special, kind, rare = self._special(target)
         rows = np.sort(rng.integers(0, n, n)) if self.proper else np.arange(n)
         drawn = np.zeros(n, np.int64)
         if len(special):
-            kinds = Variable(kind[rows].astype(np.float64), len(special) + 1)
-            drawn = draw(Task(kinds, rare[rows], by.at(rows), self.least), rng).astype(np.int64)
+            kinds = SynthesisVariable(kind[rows].astype(np.float64), len(special) + 1)
+            drawn = draw(DrawingTask(kinds, rare[rows], by.at(rows), self.least), rng).astype(np.int64)
         values = np.append(np.nan, special)[drawn]
         rows = rows[kind[rows] == 0] if (kind[rows] == 0).any() else np.flatnonzero(kind == 0)
         if len(rows):
-            others = draw(Task(target.at(rows), rare[rows], by.at(rows), self.least), rng)
+            others = draw(DrawingTask(target.at(rows), rare[rows], by.at(rows), self.least), rng)
             values = np.where(drawn == 0, others, values)
         return np.where(np.isinf(values), np.nan, values)
 
-    def _special(self, target: Variable) -> tuple[Floats, Ints, Bools]:
+    def _special(self, target: SynthesisVariable) -> tuple[Floats, Ints, Bools]:
         """The numbers that one in twenty have or more, and infinity if some are missing; which of them, from 1, each
         record has, or 0; and whether fewer than `least` have its value."""
         filled = np.nan_to_num(target.values, nan=np.inf)
@@ -128,7 +130,7 @@ class Synthesis(Method):
         return values[often], number[place], count[place] < self.least
 
 
-def _column(name: str, records: Records, drawn: Variable) -> Floats | pa.Array:
+def _column(name: str, records: Records, drawn: SynthesisVariable) -> Floats | pa.Array:
     if not drawn.categories:
         return drawn.values if kind_of(name, records.array(name).type) == "numbers" else records.array(name)
     return records.categories(name).column(np.nan_to_num(drawn.values, nan=-1).astype(np.int64))

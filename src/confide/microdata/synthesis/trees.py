@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["BINS", "Tree", "grow", "leaves"]
+__all__ = ["BINS", "Cart", "grow", "leaves"]
 
 BINS = 128
 """Into how many bins predictors are cut at most."""
@@ -21,7 +21,7 @@ BINS = 128
 Bins = NDArray[np.uint8]
 
 
-class Tree(NamedTuple):
+class Cart(NamedTuple):
     """Nodes: the predictor and the last bin that goes left, the left child (the right one follows; -1 is a leaf), and
     from where to where in `order` the node's records stand."""
 
@@ -33,12 +33,12 @@ class Tree(NamedTuple):
     order: Ints
 
 
-def grow(bins: Bins, code: Ints, value: Floats, *, width: int, least: int) -> Tree:
+def grow(bins: Bins, code: Ints, value: Floats, *, width: int, least: int) -> Cart:
     """A tree whose leaves have `least` records or more (all records, if they are fewer); `width` is how many classes."""
-    return Tree(*_grown(bins, code, value, width, least))
+    return Cart(*_grown(bins, code, value, width, least))
 
 
-def leaves(tree: Tree, bins: Bins) -> Ints:
+def leaves(tree: Cart, bins: Bins) -> Ints:
     """The leaf that each record belongs to."""
     return _fallen(tree.feature, tree.cut, tree.child, bins)
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from confide.answering.mechanisms.safe.base import Base
 from confide.data.replacing import replacing
-from confide.engines import Engine, Facts
+from confide.engines import Engine, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
@@ -97,7 +97,7 @@ def to_base(found: "SafeBase", *, mark: str) -> Base:
     return Base(found.by, places, found.count[left], _spread(found), mark)
 
 
-def read_base(folder: Folder, name: str, facts: Facts) -> Base:
+def read_base(folder: Folder, name: str, facts: StoreFacts) -> Base:
     """The base of a data set; a Mistake if there is none, or if it is of other data or another coding."""
     file = folder.base(name)
     remedy = [f"Run: confide safe SITE {name} --by VARIABLES"]
@@ -115,7 +115,7 @@ def read_base(folder: Folder, name: str, facts: Facts) -> Base:
     return Base(by, places, table["count"].to_numpy(), tuple(about["spread"]), about["mark"])
 
 
-def _write(found: "SafeBase", facts: Facts, file: Path) -> None:
+def _write(found: "SafeBase", facts: StoreFacts, file: Path) -> None:
     """Write the base whole or not at all, for its owner to read."""
     base = to_base(found, mark="")
     columns = {name: base.places[:, at] for at, name in enumerate(base.by)}

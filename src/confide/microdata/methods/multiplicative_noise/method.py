@@ -21,7 +21,7 @@ ATTEMPTS = 10
 """How often noise is drawn anew where the exact covariances would make a value negative."""
 
 
-class Part(NamedTuple):
+class NoisePart(NamedTuple):
     """Records masked apart from the others: their places, the columns that are not kept at zero, and k."""
 
     code: int
@@ -124,7 +124,7 @@ class MultiplicativeNoise(Method):
                     suggestions=["Make them one kind, so that they are rounded alike."],
                 )
 
-    def _parts(self, records: Records, x: Floats) -> Iterator[Part]:
+    def _parts(self, records: Records, x: Floats) -> Iterator[NoisePart]:
         """Records by zone (the farthest that a value reaches) and by which of the columns in `zeros` are zero."""
         zone = np.zeros(len(x), np.int64)
         for name, cuts in self.zones.items():
@@ -145,7 +145,7 @@ class MultiplicativeNoise(Method):
             zero = {j for bit, j in enumerate(places) if pattern[rows[0]] >> bit & 1}
             k = (self.k, *self.zone_k)[number]
             words = (f" of zone {number + 1}" if self.zones else "") + (" of a pattern of zeros" if places else "")
-            yield Part(
+            yield NoisePart(
                 int(code),
                 rows,
                 np.array([j for j in range(x.shape[1]) if j not in zero], int),
@@ -153,7 +153,7 @@ class MultiplicativeNoise(Method):
                 words + records.where,
             )
 
-    def _noisy(self, records: Records, chains: Chains, part: Part, x: Floats) -> tuple[Floats, dict[str, Any]]:
+    def _noisy(self, records: Records, chains: Chains, part: NoisePart, x: Floats) -> tuple[Floats, dict[str, Any]]:
         """The records of one part, masked, and the facts."""
         whole = complete(x)
         names = [records.columns[j] for j in part.columns]
