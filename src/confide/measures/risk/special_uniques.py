@@ -55,7 +55,7 @@ def suda(
     weight: str | None = None,
     scoring: Scoring = "elliot",
 ) -> SpecialUniques:
-    """Find for each record every smallest set of keys that singles it out, and score how special it is.
+    """SUDA and DIS-SUDA scores (Elliot et al. 2005): the smallest sets of keys that single out each record, and how special.
 
     A minimal sample unique is a set of keys on which the record is unique in the file and on no part of which it is.
     With K keys and sets of up to `size`, one of s keys scores (K-s)(K-s-1)...(K-size), and 1 at least; "ihsn" scores
