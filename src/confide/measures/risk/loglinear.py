@@ -19,7 +19,7 @@ __all__ = ["ModelRisk", "Terms", "model_risk"]
 Terms = Literal["main", "pairs"]
 
 CELLS = 1 << 24
-"""Fitting pairs needs the whole table of the keys; it may have so many cells."""
+"""Fitting pairs needs the whole table of the keys; it may have so many cells, 128 MB for each copy of it."""
 
 STEPS, ENOUGH = 500, 1e-9
 

@@ -18,6 +18,7 @@ MOST = 2000
 """A model of more columns than this takes too long and says little."""
 
 DEPENDENT = 1e-9
+"""Directions with less than this share of the largest variance are taken for rounding: k counts those that are not."""
 
 
 @dataclass(frozen=True)

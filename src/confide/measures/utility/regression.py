@@ -18,6 +18,7 @@ __all__ = ["RegressionOverlap", "regression_overlap"]
 Family = Literal["gaussian", "binomial"]
 
 DEPENDENT = 1e-9
+"""A column of length 1 of which those before it leave less than this follows from them, and has no coefficient."""
 
 
 @dataclass(frozen=True)
