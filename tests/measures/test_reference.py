@@ -1,5 +1,7 @@
 """The reference leaves no measure out."""
 
+import re
+from inspect import getdoc
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,14 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "measures.md").read_t
 @pytest.mark.parametrize("name", [*risk.__all__, *utility.__all__])
 def test_every_measure_is_described(name):
     assert f"`{name}(" in PAGE
+
+
+@pytest.mark.parametrize(
+    "measure", [*map(risk.__dict__.get, risk.__all__), *map(utility.__dict__.get, utility.__all__)]
+)
+def test_every_measure_begins_with_its_name_in_the_field_and_a_reference(measure):
+    first = (getdoc(measure) or "").splitlines()[0]
+    assert re.search(r" \([^)]* \d{4}[^)]*\)", first), first
 
 
 @pytest.mark.parametrize("word", [*RISKS, *LOSSES, *SCALINGS, *WORDS, *ALONE, *Named.__annotations__])

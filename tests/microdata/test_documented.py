@@ -27,6 +27,12 @@ def test_every_method_states_its_promise_and_what_it_does_with_missing_values(me
     assert "Promise: " in words and "issing" in words and ">>> " in words
 
 
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_every_method_begins_with_its_name_in_the_field_and_a_reference(method: type[Method]) -> None:
+    first = (getdoc(method) or "").splitlines()[0]
+    assert re.match(r"[A-Z][^:]* \([^)]* \d{4}[^)]*\)[^:]*: ", first), first
+
+
 def test_every_public_name_is_described() -> None:
     others = [name for name in microdata.__all__ if not name.startswith("Method") or name == "METHODS"]
     assert not [name for name in others if f"microdata.{name}" not in PAGE and f"## {name}" not in PAGE]

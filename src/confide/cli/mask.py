@@ -148,8 +148,10 @@ def _add(kind: type[Method]) -> None:
     command.__annotations__ = {one.name: one.annotation for one in shown}
     columns = " --columns income,age" if kind.takes else ""
     example = f"confide mask apply {kind.word()}{columns}{' --seed 1' if kind.draws else ''} survey.csv public.csv"
-    command.__doc__ = f"{(inspect.getdoc(kind) or '').partition(chr(10) * 2)[0]}\n\nExample: {example}"
-    methods_app.command(kind.word())(command)
+    first = (inspect.getdoc(kind) or "").partition("\n\n")[0]
+    command.__doc__ = f"{first}\n\nExample: {example}"
+    does = first.partition(": ")[2]  # the list of methods has no room for the reference, and the name stands beside it
+    methods_app.command(kind.word(), short_help=does[:1].upper() + does[1:])(command)
 
 
 def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

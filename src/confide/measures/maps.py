@@ -156,7 +156,7 @@ def risk_utility_map(
     utility: str | Measure = "variation",
     seed: int = 1,
 ) -> MaskingMap:
-    """Mask a file in several ways, measure risk and loss of each, and mark those that no other beats.
+    """R-U map (Duncan et al. 2001): ways to mask a file by their risk and loss, and those marked that no other beats.
 
     Methods mask `columns`; a plan masks the columns it names; both are measured on `columns`. Give ways in a list, or by
     names of your own. Measures are named, as in RISKS and LOSSES, or are functions of the original, the released file and

@@ -58,7 +58,7 @@ def paired(
     """Read columns of two files whose records belong together: row by row, or by an identifier that both have.
 
     With `recoded`, a column of other categories than the original's is allowed if each original value became one
-    category: then the original is recoded in the same way, as an intruder would recode his own file.
+    category: then the original is recoded in the same way, as an intruder would recode their own file.
     """
     before, after, truth = _files(original, released, columns, identifier)
     names = listed(columns, "columns to compare")

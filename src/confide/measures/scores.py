@@ -44,7 +44,7 @@ def score(
     known: str | Sequence[str] | None = None,
     identifier: str | None = None,
 ) -> Score:
-    """Give the score of a masked file of numbers: (IL + ((DLD + PLD) / 2 + ID) / 2) / 2.
+    """Score of a masked file of numbers (Domingo-Ferrer and Torra 2001): (IL + ((DLD + PLD) / 2 + ID) / 2) / 2.
 
     `known` are the columns by which an intruder links, all if they are not named. No one weighting does justice to every
     method, so look at the parts too. Reference: the survey's example of a score.

@@ -30,7 +30,8 @@ __all__ = [
 ]
 
 LEAF = 12
-"""At most so many records stand in a leaf."""
+"""At most so many records stand in a leaf. It matters little: MDAV of 300,000 records, 4 skewed numbers, took 2.0 s with 6,
+1.8 s with 12, 1.5 s with 24, 1.4 s with 48."""
 
 NOBODY = cast(int, np.int64(2**62))
 """The row of no record: greater than all."""
@@ -43,7 +44,7 @@ SLACK = 1.0 + 1e-12
 
 
 class CategoryTrees(NamedTuple):
-    """CategoryTrees of categories: leaf c of tree t is in node `above[t, l, c]` of level l; 0 is the top, `depth[t]` the leaves.
+    """Trees of categories: leaf c of tree t is in node `above[t, l, c]` of level l; 0 is the top, `depth[t]` the leaves.
 
     `apart[t, l]` is the distance of two leaves whose lowest common ancestor is on level l.
     """
@@ -147,7 +148,10 @@ def _inner_trees(low: Floats, high: Floats, node: int, at: Floats, numbers: int,
 
 @compiled
 def _widest(columns: Floats, order: Ints, begin: int, end: int) -> int:
-    """The coordinate in which these records differ most."""
+    """The coordinate in which these records differ most.
+
+    Numbers of leaves are compared with numbers as if they were such: it only says where to cut, which no answer depends on.
+    """
     widest, spread = 0, 0.0
     for j in range(len(columns)):
         low, high = np.inf, -np.inf
@@ -162,6 +166,8 @@ def _widest(columns: Floats, order: Ints, begin: int, end: int) -> int:
 @compiled
 def _ordered(points: Floats, start: Ints, leaves: int) -> Ints:
     """The rows in the order of the leaves: each node is halved where it is widest. Sets where leaves start."""
+    # By columns, because a node's records are read one coordinate at a time; nodes in order of their number, so that a
+    # parent is cut before its children without a stack.
     order, columns = np.arange(len(points)), points.T.copy()
     begin, end = np.empty(2 * leaves, np.int64), np.empty(2 * leaves, np.int64)
     begin[1], end[1] = 0, len(points)
@@ -246,6 +252,8 @@ def remove(index: ShrinkingTree, row: int) -> None:
         points[at, j] = points[last, j]
     rows[at], away[at] = rows[last], away[last]
     place[rows[at]] = at
+    # The last record of the leaf has moved into the gap, so that those which remain stand together. The larger a box, the
+    # fewer of its records lie at its edge: the way up ends at the first box that stays as it was.
     node = leaf + len(index.left)
     while node > 0 and _refresh(index, node):
         node //= 2
@@ -260,13 +268,18 @@ def farthest(index: ShrinkingTree, at: Floats, besides: int) -> tuple[int, int]:
     points, rows, start, left, first = index.points, index.rows, index.start, index.left, index.first
     low, high, reach, numbers, trees = index.low, index.high, index.reach, index.numbers, index.trees
     mixed, leaves = numbers < len(at), len(left)
+    # Two bounds, and the smaller counts. A box says how far its corner is, which in several columns is much farther than any
+    # record in it. By the triangle inequality no record is farther off than its distance from the origin plus that of `at`
+    # from there: MDAV asks from the average, near the origin, where that is almost exact. (The distance of categories by
+    # their lowest common ancestor is a metric, so that of both together is one.)
     shift = np.sqrt(distance(index.origin.reshape((1, len(at))), ZERO, at, numbers, trees))
     best, found, looked = -1.0, NOBODY, 0
-    nodes, bounds = np.empty(64, np.int64), np.empty(64)
+    nodes, bounds = np.empty(64, np.int64), np.empty(64)  # one more than levels, of which n records have log2 n
     nodes[0], bounds[0], height = 1, np.inf, 1
     while height > 0:
         height -= 1
         node = nodes[height]
+        # A box that can only tie is entered if it has a lower row: ties go to the lowest, as in a full scan.
         if bounds[height] < best or (bounds[height] == best and first[node] > found):
             continue
         looked += 1

@@ -17,13 +17,19 @@ from confide.data.threads import in_parts
 __all__ = ["StaticTree", "apart", "build", "close", "distinct_rows", "links", "nearest", "within"]
 
 LEAF = 24
-"""A box with at most so many records is not cut further."""
+"""A box with at most so many records is not cut further. To find the nearest of 30,000 records by 4 numbers took 0.11 s with
+6, 12 and 24 alike, 0.15 s with 48, 0.21 s with 96; larger leaves make a smaller tree."""
 
 DEEP = 256
-"""Room for the boxes still to be looked at: the depth of the tree, which halves, and then some."""
+"""Room for the boxes still to be looked at. A search takes one and puts two, so it holds one more than the tree is deep.
+
+Halving a billion records takes 30 cuts; a run of equal values, which is not cut through, costs a cut or two more for each
+column. Compiled code does not test the bound, so there is room to spare.
+"""
 
 SAME = 1e-9
-"""Squared distances that differ by less than this share are ties."""
+"""Squared distances that differ by less than this share are ties: far above what rounding makes of a sum of squares (some
+1e-15 for each column), far below what a last recorded digit makes."""
 
 
 class StaticTree(NamedTuple):
@@ -58,6 +64,8 @@ def distinct_rows(points: Floats) -> tuple[Ints, Ints, Ints]:
 def build(points: Floats, nominal: Bools, count: Ints | None = None) -> StaticTree:
     """Sort records into boxes, each cut in two at the middle of its widest side."""
     count = np.ones(len(points), np.int64) if count is None else count
+    # Halves of boxes of more than LEAF records hold at least LEAF / 2: 2 n / LEAF leaves, twice as many nodes. Cuts beside
+    # runs of equal values are uneven and may want more; `_cut` then leaves large boxes as they are, which costs time only.
     most = 4 * (len(points) // LEAF + 1) + 1
     order = np.arange(len(points))
     node = np.zeros((most, 3), np.int64)
@@ -85,9 +93,9 @@ def _cut(points: Floats, nominal: Bools, order: Ints, node: Ints, box: Floats, b
         side, widest = -1, 0.0
         for d in range(points.shape[1]):
             spread = box[1, at, d] - box[0, at, d]
-            if nominal[d] and spread > 1:
+            if nominal[d] and spread > 1:  # codes are no distances: two categories are 1 apart, whatever their codes
                 spread = 1.0
-            if blank[at, d] and spread >= 0 and spread < 1:
+            if blank[at, d] and spread >= 0 and spread < 1:  # and so is a missing value from any that is known
                 spread = 1.0
             if spread > widest:
                 side, widest = d, spread
@@ -122,6 +130,8 @@ def _bound(points: Floats, rows: Ints, low: Floats, high: Floats, blank: Bools) 
 def _halve(column: Floats, order: Ints, start: int, stop: int) -> int:
     """Put smaller values before greater ones, and cut near the middle, but not between equal values."""
     middle = (start + stop) // 2
+    # Equal values on both sides would give both boxes the same end, and a search for that value would enter both: with five
+    # skewed categories that took six times as long. So the cut is at that end of the run which is nearer to the middle.
     select(order, start, stop, middle, column)
     value, first, last = column[order[middle]], middle, middle + 1
     for i in range(middle - 1, start - 1, -1):
@@ -166,6 +176,8 @@ def _gap(a: Floats, tree: StaticTree, node: int) -> float:
         gap = 0.0
         if a[d] < low or a[d] > high:
             gap = 1.0 if tree.nominal[d] else max(low - a[d], a[d] - high) ** 2
+            # A record of the box that lacks the value is 1 away, however far the box; this also mends the infinite gap of
+            # a box in which all lack it.
             if tree.blank[node, d] and gap > 1.0:
                 gap = 1.0
         total += gap
@@ -267,6 +279,8 @@ def apart(a: Floats, b: Floats, nominal: Bools) -> Floats:
 
 def close(far: Floats, tree: StaticTree) -> Floats:
     """What still counts as no farther: room for the rounding of coordinates, not of distances alone."""
+    # Values as large as `most` are known to some 1e-16 of it, and scaling multiplies that a few times: so two records that
+    # were equal may lie 1e-14 of it apart, which a share of their own distance, nearly 0, would not cover.
     known = tree.points[:, ~tree.nominal]
     most = float(np.nanmax(np.abs(known), initial=0.0)) if known.size else 0.0
     return far * (1 + SAME) + (1e-14 * most) ** 2
@@ -275,6 +289,7 @@ def close(far: Floats, tree: StaticTree) -> Floats:
 def links(points: Floats, tree: StaticTree, far: Floats) -> Ints:
     """How many records of the tree tie with one at a given squared distance; 0 where one is closer."""
     found, tied = np.empty(len(points), np.int64), close(far, tree)
+    # As much room below as above: a record is closer only if it is so beyond rounding.
     closer, points = far - (tied - far), np.ascontiguousarray(points)
     in_parts(lambda a, b: _links(points[a:b], tree, closer[a:b], tied[a:b], found[a:b]), len(points))
     return found

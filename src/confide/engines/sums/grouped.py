@@ -18,7 +18,11 @@ __all__ = ["GroupSums", "Groups", "add_grouped", "group", "group_sums", "ungroup
 
 
 LARGEST_GROUP = 100
-"""Joint classes of a group, at most: more make fewer tables, but these leave the processor's cache (measured)."""
+"""Joint classes of a group, at most: more make fewer tables, but these leave the processor's cache.
+
+Measured with ten classes of 2 to 18 and two numbers, in ns a record: 126 without groups, 106 at 30, 93 at 60, 98 at 100 and
+at 200, 133 at 400, 194 at 1,000.
+"""
 
 
 class Groups(NamedTuple):
@@ -96,7 +100,7 @@ def _joint(members: list[Block]) -> int:
 
 
 def _packed(blocks: list[Block]) -> list[list[Block]]:
-    """First fit, largest first."""
+    """First fit, largest first: bin packing (of logarithms), with at most 11/9 of the fewest groups, and one more."""
     packed: list[list[Block]] = []
     for block in sorted(blocks, key=lambda b: -b.width):
         fitting = (members for members in packed if _joint([*members, block]) <= LARGEST_GROUP)
@@ -199,6 +203,8 @@ def ungrouped(groups: Groups, sums: GroupSums, columns: int) -> MomentSums:
     found = moment_sums(columns)
     width = len(groups.dense)
     tables = sums.tables + sums.tables.T
+    # A group with itself was not added up: of one group a record has one joint class, so that is a diagonal, and the sum of
+    # weights times the intercept, which is the first of the numbers, has it.
     np.fill_diagonal(tables, sums.rows[:, 0])
     kept = np.array([tables[joint].sum(axis=0) for _, joint in groups.parts]).reshape(len(groups.parts), groups.joint)
     for column, joint in groups.parts:

@@ -134,7 +134,8 @@ def _active(layout: Layout, batch: Batch, i: int, column: Places, value: Floats)
 def _working(family: int, y: float, eta: float, start: bool) -> tuple[float, float, float]:
     """Fitted value, working weight and working response; at the start from the response alone.
 
-    The start is (y + 1/2) / 2 for binomial (McCullagh and Nelder 1989, 4.5) and y + 0.1 for poisson, as in R.
+    The start is (y + 1/2) / 2 for binomial (McCullagh and Nelder 1989, 4.5) and y + 0.1 for poisson, as in R. Predictors are
+    held within 700, since exp(710) overflows: a step that goes too far gives a poor fit and not an infinite one.
     """
     if family == GAUSSIAN:
         return eta, 1.0, y
@@ -186,11 +187,13 @@ def add_moments(half: int, family: int, layout: Layout, batch: Batch, beta: Floa
         sums[2] += w
         sums[3] += w * y
         sums[4] += w * y * y
-        if counts[0] == 0 or unit != counts[3]:
+        if counts[0] == 0 or unit != counts[3]:  # records of a unit follow one another
             counts[1] += 1
             counts[3] = unit
         counts[0] += 1
         counts[2] ^= np.int64(keys[i])
+        # `seen` holds the number of the unit that was last in a column, so units are counted and nothing is ever cleared.
+        # Blocks ascend, so columns do, and b up to a is the lower triangle.
         for a in range(found):
             at = column[a]
             if seen[at] != counts[1]:
@@ -205,6 +208,7 @@ def add_moments(half: int, family: int, layout: Layout, batch: Batch, beta: Floa
 @compiled
 def end_unit(to: SpreadSums) -> None:
     """Settle the unit whose records have been added: its outer product, leverage and squares."""
+    # A unit has values in few of the p columns: its outer product, and clearing up after it, cost the square of those.
     touched = to.touched[: to.state[1]]
     for a in touched:
         for b in touched:

@@ -41,11 +41,11 @@ class Anonymity:
 
 
 def k_anonymity(frame: Any, *, keys: str | Sequence[str], blank: Blank = "category") -> Anonymity:
-    """Say how many records share the keys of each, and so the level of k-anonymity and the sample uniques.
+    """k-anonymity (Samarati and Sweeney 1998): how many records share the keys of each, and so the sample uniques.
 
     A missing key is a category of its own: two records are alike if both lack it. With blank="anything" a missing key
     matches every value, the reading of some other programs, which calls more files anonymous: an intruder who knows how
-    blanks came about need not agree. Reference: Samarati and Sweeney (1998).
+    blanks came about need not agree.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": ["f", "f", "m", None], "town": ["A", "A", "A", "A"]})
@@ -83,9 +83,9 @@ class Diversity:
 
 
 def l_diversity(frame: Any, *, keys: str | Sequence[str], confidential: str) -> Diversity:
-    """Say how many different confidential values stand in each record's class, plainly and by entropy.
+    """l-diversity (Machanavajjhala et al. 2007): how many confidential values stand in each class, plainly and by entropy.
 
-    A missing value is no value: it does not make a class more diverse. Reference: Machanavajjhala et al. (2007).
+    A missing value is no value: it does not make a class more diverse.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffmm"), "ill": ["no", "yes", "yes", "yes"]})
@@ -116,11 +116,11 @@ class Closeness:
 
 
 def t_closeness(frame: Any, *, keys: str | Sequence[str], confidential: str) -> Closeness:
-    """Say how far the distribution of a confidential column in each class is from that of the whole file.
+    """t-closeness (Li, Li and Venkatasubramanian 2007): how far the confidential values of each class are from the file's.
 
     The earth mover's distance: of numbers and ordered categories, the mean shift in rank (between neighbouring values
     1 / (m - 1)); of other categories half the sum of absolute differences. Missing values are left out; a class of
-    them is at distance 0. Reference: Li, Li and Venkatasubramanian (2007).
+    them is at distance 0.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffmm"), "pay": [1.0, 2.0, 3.0, 4.0]})

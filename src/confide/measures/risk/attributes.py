@@ -1,4 +1,4 @@
-"""Confidential values that an intruder learns by looking up somebody's keys, beyond what he could guess anyway."""
+"""Confidential values that an intruder learns by looking up somebody's keys, beyond what they could guess anyway."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = ["AttributeDisclosure", "attribute_disclosure"]
 class AttributeDisclosure:
     """How likely the intruder is to be right about each original record, NaN where it has no value to learn.
 
-    `guessing` is the percentage that he gets right by one and the same guess for everybody, made from the released
+    `guessing` is the percentage that they get right by one and the same guess for everybody, made from the released
     file without looking anyone up.
     """
 
@@ -50,9 +50,9 @@ def attribute_disclosure(
     scaling: Scaling = "standardised",
     identifier: str | None = None,
 ) -> AttributeDisclosure:
-    """Say how often an intruder who knows somebody's keys learns a confidential value from the released file.
+    """Attribute disclosure (Dalenius 1977): how often an intruder who knows the keys learns a confidential value.
 
-    He finds the released records nearest in the keys, all of them if several tie, and takes their commonest category,
+    They find the released records nearest in the keys, all of them if several tie, and take the commonest category,
     or the number that is within so many percent of most of theirs: a number is learnt if that is true of it too. Files
     need not have the same records, so it serves synthetic files too. Reference: the survey's attribute disclosure: "more
     accurately with access to the released statistic than it is possible without".
@@ -105,7 +105,7 @@ def _categories(column: Both, looked: _LookedUp) -> AttributeDisclosure:
     known = column.original >= 0
     correct = np.full(len(known), np.nan)
     chance = _modes(counts)
-    nothing = np.asarray(counts.sum(axis=1)).ravel() == 0  # nobody found has a value: he guesses
+    nothing = np.asarray(counts.sum(axis=1)).ravel() == 0  # nobody found has a value: they guess
     correct[known] = np.asarray(chance[looked.target[known], column.original[known]]).ravel()
     alone = np.zeros(width + 1)  # the last is for what is missing
     alone[guess.indices] = guess.data

@@ -44,7 +44,7 @@ def membership(
     columns: str | Sequence[str],
     scaling: Scaling = "standardised",
 ) -> Membership:
-    """Test by distances whether a synthetic file remembers the records it was made from.
+    """Distance to the closest record, with holdout (Platzer and Reutterer 2021): whether a file remembers its records.
 
     `holdout` are records of the same population that were not used: set some aside before synthesis. If a file has
     learnt the population and not the records, it is no nearer to the ones than to the others. Standard errors take

@@ -17,6 +17,7 @@ FEW = 40
 """From so many records on, the series converges in a few terms whatever the weights."""
 
 TERMS = 120
+"""Terms of the series. The slowest, one record at p = 1/2, falls as 2^-j / (j + 1) and reaches the last bit after 50."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,12 @@ class IndividualRisk:
 def individual_risk(
     frame: Any, *, keys: str | Sequence[str], weight: str | None = None, blank: Blank = "category"
 ) -> IndividualRisk:
-    """Give the risk of each record: the expectation of one over the number of people with its keys.
+    """Individual risk (Benedetti and Franconi 1998): for each record, the expectation of one over the people with its keys.
 
     With f records in the sample whose weights sum to F, that number is f plus a negative binomial variable with success
     probability p = f / F, and the risk is the integral of x^(f-1) / (1 + a x) from 0 to 1 with a = (1 - p) / p, found
     without cancellation for any f and p. Without weights the file is the population, and the risk is 1 / f.
-    Reference: Benedetti and Franconi (1998); Franconi and Polettini (2004).
+    Reference: Franconi and Polettini (2004).
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": ["f", "m", "m"], "w": [215.0, 180.0, 180.0]})
@@ -116,10 +117,10 @@ class HouseholdRisk(IndividualRisk):
 def household_risk(
     frame: Any, *, keys: str | Sequence[str], household: str, weight: str | None = None
 ) -> HouseholdRisk:
-    """Give for each record the probability that it or another member of its household is re-identified.
+    """Household risk (Hundepool et al. 2012): the probability that a record or another of its household is re-identified.
 
     Whoever knows one member knows them all: 1 minus the product of 1 - risk over the members, whose individual risks
-    are taken to be independent. Reference: the handbook of Hundepool et al. (2012), section 3.6.
+    are taken to be independent. Reference: the handbook, section 3.6.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [1, 2, 3, 3], "home": ["x", "x", "y", "z"]})

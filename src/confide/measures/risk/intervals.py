@@ -41,7 +41,7 @@ def interval_disclosure(
     percent: Sequence[float] = PERCENT,
     identifier: str | None = None,
 ) -> Intervals:
-    """Say how many original values lie in an interval about the released ones, for several widths.
+    """Interval disclosure, ID (Domingo-Ferrer and Torra 2001): how many original values lie in an interval about released ones.
 
     With ranks, the interval about a released value reaches to the released values that are p percent of the records
     below and above it; with deviations, p percent of the released standard deviation to either side. 100 percent means

@@ -1,4 +1,4 @@
-"""Records that an intruder links by distance: he holds the original values and looks for the nearest."""
+"""Records that an intruder links by distance: they hold the original values and look for the nearest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,10 +46,10 @@ def distance_linkage(
     scaling: Scaling = "standardised",
     identifier: str | None = None,
 ) -> Linkage:
-    """Say how many released records an intruder links correctly who takes the nearest original record.
+    """Distance-based record linkage, DLD (Domingo-Ferrer and Torra 2001): how many records the nearest original finds.
 
-    Every released record is compared with every original one on `columns`, the attributes he knows: numbers by their
-    difference in the given scaling, categories by being equal. If several original records are equally near he picks
+    Every released record is compared with every original one on `columns`, the attributes they know: numbers by their
+    difference in the given scaling, categories by being equal. If several original records are equally near they pick
     one by chance, so a record counts by its probability of being linked correctly, not by the order of the file. A
     suppressed value tells nothing. Reference: Domingo-Ferrer and Torra (2001); the survey's re-identification.
 
@@ -75,10 +75,10 @@ def one_to_one_linkage(
     scaling: Scaling = "standardised",
     identifier: str | None = None,
 ) -> Linkage:
-    """Say how many records an intruder links correctly who uses each original record once, at the least total distance.
+    """One-to-one linkage by the assignment problem (Kuhn 1955): how many links are right if each original is used once.
 
     This is the strongest linkage by distance for an intruder who knows that every released record stands for one of
-    his: the assignment problem, solved exactly, for files of up to 6,000 records. Records that nothing tells apart
+    theirs: the assignment problem, solved exactly, for files of up to 6,000 records. Records that nothing tells apart
     share their links by chance.
 
     >>> import pyarrow as pa

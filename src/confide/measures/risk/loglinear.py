@@ -19,7 +19,7 @@ __all__ = ["ModelRisk", "Terms", "model_risk"]
 Terms = Literal["main", "pairs"]
 
 CELLS = 1 << 24
-"""Fitting pairs needs the whole table of the keys; it may have so many cells."""
+"""Fitting pairs needs the whole table of the keys; it may have so many cells, 128 MB for each copy of it."""
 
 STEPS, ENOUGH = 500, 1e-9
 
@@ -44,13 +44,13 @@ class ModelRisk:
 
 
 def model_risk(frame: Any, *, keys: str | Sequence[str], weight: str, terms: Terms = "pairs") -> ModelRisk:
-    """Estimate risks by a Poisson log-linear model, which borrows strength from similar combinations of keys.
+    """Risk by a Poisson log-linear model (Skinner and Shlomo 2008), which borrows strength from similar combinations of keys.
 
     The people of each cell are Poisson; a log-linear model with main effects, or with all pairs of keys, is fitted by
     iterative proportional fitting to the weighted counts (pseudo maximum likelihood), zeros included. Given f in the
     sample at sampling fraction q, the people of a cell are f plus a Poisson variable of mean h = (1 - q) times the
     fitted count: a sample unique is unique in the population with probability exp(-h), and its risk is (1 - exp(-h)) / h.
-    A record with a missing key has no cell and gets no risk. Reference: Skinner and Shlomo (2008).
+    A record with a missing key has no cell and gets no risk.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffmm"), "town": list("AABB"), "w": [1.0, 1.0, 1.0, 1.0]})

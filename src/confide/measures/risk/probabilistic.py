@@ -37,11 +37,11 @@ class ProbabilisticLinkage(Linkage):
 def probabilistic_linkage(
     original: Any, released: Any, *, columns: str | Sequence[str], identifier: str | None = None
 ) -> ProbabilisticLinkage:
-    """Say how many released records an intruder links correctly who weighs how alike their attributes are.
+    """Probabilistic record linkage, PLD (Fellegi and Sunter 1969): how many records are found by weighing likeness.
 
-    He does not know how the file was masked: from the patterns of likeness of all pairs he estimates, by EM, how often
-    attributes of true pairs are equal, close, near or unlike, and links each released record with the original one of
-    the largest sum of log2(m / u). Ties count by their probability of being right. He knows that one of the original
+    They do not know how the file was masked: from the patterns of likeness of all pairs they estimate, by EM, how often
+    attributes of true pairs are equal, close, near or unlike, and link each released record with the original one of
+    the largest sum of log2(m / u). Ties count by their probability of being right. They know that one of the original
     records is right, and attributes are held to be independent given that. Numbers are compared by the share of the
     file between them, so no unit matters. Reference: Fellegi and Sunter (1969); Jaro (1989); Torra and
     Domingo-Ferrer (2003).

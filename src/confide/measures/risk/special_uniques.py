@@ -20,7 +20,7 @@ __all__ = ["Scoring", "SpecialUniques", "suda"]
 Scoring = Literal["elliot", "ihsn"]
 
 MOST = 1 << 34
-"""Sets of keys times records, a bit each: beyond this they would not fit into memory, nor be done in an hour."""
+"""Sets of keys times records, a bit each: beyond this, 2 GB, they would not fit into memory, nor be done in an hour."""
 
 Marks = dict[tuple[int, ...], NDArray[np.uint8]]
 
@@ -55,7 +55,7 @@ def suda(
     weight: str | None = None,
     scoring: Scoring = "elliot",
 ) -> SpecialUniques:
-    """Find for each record every smallest set of keys that singles it out, and score how special it is.
+    """SUDA and DIS-SUDA scores (Elliot et al. 2005): the smallest sets of keys that single out each record, and how special.
 
     A minimal sample unique is a set of keys on which the record is unique in the file and on no part of which it is.
     With K keys and sets of up to `size`, one of s keys scores (K-s)(K-s-1)...(K-size), and 1 at least; "ihsn" scores
@@ -120,7 +120,7 @@ def _search(codes: Ints, largest: int) -> tuple[Ints, Ints]:
         raise Mistake("So many keys have too many combinations.", suggestions=["Set a smaller size, such as 3."])
     minimal, times = np.zeros((records, largest), np.int64), np.zeros((keys, largest), np.int64)
     columns = np.ascontiguousarray(codes.T)
-    before: Marks = {}
+    before: Marks = {}  # of sets one smaller; they were handed the marks of still smaller ones, so those can go
     for s in range(1, largest + 1):
         after: Marks = {}
         for chosen in combinations(range(keys), s):
@@ -143,6 +143,8 @@ def _done(before: Marks, chosen: tuple[int, ...], records: int) -> Bools:
 
 def _new(columns: Ints, done: Bools) -> Bools:
     """The records not done that are unique on these columns; those without a value become done."""
+    # Rows that lack a value are counted as if that were a value: they are alike only among themselves, so nobody else's
+    # count changes.
     unique, rows = np.zeros(len(done), np.bool_), np.flatnonzero(~done)
     _unique(columns, rows, unique)
     missing = (columns < 0).any(axis=0)
@@ -153,6 +155,9 @@ def _new(columns: Ints, done: Bools) -> Bools:
 @compiled
 def _unique(columns: Ints, rows: Ints, unique: Bools) -> None:
     """Mark the rows that share their values with no other of these rows: a hash table of first rows and counts."""
+    # At most half full, so that the next free place is a step or two away; values are compared, so hashes that collide
+    # cost time only. The multiplier is 2^64 / golden ratio; the shift brings its high bits, which are well mixed, down to
+    # the low ones, which say the place.
     size = 1
     while size < 2 * len(rows):
         size *= 2

@@ -43,9 +43,7 @@ def changes(
     weight: str | None = None,
     identifier: str | None = None,
 ) -> Changes:
-    """Compare categories record by record: how many were suppressed, how many changed, and how far.
-
-    Reference: direct comparison in Domingo-Ferrer and Torra (2001).
+    """Direct comparison of categories (Domingo-Ferrer and Torra 2001): how many were suppressed or changed, and how far.
 
     >>> import pyarrow as pa
     >>> original, released = pa.table({"sex": list("ffmm")}), pa.table({"sex": ["f", "m", "m", None]})
@@ -76,10 +74,10 @@ def _changed(column: Both, pair: Pair) -> tuple[Any, Any, Floats]:
 def table_distance(
     original: Any, released: Any, *, columns: str | Sequence[str], ways: int = 2, weight: str | None = None
 ) -> float:
-    """Compare all tables of up to `ways` columns: the mean percentage of the records that stand in another cell.
+    """Comparison of contingency tables (Domingo-Ferrer and Torra 2001): the mean percentage of records in another cell.
 
     That is half the sum of absolute differences of the shares of cells, over all tables: from 0 to 100. A missing value
-    is a category. Files need not have the same records. Reference: contingency tables in Domingo-Ferrer and Torra (2001).
+    is a category. Files need not have the same records.
 
     >>> import pyarrow as pa
     >>> original, released = pa.table({"sex": list("ffmm")}), pa.table({"sex": list("fmmm")})
@@ -139,11 +137,11 @@ def entropy_loss(
     weight: str | None = None,
     identifier: str | None = None,
 ) -> EntropyLoss:
-    """Say how much of what a column tells is lost: the entropy of original given released values.
+    """Entropy-based information loss (Kooiman, Willenborg and Gouweleeuw 1998): what released values no longer tell.
 
     H(V | V') = -sum p(v, v') log2 p(v | v') over the pairs of the two files, and its percentage of H(V): 0 if the original
     value can be told from the released one, 100 if nothing can. Categories may be other ones, as after recoding.
-    Reference: Domingo-Ferrer and Torra (2001), after Kooiman, Willenborg and Gouweleeuw (1998).
+    Reference: Domingo-Ferrer and Torra (2001).
 
     >>> import pyarrow as pa
     >>> original, released = pa.table({"area": list("abcd")}), pa.table({"area": list("xxyy")})
@@ -173,7 +171,7 @@ def _entropy(codes: Ints, share: Floats) -> float:
 
 
 def pram_entropy(frequency: Sequence[float], matrix: Any) -> float:
-    """Say, before anything is drawn, how many bits a record PRAM with a given matrix is expected to lose.
+    """Expected entropy-based loss of PRAM (Kooiman et al. 1998): bits a record, before anything is drawn.
 
     The matrix has a row for each original category, with the probabilities of what it becomes; frequencies are the
     original ones. Reference: as `entropy_loss`, with p(v | v') by Bayes from the matrix.

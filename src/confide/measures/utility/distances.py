@@ -30,7 +30,7 @@ class Hellinger:
 def hellinger(
     original: Any, released: Any, *, columns: str | Sequence[str], bins: int = 20, weight: str | None = None
 ) -> Hellinger:
-    """Give the Hellinger distance between the original and the released distribution of each column.
+    """Hellinger distance (Hellinger 1909) between the original and the released distribution of each column.
 
     sqrt(1 - sum sqrt(p q)) over categories, or, of numbers, over bins that hold equal shares of the original. A missing
     value is a category. Files need not have the same records.

@@ -39,7 +39,7 @@ class ProbabilisticLoss:
 def probabilistic_loss(
     original: Any, released: Any, *, columns: str | Sequence[str], weight: str | None = None
 ) -> ProbabilisticLoss:
-    """Say, from 0 to 100, how far released statistics are from the original ones, seen against sampling error.
+    """Probabilistic information loss, PIL (Mateo-Sanz et al. 2005): from 0 to 100, changes seen against sampling error.
 
     The loss of a statistic is 100 times the probability that a standard normal variable is smaller in size than their
     difference divided by the original's standard error: 0 if nothing changed, 68 at one standard error, 100 far out.

@@ -18,6 +18,7 @@ MOST = 2000
 """A model of more columns than this takes too long and says little."""
 
 DEPENDENT = 1e-9
+"""Directions with less than this share of the largest variance are taken for rounding: k counts those that are not."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,11 @@ class Propensity:
 
 
 def propensity(original: Any, released: Any, *, columns: str | Sequence[str], interactions: bool = False) -> Propensity:
-    """Fit a logistic model of which file a record is from, and say how far its probabilities are from not knowing.
+    """pMSE of propensity scores (Woo et al. 2009; Snoke et al. 2018): how well a logistic model tells the files apart.
 
     pMSE is the mean of (p - c)² over the records of both files, where c is the share of released ones. For a synthetic file
     from the true model it has mean (k-1) (1-c)² c / N and standard deviation sqrt(2 (k-1)) (1-c)² c / N, with k independent
     columns of the model. With `interactions`, all products of two columns are in it. A missing value is a category.
-    Reference: Woo et al. (2009); Snoke et al. (2018).
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffmm"), "pay": [1.0, 2.0, 3.0, 4.0]})

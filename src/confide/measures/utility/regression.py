@@ -18,6 +18,7 @@ __all__ = ["RegressionOverlap", "regression_overlap"]
 Family = Literal["gaussian", "binomial"]
 
 DEPENDENT = 1e-9
+"""A column of length 1 of which those before it leave less than this follows from them, and has no coefficient."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,11 @@ def regression_overlap(
     weight: str | None = None,
     confidence: float = 0.95,
 ) -> RegressionOverlap:
-    """Fit the same regression to both files and say how much the confidence intervals of its coefficients overlap.
+    """Confidence interval overlap (Karr et al. 2006): how much the same regression's intervals in both files have in common.
 
     The overlap is the mean of the common part's share of one interval and of the other, 0 if there is none. Records
     without a response are left out; a missing predictor is a category of its own, or the mean with a mark. Logistic
-    regression ("binomial") takes a response of two values. Reference: Karr et al. (2006).
+    regression ("binomial") takes a response of two values.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [20, 30, 40, 50], "pay": [1.0, 2.0, 2.5, 4.0]})

@@ -51,7 +51,7 @@ def subdomains(
     weight: str | None = None,
     minimum: int = 10,
 ) -> Subdomains:
-    """Compare means and covariances of numbers in every part of the file that has at least `minimum` original records.
+    """Analytic validity (Winkler 1999): means and covariances compared in every part with `minimum` original records.
 
     Parts are the combinations of categories of `by` that an analyst of each file sees. Divisions are by the original's
     absolute value, but at least 1 percent of the part's standard deviations. Reference: the survey's analytic validity,

@@ -17,7 +17,7 @@ __all__ = ["AdditiveNoise"]
 
 @dataclass(frozen=True)
 class AdditiveNoise(Method):
-    """Normal noise added to numbers, so that no exact value remains.
+    """Additive noise (Kim 1986): normal noise is added to numbers, so that no exact value remains.
 
     Promise: means stay on average, and the covariance matrix is on average as follows, with S that of the file and e
     noise of covariance matrix k S (of its diagonal, if uncorrelated):

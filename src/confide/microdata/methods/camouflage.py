@@ -22,14 +22,13 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Camouflage:
-    """A confidential vector hidden among others, to answer any number of questions about it by intervals.
+    """Confidentiality via camouflage (Gopal, Garfinkel and Goes 2002): questions are answered by intervals, without limit.
 
     Promise: every answer contains the truth. Whatever is asked, and however often, answers narrow no value to less than
     its protection interval: each is the least and the most over the same set, the convex hull of the `points`, in
     which the vector is hidden and in which every value reaches both ends of its interval. Answers tell that set and no more.
     Who knows besides how it is made may suppose that the truth is not near its edges, and who knows a rule by which ends
     follow from values turns it round: choose ends wider than they must be, and by no rule. Missing values are a Mistake.
-    Reference: Gopal, Garfinkel and Goes (2002), confidentiality via camouflage.
 
     >>> pay = [1000.0, 2000.0, 3000.0, 4000.0]
     >>> hidden = Camouflage.hide(pay, lower=[900, 1700, 2800, 3500], upper=[1200, 2200, 3300, 4400], seed=1)

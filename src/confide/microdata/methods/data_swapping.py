@@ -18,12 +18,12 @@ __all__ = ["DataSwapping"]
 
 @dataclass(frozen=True)
 class DataSwapping(Method):
-    """Values exchanged between pairs of records that agree in other columns, so that a value may be another's.
+    """Data swapping (Dalenius and Reiss 1982): records that agree in other columns exchange values, in pairs.
 
     Promise: all masked values of a record move together, to a record with the same values in `match`. So every table of
     `match` with the masked columns stays exactly, and every table without masked columns; those of masked columns with
     others do not. Of n records that agree, share x n change places, on average, in pairs drawn at random. Missing values
-    move like others. Reference: Domingo-Ferrer (2007), data swapping; Dalenius and Reiss (1982).
+    move like others. Reference: Domingo-Ferrer (2007).
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "c", "d"], "income": [1, 2, 3, 4]})

@@ -26,7 +26,7 @@ MOST = 250_000
 
 @dataclass(frozen=True)
 class Generalisation(Method):
-    """The least coarse categories with which k or more records share the keys of each, found among all there are.
+    """Full-domain generalisation (Samarati 2001): the least coarse categories with which the file is k-anonymous.
 
     Promise: in the file that is released every record shares its keys with k or more, itself among them; with `diversity`
     each such class has so many different known values of the `confidential` column, and with `closeness` its distribution

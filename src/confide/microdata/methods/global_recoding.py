@@ -22,12 +22,11 @@ __all__ = ["GlobalRecoding"]
 
 @dataclass(frozen=True)
 class GlobalRecoding(Method):
-    """Coarser categories, so that more records share each.
+    """Global recoding (Domingo-Ferrer 2007): coarser categories, so that more records share each.
 
     Promise: every value is replaced by the class it belongs to, in the whole file alike, and no finer value is left.
     Columns of `cutpoints` are cut into classes, in order: below the first, between, from the last. Those of `hierarchies`
     climb `up` levels. Those of `codes` get new codes; codes that are not named stay. Missing values stay missing.
-    Reference: Domingo-Ferrer (2007), global recoding.
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [17, 39, 40], "marital": ["widowed", "divorced", "single"]})

@@ -17,7 +17,7 @@ __all__ = ["HybridData"]
 
 @dataclass(frozen=True)
 class HybridData(Method):
-    """Numbers mixed with synthetic ones, from the file itself to one that only shares its means and covariances.
+    """Hybrid data (Muralidhar and Sarathy 2008): numbers mixed with synthetic ones of the same means and covariances.
 
     Promise: with y = f + a r + sqrt(1 - a²) e, where f is the linear regression of the columns on those `given`, r what it
     leaves, a the `proximity`, and e drawn with the covariance matrix of r and uncorrelated with all columns in this very

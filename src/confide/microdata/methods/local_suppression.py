@@ -21,13 +21,13 @@ __all__ = ["LocalSuppression"]
 
 @dataclass(frozen=True)
 class LocalSuppression(Method):
-    """Single values of keys blanked, as few as can be found, so that k or more records share the keys of each.
+    """Local suppression (Samarati and Sweeney 1998): few values of keys are blanked, so that k or more records share them.
 
     Promise: with blank="category" every record shares all its keys, blanks too, with k or more, itself among them. With
     blank="anything" what each record still shows fits k or more records of the file as it was given; then a blank fits
     any value, which is weaker. With `combs` that holds for every set of so many keys, instead of all keys together. It is
     verified on the result. Other values do not change. Missing values stay missing, and are blanks from the start.
-    References: Domingo-Ferrer (2007), local suppression; Samarati and Sweeney (1998), k-anonymity.
+    Reference: Domingo-Ferrer (2007).
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffffm"), "town": ["A", "A", "B", "B", "A"]})

@@ -20,7 +20,7 @@ __all__ = ["Microaggregation"]
 
 @dataclass(frozen=True)
 class Microaggregation(Method):
-    """Values replaced by the average of k or more records that are alike, so that at least k records are the same.
+    """Microaggregation (Domingo-Ferrer and Mateo-Sanz 2002): values are replaced by the average of k or more like them.
 
     Promise: within a group of columns, every combination of released values stands for at least k records (households,
     with `household`); each is an average over at least k. Numbers become means, weighted if there are weights, so that

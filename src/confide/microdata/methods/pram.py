@@ -22,7 +22,7 @@ MOST = 2_000
 
 @dataclass(frozen=True)
 class Pram(Method):
-    """Categories changed by chance, with chances that are known, so that none is certain and counts can be estimated.
+    """PRAM, post-randomisation (Gouweleeuw et al. 1998): categories are changed by chance, with chances that are known.
 
     Promise: a value j becomes l with chance R(j, l), whatever the other values; the report has R for each column under
     `matrices`. R is the given matrix, or one by which a value is drawn anew with chance `change`: from the file's own
@@ -30,7 +30,7 @@ class Pram(Method):
     Q(l, j) the chance that what became l was j. If R is invariant, counts stay on average; otherwise `estimated_counts`
     corrects them. With weights, it is the weighted counts that stay. Missing values stay missing.
 
-    References: Domingo-Ferrer (2007), PRAM; Gouweleeuw, Kooiman, Willenborg and de Wolf (1998).
+    Reference: Gouweleeuw, Kooiman, Willenborg and de Wolf (1998).
 
     >>> import pyarrow as pa
     >>> released = Pram(change=0.5).protect(pa.table({"sex": ["f", "m", "f", "m", "m", "m"]}), columns="sex", seed=1)
@@ -98,7 +98,7 @@ class Pram(Method):
 
 
 def estimated_counts(counts: Mapping[Any, float], matrix: Mapping[str, Any]) -> dict[Any, float]:
-    """The counts of categories before PRAM, estimated from those after it and the matrix of the report.
+    """The counts of categories before PRAM (Gouweleeuw et al. 1998), estimated from those after it and the report's matrix.
 
     Promise: unbiased, T = (R')^-1 T*, for counts and for weighted counts (Gouweleeuw et al. 1998). An estimate may be
     negative.

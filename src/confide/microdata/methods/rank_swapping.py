@@ -18,12 +18,11 @@ __all__ = ["RankSwapping", "ordered"]
 
 @dataclass(frozen=True)
 class RankSwapping(Method):
-    """Values exchanged between records of nearly the same rank, so that a value may be another's.
+    """Rank swapping (Moore 1996): records of nearly the same rank exchange values, so that a value may be another's.
 
     Promise: a column has the same values as before, and the ranks of two values that change places differ by at most
     p percent of the known values (by one, where that is less); equal values are ranked at random. Each column is swapped
-    by itself. Categories must be ordered. Missing values stay missing. Reference: Domingo-Ferrer (2007), rank swapping;
-    Moore (1996).
+    by itself. Categories must be ordered. Missing values stay missing. Reference: Domingo-Ferrer (2007).
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [21, 35, 44, 52, 67, 80]})

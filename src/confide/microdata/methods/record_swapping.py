@@ -21,7 +21,7 @@ __all__ = ["RecordSwapping"]
 
 @dataclass(frozen=True)
 class RecordSwapping(Method):
-    """Records that stand out in their area change places with others alike elsewhere, so that a find may be wrong.
+    """Targeted record swapping (European census project 2017): who stands out in an area changes places with others alike.
 
     The columns are areas, from the largest to the smallest. With `household`, households move as a whole; they stand out
     if one member does, and their partners have as many members.

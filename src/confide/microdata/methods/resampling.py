@@ -15,12 +15,12 @@ __all__ = ["Resampling"]
 
 @dataclass(frozen=True)
 class Resampling(Method):
-    """Values replaced by an average over samples of the column itself, so that no exact value remains.
+    """Resampling (Heer 1993): values are replaced by an average over samples of the column, so that none stays exact.
 
     Promise: the j-th smallest known value of a column becomes the mean of the j-th smallest values of `samples` samples,
     each as large as the column and drawn from it with replacement. So the order of records stays, means stay on average,
     and no value lies outside the column's range. Equal values are ranked at random. Missing values stay missing. Each
-    column is masked by itself. Reference: Heer (1993); Domingo-Ferrer and Mateo-Sanz (1999).
+    column is masked by itself. Reference: Domingo-Ferrer and Mateo-Sanz (1999).
 
     >>> import pyarrow as pa
     >>> Resampling(samples=2).protect(pa.table({"x": [1.0, 2.0, 4.0, 9.0]}), columns="x", seed=1).frame["x"].to_pylist()

@@ -16,11 +16,10 @@ __all__ = ["Rounding"]
 
 @dataclass(frozen=True)
 class Rounding(Method):
-    """Numbers rounded to multiples of a base, so that no exact amount remains.
+    """Rounding (Domingo-Ferrer 2007): numbers become multiples of a base, so that no exact amount remains.
 
     Promise: every value is the multiple of the base next to the true one (a tie goes to the even multiple), so none
-    changes by more than half the base. Missing values stay missing. Reference: Domingo-Ferrer (2007), microdata
-    rounding.
+    changes by more than half the base. Missing values stay missing.
 
     >>> import pyarrow as pa
     >>> Rounding(base=100).protect(pa.table({"income": [1049, 1051, None]}), columns="income").frame["income"].to_pylist()

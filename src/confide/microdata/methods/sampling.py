@@ -14,12 +14,12 @@ __all__ = ["Sampling"]
 
 @dataclass(frozen=True)
 class Sampling(Method):
-    """A simple random sample of the records, so that nobody knows whether a person is in the file.
+    """Sampling (Domingo-Ferrer 2007): a simple random sample of the records, so that nobody knows who is in the file.
 
     Promise: of n records in a stratum (households, with `household`) the nearest whole number to share x n are drawn,
     one at least, each with the same chance; values do not change. Weights are multiplied by n / m, so that weighted
     counts stay. Values that identify by themselves, such as exact amounts, need another method besides. Missing values
-    stay missing. Reference: Domingo-Ferrer (2007), sampling.
+    stay missing.
 
     >>> import pyarrow as pa
     >>> Sampling(share=0.5).protect(pa.table({"age": [20, 30, 40, 50]}), seed=1).frame["age"].to_pylist()

@@ -21,7 +21,7 @@ __all__ = ["Shuffling"]
 
 @dataclass(frozen=True)
 class Shuffling(Method):
-    """Values placed anew as the other columns let expect, so that a record's own values no longer matter.
+    """Data shuffling (Muralidhar and Sarathy 2006): values are placed anew as the other columns let expect.
 
     Promise: a column has the same values as before. Where a value goes depends on the record's columns in `given`, on
     what the whole file says of how columns go together, and on chance; not on the values that the record had. Correlations
@@ -32,8 +32,6 @@ class Shuffling(Method):
     R_xg R_gg^-1 R_gx), and each value goes to the record whose new score has its rank. Categories must be ordered. Missing
     values stay missing; where a column of `given` is missing, its middle is taken. Correlations are of the records in
     which all columns are known.
-
-    Reference: Muralidhar and Sarathy (2006).
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [20, 30, 40, 50, 60], "income": [4.0, 1.0, 2.0, 9.0, 5.0]})

@@ -18,11 +18,10 @@ __all__ = ["TopBottomCoding"]
 
 @dataclass(frozen=True)
 class TopBottomCoding(Method):
-    """Extreme values replaced by a threshold, so that those who stand out no longer do.
+    """Top and bottom coding (Domingo-Ferrer 2007): a threshold replaces extreme values, so that nobody stands out by them.
 
     Promise: no value lies above the top or below the bottom threshold; others do not change. A threshold is given, or
     is the value above (below) which at most the given share of a stratum's known values lie. Missing values stay missing.
-    Reference: Domingo-Ferrer (2007), top and bottom coding.
 
     >>> import pyarrow as pa
     >>> TopBottomCoding(top=100).protect(pa.table({"age": [17, 103, 99]}), columns="age").frame["age"].to_pylist()

@@ -88,12 +88,16 @@ def classes_of_k(codes: Ints, k: int, prices: Floats, together: Sequence[tuple[i
 
 
 def _settled(codes: Ints, k: int, prices: Floats) -> Ints:
-    """One set of keys."""
+    """One set of keys.
+
+    Each round counts exactly, blanks more or joins the rest to a class, and never shows a value again: so it ends.
+    """
     while True:
         before = sizes(codes) < k
         if not before.any():
             return codes
         codes = _Search(codes, k, prices).done()
+        # What is left may be settled by a new search, since classes have changed; if that gained nothing, it is joined.
         left = sizes(codes) < k
         if left.any() and left.sum() == before.sum():
             codes = _merged(codes, left, prices)
@@ -133,6 +137,9 @@ class _Search:
 
     def done(self) -> Ints:
         """The codes with blanks. Fewer than k records may be left as they were."""
+        # Lazy greedy (Minoux 1978): a set of keys is priced when its turn comes, not after each move. Until then the sum of
+        # its prices stands for what it costs a record, and afterwards the price last seen: as records are settled, groups
+        # shrink and mostly become dearer. Pricing takes a pass over all patterns, and 10 keys have 1,023 sets.
         fresh = cheapest_first(self.prices, self.shown)
         waiting: list[tuple[float, tuple[int, ...]]] = []
         coming = next(fresh, None)
@@ -159,6 +166,7 @@ class _Search:
 
     def take(self, pattern: int, many: int, blanks: tuple[int, ...]) -> None:
         """Blank these keys in so many records of a pattern."""
+        # From the end, so that those which stay are still the first `size` of the pattern.
         end = self.start[pattern] + self.size[pattern]
         rows = self.members[end - many : end]
         self.blanked[rows[:, None], blanks] = True
@@ -170,6 +178,7 @@ class _Move:
 
     def __init__(self, search: _Search, blanks: tuple[int, ...]) -> None:
         self.search, self.blanks = search, blanks
+        # How rows look without some keys is a subtraction, whatever the number of keys: sums of hashes wrap round exactly.
         looks = search.whole - search.hashes[:, blanks].sum(axis=1, dtype=np.uint64)
         self.groups, self.group = np.unique(looks[search.risky], return_inverse=True)
         size = search.size[search.risky]
@@ -221,7 +230,8 @@ class _Move:
 def _hashes(shown: Ints) -> Hashes:
     """A number for every value, so that the sum over some keys tells rows apart; a blank counts nothing.
 
-    64 random bits each: of a million patterns two are taken for one with a chance below 1 in 10 million.
+    64 random bits each: of a million patterns two are taken for one with a chance below 1 in 10 million for each set of
+    keys. Even then the promise holds, and some values too many are blanked: `_settled` counts classes by their codes.
     """
     rng = np.random.default_rng(0)
     hashes = np.zeros(shown.shape, np.uint64)

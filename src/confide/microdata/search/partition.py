@@ -26,7 +26,7 @@ from confide.data.kdtree.shrinking import (
 __all__ = ["Progress", "mdav", "optimal", "v_mdav"]
 
 STRIDE = 5000
-"""After so many steps progress is told."""
+"""After so many steps compiled code returns, to tell progress and to hear Ctrl+C, which it cannot do itself."""
 
 Progress = Callable[[float], None]
 
@@ -98,7 +98,11 @@ def _beginning(space: MixedPoints) -> PartitionState:
 
 @compiled
 def _add(sums: Floats, j: int, value: float) -> None:
-    """Add a number to a sum of two floats; what rounding takes from the first goes to the second (Knuth's two-sum)."""
+    """Add a number to a sum of two floats; what rounding takes from the first goes to the second (Knuth's two-sum).
+
+    A plain sum would carry the rounding of all that left into the average of the few that remain, and with it into who is
+    farthest; and recomputing it at each step would make MDAV quadratic.
+    """
     total = sums[0, j] + value
     part = total - sums[0, j]
     lost = (sums[0, j] - (total - part)) + (value - part) + sums[1, j]
@@ -165,13 +169,16 @@ def _mdav_steps(index: ShrinkingTree, state: PartitionState, k: int) -> bool:
     """Go on for some steps; False when all records are in groups."""
     for _ in range(STRIDE):
         left = state.tally[0]
-        if left < 2 * k:
+        if left < 2 * k:  # all that remain are one group, so from where they are looked for does not matter
             _form(index, state, index.origin.copy(), left, NOBODY)
             return False
         centre = _centre(index, state)
         one, looked = farthest(index, centre, NOBODY)
         state.tally[2] += looked
-        if state.tally[2] > left:  # by now a fresh look from the centre costs less than its bounds save
+        # The average drifts from the origin as records leave, and bounds by the origin loosen. Measuring anew looks at all
+        # that remain, so it is done when as many nodes have been looked at since: it at most doubles the work. Of 300,000
+        # records, 4 skewed numbers, it saved a tenth; measuring at each step took 50 times as long, of 30,000.
+        if state.tally[2] > left:
             remeasure(index, centre)
             state.tally[2] = 0
         here, other = index.points[index.place[one]].copy(), NOBODY
@@ -179,7 +186,7 @@ def _mdav_steps(index: ShrinkingTree, state: PartitionState, k: int) -> bool:
         if left >= 3 * k:
             other, _ = farthest(index, here, one)
             there = index.points[index.place[other]].copy()
-        _form(index, state, here, k, other)
+        _form(index, state, here, k, other)  # without the other: it is the seed of the second group
         if left >= 3 * k:
             _form(index, state, there, k, NOBODY)
     return True
@@ -215,7 +222,7 @@ def _invited(index: ShrinkingTree, members: Floats, gamma: float, others: bool) 
         rows, gaps = nearest(index, members[i], ONE, NOBODY)
         if gaps[0] < inside or (gaps[0] == inside and rows[0] < found):
             found, inside = rows[0], gaps[0]
-    outside = np.inf
+    outside = np.inf  # the last record of all has no other to go to
     if others:
         outside = nearest(index, index.points[index.place[found]].copy(), ONE, found)[1][0]
     return np.array([found]) if np.sqrt(inside) < gamma * np.sqrt(outside) else np.empty(0, np.int64)
@@ -228,6 +235,8 @@ def _runs(values: Floats, k: int) -> Ints:
     best, size = np.full(n + 1, np.inf), np.zeros(n + 1, np.int64)
     best[0] = 0.0
     for end in range(k, n + 1):
+        # Groups of 2k and more can be split in two without loss, so 2k - 1 are enough: n k steps. Squares about the running
+        # mean (Welford) do not cancel, as differences of cumulated squares do where values are large beside their spread.
         mean, squares = 0.0, 0.0
         for m in range(1, min(2 * k - 1, end) + 1):
             gap = values[end - m] - mean

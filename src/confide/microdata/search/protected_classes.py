@@ -11,7 +11,7 @@ from confide.microdata.search.classes import patterns
 __all__ = ["ClassCells", "Demands"]
 
 BLOCK = 1 << 22
-"""Shares of values by class that are held at once."""
+"""Shares of values by class that are held at once: 32 MB, where classes times values may be records squared."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class Combined:
 
 
 def combine(estimates: ArrayLike, variances: ArrayLike, *, rule: str = "partial") -> Combined:
-    """One estimate from those of m versions of a file; give each version's estimate and its variance there.
+    """Combining rules for m versions of a file (Rubin 1987; Reiter 2003): one estimate and its variance from those of each.
 
     Both have one entry for each version; several quantities stand in columns. With q the mean of the estimates, b their
     variance between versions and v the mean of the variances, the variance of q is

@@ -22,7 +22,7 @@ MOST = 2000
 
 @dataclass(frozen=True)
 class Synthesis(Method):
-    """Values drawn, column after column, from models fitted to the file; in one version or several.
+    """Sequential synthesis, by CART (Reiter 2005) or regressions: values drawn from models, column after column.
 
     Promise: no value of the named columns stays; each is drawn from the distribution that it has, in a model, given the
     columns before it (as drawn) and those `given` (as they are). If all columns are named, the file is fully synthetic,

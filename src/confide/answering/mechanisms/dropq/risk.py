@@ -1,6 +1,6 @@
 """What Drop q protects: how often two tables that differ in one unit give that unit away.
 
-Each table loses q units at random, q uniform on 2..k. The intruder subtracts the tables of n and of n - 1 units; he is
+Each table loses q units at random, q uniform on 2..k. The intruder subtracts the tables of n and of n - 1 units; they are
 right when both lost the same number from every cell. All figures hold for large n (drawing with replacement).
 Reference: Lucero et al. (2011), section 4.
 """
@@ -47,7 +47,7 @@ def disclosure_bounds(cells: int, *, k: int) -> tuple[float, float]:
 def apparent_probability(shares: Sequence[float], *, k: int) -> tuple[float, float]:
     """Give the probability that the difference shows a single unit, and that it is then in the right cell.
 
-    The unit is in the rarest cell, where an intruder has most reason to trust what he sees. He sees it in cell s
+    The unit is in the rarest cell, where an intruder has most reason to trust what they see. They see it in cell s
     instead of its cell t when the second drop has one more from s and one fewer from t than the first.
 
     >>> [round(figure, 3) for figure in apparent_probability([0.25, 0.25, 0.25, 0.25], k=5)]

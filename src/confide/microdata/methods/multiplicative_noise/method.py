@@ -33,7 +33,7 @@ class NoisePart(NamedTuple):
 
 @dataclass(frozen=True)
 class MultiplicativeNoise(Method):
-    """Numbers multiplied by noise, so that no exact value remains, and what is positive or larger stays so.
+    """Multiplicative noise (Oganian 2011): numbers are multiplied by noise; what is positive or larger stays so.
 
     Promise: a column without negative values has none afterwards; every chain of inequalities that holds in the file
     holds in every record; zeros of the columns in `zeros` stay. Means and covariances stay

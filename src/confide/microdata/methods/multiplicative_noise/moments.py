@@ -19,7 +19,7 @@ Moment = Callable[[Powers], float]
 
 
 def masked_moment(frame: Any, powers: Mapping[str, int], *, k: float) -> float:
-    """The mean of a product of powers of columns that the file will have, on average, once it is masked.
+    """Moments after multiplicative noise (Oganian 2011): the expected mean of a product of powers of columns.
 
     It is of MultiplicativeNoise by z-scores, on columns that are not negative, in one zone and no chain: Oganian (2011),
     formula 26, with E[XjXl] + k E[Xj] E[Xl] as denominator of the cross terms. Records that miss a column are left out.
@@ -34,7 +34,7 @@ def masked_moment(frame: Any, powers: Mapping[str, int], *, k: float) -> float:
 
 
 def original_moment(frame: Any, powers: Mapping[str, int], *, k: float) -> float:
-    """The mean of a product of powers of columns in the file before it was masked, estimated from the masked file.
+    """Moments before multiplicative noise (Oganian 2011): the mean of a product of powers, estimated from the masked file.
 
     First and second moments are those of the masked file; higher ones follow from formula 26 solved for the original
     moment, one order after the other. See `masked_moment` for which files it holds.
