@@ -229,6 +229,14 @@ def test_models_of_classes_alone_imply_tables_and_these_obey_the_rules(exact: An
     assert rules(people, "income ~ sex + ill") == correlated(people, "sex", "ill") == []
 
 
+def test_the_table_of_a_response_with_a_predictor_is_implied(exact: Any) -> None:
+    """That of two predictors has no confidential class; all men are ill."""
+    people = exact.of(crowd(ill=np.where(np.arange(400) % 2, "yes", np.where(np.arange(400) % 3, "yes", "no"))))
+    ruled = people.under(tables={"class_disclosure": True}, models={"interaction": 0, "dummy": 0})
+    assert rules(ruled, "ill=yes ~ work + sex", family="binomial") == ["models.implied"]
+    assert rules(ruled, "ill=yes ~ work", family="binomial") == []
+
+
 # The fit
 
 
@@ -271,6 +279,17 @@ def test_classes_are_supported_by_the_records_that_enter(exact: Any, number: int
     people = exact.of(changed(people, trade=trade, income=income))
     assert rules(people, "income ~ trade + age") == (["models.unfit"] if refused else [])
     assert correlated(people, "trade", "income") == (["models.unfit"] if refused else [])
+
+
+@pytest.mark.parametrize(("number", "refused"), [(9, True), (10, False)])
+def test_a_class_that_nearly_all_whose_number_is_known_are_in_is_not_correlated(
+    exact: Any, number: int, refused: bool
+) -> None:
+    """Half of the people are men, but the incomes of so few women are known that men are all but these."""
+    at, people = np.arange(400), crowd()
+    income = pa.array(people["income"].to_numpy(), mask=(at % 2 == 0) & (at >= 2 * number))
+    found = correlated(exact.of(changed(people, income=income)), "sex", "income")
+    assert found == (["models.unfit"] if refused else [])
 
 
 @pytest.mark.parametrize(("outlier", "refused"), [(1e5, True), (1500.0, False)])
