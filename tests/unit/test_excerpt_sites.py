@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import confide
-from confide.answering.check import check_site
+from confide.answering.service import check as check_site
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 

@@ -29,8 +29,7 @@ REQUESTS = [
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: type(request).__name__)
 def test_every_spelling_that_we_write_is_read(request_: TableRequest | RegressionRequest | CorrelationRequest) -> None:
-    ask = type(request_).__name__.lower()
-    words = shlex.join(["confide", ask, "mysite", *write_words(request_)])
+    words = shlex.join(["confide", request_.ask, "mysite", *write_words(request_)])
     spellings = [
         write_url(request_),
         "/" + write_url(request_, ending=".csv"),

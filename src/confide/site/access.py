@@ -82,7 +82,7 @@ class Access:
     On a `public` site people without a token are analysts too, wherever they are.
 
     >>> Access().person(None)
-    Person(name='anyone', role=<Role.ANALYST: 'analyst'>)
+    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>)
     """
 
     tokens: tuple[Token, ...] = ()

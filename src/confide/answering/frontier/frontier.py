@@ -43,7 +43,7 @@ class ReleaseChoice:
         The paper's section 5.2 bars suppressed variables only as predictors of the sensitive one and the reverse;
         both as predictors of a third variable give the cross-product away, as its section 4.2 says.
 
-        >>> Release("income", ("age",), ("rent",), 0.1, 0.1, 0.1, 0.0).answers(["age", "income", "rent"])
+        >>> ReleaseChoice("income", ("age",), ("rent",), 0.1, 0.1, 0.1, 0.0).answers(["age", "income", "rent"])
         False
         """
         asked = set(variables)

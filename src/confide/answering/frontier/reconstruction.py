@@ -120,7 +120,7 @@ def reconstruct(regressions: Iterable[ReconstructedRegression], *, variances: Fl
 
     Statistics are taken as exact: rounding protects beyond what is promised here.
 
-    >>> from_slope = reconstruct([Regression(0, (1,), np.array([0.5]))], variances=np.array([1.0, 4.0, 1.0]))
+    >>> from_slope = reconstruct([ReconstructedRegression(0, (1,), np.array([0.5]))], variances=np.array([1.0, 4.0, 1.0]))
     >>> from_slope.matrix.round(9).tolist()
     [[1.0, 2.0, nan], [2.0, 4.0, nan], [nan, nan, 1.0]]
     """
