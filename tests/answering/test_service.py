@@ -119,11 +119,13 @@ def test_only_a_regression_is_diagnosed(service: Service) -> None:
 
 
 def test_a_refused_question_has_no_answer(town: Any) -> None:
-    road = town.desk().road
-    considered = road.consider(road.admit(NARROW))
-    assert considered.reasons and considered.protected is None
-    with pytest.raises(Fault):
-        road.release(considered)
+    """Whether it is refused before numbers are gathered or after."""
+    road = town.under(tables={"mean_cell": 1e6}).desk().road
+    for request in (NARROW, QUESTIONS["table"]):
+        considered = road.consider(road.admit(request))
+        assert considered.reasons and considered.protected is None
+        with pytest.raises(Fault):
+            road.release(considered)
 
 
 def test_what_is_suggested_would_pass_and_is_tried_under_the_same_policy(town: Any) -> None:
