@@ -13,8 +13,9 @@ from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
 from confide.answering.service import RISKS, UTILITIES, Mapped, ReleaseMap, candidates
+from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake
-from confide.formats.charts.colours import LINE, POINT, SERIES
+from confide.formats.charts.colours import POINT, SERIES
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Person
 from confide.web.charts import picture
@@ -128,25 +129,18 @@ def _draft(found: Mapped) -> str:
 
 def _chart(found: Mapped) -> dict[str, Any]:
     """The map: every release a point, the frontier a line, the choice a diamond."""
-    axes: dict[str, Any] = {
-        "x": {"field": "utility", "type": "quantitative", "title": f"Utility ({found.utility})"},
-        "y": {"field": "risk", "type": "quantitative", "title": f"Risk ({found.risk})"},
-    }
-    layers = [
-        _layer({"type": "point", "filled": True, "size": 18, "color": POINT, "opacity": 0.6}, _cloud(found.map), axes),
-        _layer({"type": "line", "color": LINE}, _points(found.map, found.map.frontier()), {**axes, "order": axes["y"]}),
-    ]
+    sides = axes(f"Utility ({found.utility})", f"Risk ({found.risk})")
+    dot = {"type": "point", "filled": True, "size": 18, "color": POINT, "opacity": 0.6}
     words = f"Risk against utility of {len(found.map.risk)} releases of models of {found.map.sensitive}"
+    more = []
     if found.release is not None:
         point = {"utility": found.release.utility, "risk": found.release.risk}
         mark = {"type": "point", "shape": "diamond", "filled": True, "size": 200, "color": SERIES[1]}
-        layers.append(_layer(mark, [point], axes))
+        more = [layer(mark, [point], sides)]
         words += f"; the choice has risk {found.release.risk:.2f} and utility {found.release.utility:.2f}"
-    return {"description": words + ".", "width": "container", "height": 320, "layer": layers}
-
-
-def _layer(mark: dict[str, Any], values: list[dict[str, float]], encoding: dict[str, Any]) -> dict[str, Any]:
-    return {"mark": mark, "data": {"values": values}, "encoding": encoding}
+    line = _points(found.map, found.map.frontier())
+    chart = map_chart("", f"{words}.", points=layer(dot, _cloud(found.map), sides), line=line, more=more)
+    return {**chart, "title": None, "width": "container"}
 
 
 def _cloud(found: ReleaseMap) -> list[dict[str, float]]:
