@@ -90,7 +90,7 @@ def build_base(
 
 
 def to_base(found: "SafeBase", *, mark: str) -> Base:
-    """What the desk needs of a base, with no truth in it but how far tables deviate on average."""
+    """What an answer needs of a base, with no truth in it but how far tables deviate on average."""
     left = found.count > 0
     codes = [np.array(codes, dtype=np.int64) for codes in found.codes]
     places = np.column_stack([code[found.places[left, at]] for at, code in enumerate(codes)])
