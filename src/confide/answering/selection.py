@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from confide.answering.cube import Cube, gather_cube
 from confide.arrays import Floats
@@ -27,10 +28,10 @@ class Selection:
     def facts(self) -> StoreFacts:
         return self.engine.facts
 
-    def cube(self, by: Sequence[str], **more: object) -> Cube:
+    def cube(self, by: Sequence[str], **more: Any) -> Cube:
         """The table by these variables with all its margins; `more` is what else a tally can ask for."""
         sizes = [len(self.dataset.classifier(name).codes or ()) for name in by]
-        question = replace(Tally(tuple(by), self.within, self.without), **more)  # type: ignore[arg-type]
+        question = replace(Tally(tuple(by), self.within, self.without), **more)
         return gather_cube(self.engine.tally, question, sizes, several=self.facts.several)
 
     def step(self, design: Design, family: Family = Family.GAUSSIAN) -> Step:
