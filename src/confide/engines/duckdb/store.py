@@ -130,9 +130,8 @@ def read_store(path: Path) -> Coded:
     """The coded records of a store, as they were written."""
     try:
         with duckdb.connect(str(path), read_only=True) as db:
-            described = db.execute("SELECT facts FROM meta").fetchone()
+            [(described,)] = db.sql("SELECT facts FROM meta").fetchall()
             records = db.sql("SELECT * FROM records").to_arrow_table()
     except duckdb.Error as error:
         raise Fault(f"The store could not be read ({type(error).__name__}).") from None
-    assert described is not None
-    return Coded(StoreFacts(**json.loads(described[0])["facts"]), records)
+    return Coded(StoreFacts(**json.loads(described)["facts"]), records)
