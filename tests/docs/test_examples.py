@@ -38,6 +38,7 @@ import pytest
 
 from confide.answering.road import ANALYSES
 from confide.answering.service import RULES
+from confide.attacks.registry import attacks
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -322,7 +323,35 @@ def _wants() -> Iterator[list[str]]:
         yield [f"`{rule.name}`", rule.wants(standard) if rule.applies(standard) else "switched off"]
 
 
+def _red_team(name: str) -> Iterator[list[str]]:
+    """What was measured by benchmarks/red_team.py --record, an attack a line."""
+    measured = json.loads((ROOT / "docs" / "explanation" / "red-team.json").read_text(encoding="utf-8"))
+    found = {(one["policy"], one["rows"], one["attack"]): one for one in measured if one["data"] == name}
+    columns = [
+        (preset, rows) for rows in (20_000, 100_000) for preset in PRESETS if (preset, rows) in {k[:2] for k in found}
+    ]
+    yield ["attack", *(f"`{preset}`, {rows:,}" for preset, rows in columns), "questions"]
+    yield ["---"] * (2 + len(columns))
+    for attack in attacks().values():
+        line = [found.get((*column, attack.name)) for column in columns]
+        tried = [one for one in line if one and one["applies"]]
+        if tried:
+            asked = max(one["questions"] for one in tried)
+            yield [f"{attack.code} {attack.name}", *map(_outcome, line), f"{asked:,}"]
+
+
+def _outcome(one: Any) -> str:
+    """How often the intruder is right, and by how many points more than a guess or other people's data explain."""
+    if one is None or not one["applies"] or not one["targets"]:
+        return "–"
+    lift = 100 * (one["success"] - max(one["guess"], one["others"] or 0))
+    shown = f"{100 * one['success']:.0f} % ({lift:+.0f})"
+    return f"**{shown}**" if lift > 5 else shown
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
+    "red_team_people": partial(_red_team, "people"),
+    "red_team_firms": partial(_red_team, "firms"),
     "policy": _policy_fields,
     "presets": _presets,
     "rules": _rules,
