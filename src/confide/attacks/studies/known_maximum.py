@@ -30,7 +30,7 @@ class KnownMaximum:
     seed: int = 1
 
     def run(self) -> StudyResult:
-        """The published row (1, 1 | 0), and the share of the published counts above zero that are known exactly."""
+        """A row published as 1, 1 and a total of 0; and the share of published counts above zero that are known exactly."""
         rng = np.random.default_rng(self.seed)
         true = rng.poisson(self.mean, (self.tables, 3, 3))
         apart, along = _each_moved(rng, true, self.D), _moved_to_add_up(rng, true, self.D)
@@ -38,7 +38,7 @@ class KnownMaximum:
         return StudyResult(
             self.title,
             (
-                *figures("total of the row (1, 1 | 0)", {"least": low.sum(), "greatest": high.sum()}),
+                *figures("true total of a row shown as 1 + 1 = 0", {"least": low.sum(), "greatest": high.sum()}),
                 *figures(
                     "counts above zero known exactly",
                     {"each moved alone": _known(*apart, D=self.D), "adding up": _known(*along, D=self.D)},

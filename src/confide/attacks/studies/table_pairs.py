@@ -22,8 +22,10 @@ class TablePairs:
 
     Noise belongs to the set of people in a cell, so every cell but the target's is the same in both tables. Where one differs
     it is theirs, and says their secret class. A pair may show no change; then another variable beside the secret makes
-    another pair. (Noise is read off the sum of record keys itself, as first proposed; a target whose own key is near zero
-    hardly moves any sum, and is found last.)
+    another pair.
+
+    Noise is read off the sum of record keys itself, as first proposed: a target moves it by
+    the same amount in every table, and one whose key happens to make up for the person who is missing is found last.
     """
 
     title: ClassVar[str] = "Table pairs under cell keys"
