@@ -14,8 +14,9 @@ from confide.answering.mechanisms.dropq.risk import (
     disclosure_probability,
     padding_probability,
 )
-from confide.attacks.studies import EXPECTED, STUDIES, StudyResult
+from confide.attacks.studies import EXPECTED, StudyResult
 from confide.attacks.studies.lucero import Differencing
+from confide.attacks.studies.padding import Padding
 
 UNIFORM = [0.25] * 4
 
@@ -70,7 +71,7 @@ def test_under_drops_as_a_site_makes_them_every_pad_shows_one_difference(town: A
         universe={"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "remainder": 0},
         tables={"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False},
         counts={"mechanism": "none"},
-        drop={"k": STUDIES["padding"].k},  # type: ignore[attr-defined]
+        drop={"k": Padding().k},
     )
     pads: list[list[dict[str, Any]]] = [
         [{"town": "b1"}],
