@@ -39,6 +39,7 @@ import pytest
 from confide.answering.road import ANALYSES
 from confide.answering.service import RULES
 from confide.attacks.registry import attacks
+from confide.attacks.studies import EXPECTED, STUDIES
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -349,9 +350,28 @@ def _outcome(one: Any) -> str:
     return f"**{shown}**" if lift > 5 else shown
 
 
+def _studies() -> Iterator[list[str]]:
+    """Every figure of every study, those of one kind in a row; mean errors that a few establishments carry are left out."""
+    yield from (["attack", "source", "figure", "expected", "by", "ours"], ["---"] * 6)
+    for name, study in STUDIES.items():
+        result = study.run()
+        for what in dict.fromkeys(figure.what for figure in result.figures if not figure.what.endswith(": mean error")):
+            said, ours = EXPECTED[name].get(what), result[what]
+            expected = [f"{said.values[case]:.3g}" if case in said.values else "–" for case in ours] if said else []
+            words = f"{what}: {' / '.join(ours)}" if len(ours) > 1 or " by " in what else what
+            by = said.origin if said else ""
+            yield [study.title, study.source, words, " / ".join(expected), by, " / ".join(map(_small, ours.values()))]
+
+
+def _small(value: float) -> str:
+    """Below 1e-5 the last digits are those of the processor."""
+    return "< 1e-5" if 0 < value < 1e-5 else f"{value:.3g}"
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_people": partial(_red_team, "people"),
     "red_team_firms": partial(_red_team, "firms"),
+    "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,
     "rules": _rules,
