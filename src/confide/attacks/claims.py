@@ -27,7 +27,8 @@ class Units:
 
     A target is alone in its cell of the cross of the keys (a public register tells the intruder so). With `number` the
     wanted thing is the sum of the variable over its records in that cell, weighted as totals are if `weighted`; else its
-    class. `largest` takes the targets with the largest numbers, not a random sample. Targets lie in `where`.
+    class. `largest` takes the targets with the largest numbers, not a random sample. Targets lie in `where`. Where few are
+    alone on the keys, those in `more` are known too, one after the other, until enough are: `Known.places` has those in use.
     """
 
     keys: tuple[str, ...]
@@ -37,6 +38,7 @@ class Units:
     largest: bool = False
     alone: bool = True
     where: Universe = EVERYONE
+    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,9 @@ def _chances(states: Ints, inside: Bools, belief: Floats, made: Bools) -> Floats
         here = made & (states == state)
         counts[1, state], counts[0, state] = within[here].sum(), (1 - within)[here].sum()
     counts += 0.5
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    chance = counts / counts.sum(axis=1, keepdims=True)
+    # A cell cannot move less often with its target in it: where it seems to, nothing is learnt.
+    return np.tile(chance.mean(axis=0), (2, 1)) if chance[1, MOVED] < chance[0, MOVED] else np.asarray(chance)
 
 
 def _whole(inside: Bools, shape: tuple[int, ...]) -> NDArray[np.float64]:

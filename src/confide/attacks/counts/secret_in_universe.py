@@ -19,10 +19,10 @@ __all__ = ["SecretInUniverse"]
 
 @dataclass(frozen=True)
 class SecretInUniverse:
-    """Read the confidential class of people who are alone on three keys.
+    """Read the confidential class of people who are alone on a few keys.
 
     For random halves H of the confidential classes, the table of two keys over H is compared with the same table without one
-    bin of the third key. The cell of a target in that bin moves if, and hardly unless, the target's class is in H.
+    bin of another key. The cell of a target in that bin moves if, and hardly unless, the target's class is in H.
 
     Tried: (1) all bins but one against all bins, one question a bin and half serves all targets: kept. (2) One bin alone
     against none: universes too small, refused. (3) Fixed binary codes of the classes instead of random halves: fewer
@@ -35,17 +35,18 @@ class SecretInUniverse:
     name: ClassVar = "secret-in-universe"
     code: ClassVar = "T18"
     words: ClassVar = "the confidential class in the universe, keys in the table, one bin in and out"
-    knows: ClassVar = "three keys of the target, and that nobody else has them"
+    knows: ClassVar = "three keys of the target, or a few more, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> Units:
-        chosen = self.keys or _three(book)
-        if len(chosen) != 3:
+        first, *others = self.keys or _by_use(book) or ("",)
+        if len(others) < 2:
             raise NotApplicable("It needs three keys: one to leave bins out of, two for the table.")
-        return Units(chosen, class_secret(book, self.secret))
+        most = policy.tables.dimensions
+        return Units((first, *others[:2]), class_secret(book, self.secret), more=tuple(others[2:most]))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
-        hidden, *shown = wanted.keys
+        hidden, *shown = intruder.known.places
         classes = codes(intruder.book, wanted.secret)
         bins = np.unique(intruder.known.places[hidden])
         margin = intruder.table(wanted.secret)
@@ -78,14 +79,12 @@ class SecretInUniverse:
         return state
 
 
-def _three(book: Dataset) -> tuple[str, ...]:
-    """A number in bins to leave one out of, if there is one, and the finest and the coarsest other keys for the table."""
+def _by_use(book: Dataset) -> tuple[str, ...]:
+    """A number in bins to leave one out of, if there is one; for the table the finest other key, then the coarsest ones."""
     found = keys(book)
     binned = [v for v in found if v.binned and size(v) > 3] or found
-    others = [v for v in found if v is not binned[0]] if found else []
-    if len(others) < 2:
-        raise NotApplicable("It needs three keys: one to leave bins out of, two for the table.")
-    return binned[0].name, others[0].name, others[-1].name
+    others = [v.name for v in found if v is not binned[0]] if found else []
+    return (binned[0].name, *others[:1], *reversed(others[1:])) if others else ()
 
 
 def _half(rng: np.random.Generator, classes: int) -> Bools:

@@ -1,7 +1,7 @@
 """The true records of a data set: who makes a target, what is true of them, and what could have been guessed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,6 +21,9 @@ from confide.site.secret import Secret
 from confide.sources.source import read_source
 
 __all__ = ["Chosen", "Truth", "truth_of_file", "truth_of_site"]
+
+ENOUGH = 50
+"""With fewer targets than this, more is known of each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,9 @@ class Truth:
 
     def _units(self, wanted: Units, most: int, rng: np.random.Generator) -> Chosen:
         records, values = self._eligible(wanted)
+        while len(records) < min(most, ENOUGH) and wanted.more:
+            wanted = replace(wanted, keys=(*wanted.keys, wanted.more[0]), more=wanted.more[1:])
+            records, values = self._eligible(wanted)
         if not len(records):
             raise NotApplicable(f"Nobody is alone in the cross of {', '.join(wanted.keys)}.")
         guess = _best_guess(values, number=wanted.number)
