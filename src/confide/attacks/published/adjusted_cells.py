@@ -10,12 +10,12 @@ from confide.arrays import Bools, Floats
 from confide.attacks.published.attack import TableAttack
 from confide.attacks.published.published_table import CellClaims, PublishedTable
 from confide.tables.programs.deadline import Deadline
-from confide.tables.programs.program import Program, solve
+from confide.tables.programs.program import Effort, Program, solve
 
 __all__ = ["AdjustedCells"]
 
-SECONDS = 30.0
-"""So long may be looked for the nearest table."""
+NODES = 1_000
+"""How far the search for directions goes: a number, not a time, so that it always ends alike."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class AdjustedCells(TableAttack):
         went_up, went_down = table.value[cells] / (1 + table.share), table.value[cells] / (1 - table.share)
         plain = [_multiple(went, _unit(table)) for went in (went_up, went_down)]
         ways = np.where(plain[0] == plain[1], np.nan, plain[0])
-        found = solve(_program(table, went_up, went_down, ways), Deadline(limit=SECONDS)).values
+        found = solve(_program(table, went_up, went_down, ways), Deadline(), effort=Effort(nodes=NODES)).values
         value = np.full(len(table.value), np.nan)
         if found is None:
-            return CellClaims(value, table.value, table.share / 2, ("No table was found in the time.",))
+            return CellClaims(value, table.value, table.share / 2, ("No table that adds up was found.",))
         up = found[2 * len(value) :] > 0.5
         value[cells] = np.where(up, went_up, went_down)
         note = f"Cells whose direction their decimals tell: {int(np.sum(~np.isnan(ways)))}."

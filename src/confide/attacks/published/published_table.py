@@ -13,9 +13,6 @@ from confide.tables.table.relations import Relations
 
 __all__ = ["CellClaims", "PublishedTable", "cell_bounds"]
 
-SECONDS = 60.0
-"""So long may be looked for a table that fits."""
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedTable:
@@ -90,5 +87,5 @@ def _fitting(relations: Relations, least: Floats, most: Floats) -> Floats | None
         relations.rhs,
         np.zeros(len(least), np.bool_),
     )
-    found = solve(program, Deadline(limit=SECONDS)).values
+    found = solve(program, Deadline()).values
     return None if found is None else np.clip(found, least, most)
