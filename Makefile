@@ -44,6 +44,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/mask_methods.py
 	$(BIN)/python benchmarks/mask_anonymity.py
 	$(BIN)/python benchmarks/measure.py
+	$(BIN)/python benchmarks/red_team.py
+	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/studies.py
 
 clean:
 	rm -rf $(VENV) demo-site

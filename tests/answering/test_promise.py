@@ -20,6 +20,7 @@ IMPORTS = {
     "a selection": "from confide.answering import selection\n",
     "the secret": "from confide.site.secret import read_secret\n",
     "the database": "import duckdb\n",
+    "the truth of the red team": "from confide.attacks.red_team import open_field\n",
 }
 
 
@@ -37,9 +38,9 @@ def run(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*words], cwd=tree, capture_output=True, text=True, env=environment, check=False)
 
 
-def rejected(tree: Path, page: str, *words: str) -> str:
-    """What a checker says of the package with this page in it; it must not be content."""
-    file = tree / "src" / "confide" / "web" / "pages" / "leak.py"
+def rejected(tree: Path, page: str, *words: str, room: str = "web/pages") -> str:
+    """What a checker says of the package with this module in it; it must not be content."""
+    file = tree / "src" / "confide" / room / "leak.py"
     file.write_text(f'"""A page that shows what it should not."""\n\n{page}')
     try:
         done = run(tree, *words)
@@ -57,6 +58,14 @@ def test_the_contracts_hold_without_the_page(tree: Path) -> None:
 def test_a_page_that_imports_what_counts_breaks_a_contract(tree: Path, what: str) -> None:
     said = rejected(tree, IMPORTS[what], str(BIN / "lint-imports"), "--no-cache")
     assert "confide.web.pages.leak" in said
+
+
+@pytest.mark.parametrize(
+    "what", ["attacks.truth.truth", "attacks.runner", "engines", "site.secret", "answering.service"]
+)
+def test_an_attack_that_imports_the_truth_or_a_way_around_the_client_breaks_a_contract(tree: Path, what: str) -> None:
+    said = rejected(tree, f"import confide.{what}\n", str(BIN / "lint-imports"), "--no-cache", room="attacks/counts")
+    assert "confide.attacks.counts.leak" in said
 
 
 TRUE_SUMS = '''from confide.answering.service import Service

@@ -38,6 +38,8 @@ import pytest
 
 from confide.answering.road import ANALYSES
 from confide.answering.service import RULES
+from confide.attacks.registry import attacks
+from confide.attacks.studies import EXPECTED, STUDIES
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -322,7 +324,54 @@ def _wants() -> Iterator[list[str]]:
         yield [f"`{rule.name}`", rule.wants(standard) if rule.applies(standard) else "switched off"]
 
 
+def _red_team(name: str) -> Iterator[list[str]]:
+    """What was measured by benchmarks/red_team.py --record, an attack a line."""
+    measured = json.loads((ROOT / "docs" / "explanation" / "red-team.json").read_text(encoding="utf-8"))
+    found = {(one["policy"], one["rows"], one["attack"]): one for one in measured if one["data"] == name}
+    columns = [
+        (preset, rows) for rows in (20_000, 100_000) for preset in PRESETS if (preset, rows) in {k[:2] for k in found}
+    ]
+    yield ["attack", *(f"`{preset}`, {rows:,}" for preset, rows in columns), "questions"]
+    yield ["---"] * (2 + len(columns))
+    for attack in attacks().values():
+        line = [found.get((*column, attack.name)) for column in columns]
+        tried = [one for one in line if one and one["applies"]]
+        if tried:
+            asked = max(one["questions"] for one in tried)
+            yield [f"{attack.code} {attack.name}", *map(_outcome, line), f"{asked:,}"]
+
+
+def _outcome(one: Any) -> str:
+    """How often the intruder is right, and by how many points more than a guess or other people's data explain."""
+    if one is None or not one["applies"] or not one["targets"]:
+        return "–"
+    lift = 100 * (one["success"] - max(one["guess"], one["others"] or 0))
+    shown = f"{100 * one['success']:.0f} % ({lift:+.0f})"
+    return f"**{shown}**" if lift > 5 else shown
+
+
+def _studies() -> Iterator[list[str]]:
+    """Every figure of every study, those of one kind in a row; mean errors that a few establishments carry are left out."""
+    yield from (["attack", "source", "figure", "expected", "by", "ours"], ["---"] * 6)
+    for name, study in STUDIES.items():
+        result = study.run()
+        for what in dict.fromkeys(figure.what for figure in result.figures if not figure.what.endswith(": mean error")):
+            said, ours = EXPECTED[name].get(what), result[what]
+            expected = [f"{said.values[case]:.3g}" if case in said.values else "–" for case in ours] if said else []
+            words = f"{what}: {' / '.join(ours)}" if len(ours) > 1 or " by " in what else what
+            by = said.origin if said else ""
+            yield [study.title, study.source, words, " / ".join(expected), by, " / ".join(map(_small, ours.values()))]
+
+
+def _small(value: float) -> str:
+    """Below 1e-5 the last digits are those of the processor."""
+    return "< 1e-5" if 0 < value < 1e-5 else f"{value:.3g}"
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
+    "red_team_people": partial(_red_team, "people"),
+    "red_team_firms": partial(_red_team, "firms"),
+    "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,
     "rules": _rules,

@@ -39,6 +39,10 @@ COMMANDS = {
         "policies:frontier",
         "Which variables models may relate to a sensitive one: the best trades of risk for utility.",
     ),
+    "attack": (
+        "red_team:attack",
+        "Attack a site before others do: what would an intruder learn, beyond guessing and beyond statistics?",
+    ),
     "measure": ("measure:measure_command", "Measure the risk and the utility of a file before it is released."),
     "map": (
         "measure:map_command",

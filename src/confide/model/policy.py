@@ -150,6 +150,15 @@ class QuotaRules(Section):
 
 
 @dataclass(frozen=True)
+class RedTeamRules(Section):
+    name: ClassVar = "red_team"
+    limit: float = parameter(
+        0.05, "Most lift of an attack, as a share of its targets, before 'confide attack' ends with status 4.",
+        low=0.0, high=1.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
@@ -163,11 +172,13 @@ class Policy:
     models: ModelRules = ModelRules()
     output: OutputRules = OutputRules()
     quota: QuotaRules = QuotaRules()
+    red_team: RedTeamRules = RedTeamRules()
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+        """The fingerprint of every field but the limit of the red team, on which no answer depends."""
+        told = {name: part for name, part in asdict(self).items() if name != "red_team"}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
     def title(self) -> str:
@@ -206,6 +217,7 @@ PRESETS: dict[str, Policy] = {
         totals=TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percent=0.0, risk_limit=1.0),
         tables=TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False),
         output=OutputRules(digits=15),
+        red_team=RedTeamRules(limit=1.0),
     ),
 }
 """`standard` is the default; `census-mas` is Lucero et al. as written; `tablebuilder` is cell keys alone; `open` protects nothing."""

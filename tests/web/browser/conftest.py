@@ -11,6 +11,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from confide.attacks.history import keep_report
+from confide.attacks.report import AttackReport, Conditions
+from confide.attacks.result import Result
 from confide.site.access import PersonRole, add_token, set_public
 from confide.site.folder import Folder
 
@@ -48,12 +51,26 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     opened.close()
 
 
+def attacked(folder: Folder) -> None:
+    """Keep two runs of the red team with a site, as if it had been attacked under two policies."""
+    results = tuple(
+        Result(attack=f"attack-{n}", code=f"T{n}", words="what is done", targets=100, claimed=90, right=80 - 10 * n,
+               success=0.8 - 0.1 * n, guess=0.3, others=0.2, questions=700, curve=((100, 0.4), (700, 0.8 - 0.1 * n)))
+        for n in range(6)
+    )  # fmt: skip
+    for number, mark in enumerate((folder.policy().mark, "0123456789ab")):
+        about = {"dataset": "people", "policy": f"standard, version {2 - number}", "mark": mark}
+        conditions = Conditions(**about, targets=100, questions=1000, seed=1)
+        keep_report(folder, AttackReport(conditions, f"2026-01-0{2 - number}T00:00:00Z", results))
+
+
 @pytest.fixture(scope="session")
 def public(made: Path, starting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Public]:
     """The demo site as `confide demo` leaves it: public, with one custodian."""
     site = Path(shutil.copytree(made, tmp_path_factory.mktemp("public") / "site"))
     set_public(Folder(site).access, public=True)
     token = add_token(Folder(site).access, name="custodian", role=PersonRole.CUSTODIAN)
+    attacked(Folder(site))
     running = starting(site)
     yield Public(running.url, site, token)
     running.kill()

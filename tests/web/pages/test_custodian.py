@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from confide.answering.service import Service
+from confide.attacks.history import keep_report
+from confide.attacks.report import AttackReport, Conditions
+from confide.attacks.result import Result
 from confide.model.policy import PRESETS, read_policy
 from confide.site import ledger
 from confide.site.access import PersonRole, add_token, list_tokens
@@ -513,6 +516,23 @@ def test_a_token_is_removed_after_a_confirmation_but_never_the_last_custodian(pl
     own = place.here.send("/custodian/tokens/remove", {"name": "carla"}, page="/custodian/tokens/remove?name=carla")
     assert own.status_code == 422 and "the only custodian" in text_of(own)
     assert place.here.get("/custodian/tokens/remove?name=nobody").status_code == 404
+
+
+# ---- the red team
+
+
+def test_the_scorecard_says_what_was_not_attacked_and_shows_what_was(place):
+    assert "Not attacked yet" in text_of(place.here.get("/custodian/red-team"))
+    found = {"attack": "boxes", "code": "R10", "words": "boxes in <models>", "targets": 50, "claimed": 50, "right": 40}
+    result = Result(**found, success=0.8, guess=0.2, others=0.3, questions=1234)
+    about = {"dataset": "people", "policy": "standard, version 7", "mark": "fedcba987654"}
+    conditions = Conditions(**about, targets=50, questions=2000, seed=1)
+    keep_report(place.folder, AttackReport(conditions, "2026-01-02T00:00:00Z", (result,)))
+    page = place.here.get("/custodian/red-team")
+    said = text_of(page)
+    assert "R10 boxes" in said and "standard, version 7" in said and "1,234" in said
+    assert "<strong>80 % (+50)</strong>" in page.text and "boxes in &lt;models&gt;" in page.text
+    assert "The policy has changed since the last run" in said
 
 
 # ---- the map of models

@@ -1,4 +1,4 @@
-"""Writing the store that `DuckDBEngine` reads: whole or not at all."""
+"""Writing the store that `DuckDBEngine` reads, whole or not at all; and reading it back."""
 
 import itertools
 import json
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from confide.engines import Coded, StoreFacts
 from confide.errors import Fault
 
-__all__ = ["STORED_TOP", "pair_name", "write_store"]
+__all__ = ["STORED_TOP", "pair_name", "read_store", "write_store"]
 
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
@@ -124,3 +124,14 @@ def _fill_products(
     db.register("sums", sums)
     db.execute("CREATE TABLE products AS SELECT * FROM sums")
     return found.basis.numbers
+
+
+def read_store(path: Path) -> Coded:
+    """The coded records of a store, as they were written."""
+    try:
+        with duckdb.connect(str(path), read_only=True) as db:
+            [(described,)] = db.sql("SELECT facts FROM meta").fetchall()
+            records = db.sql("SELECT * FROM records").to_arrow_table()
+    except duckdb.Error as error:
+        raise Fault(f"The store could not be read ({type(error).__name__}).") from None
+    return Coded(StoreFacts(**json.loads(described)["facts"]), records)

@@ -14,6 +14,7 @@ from confide.web.pages.custodian.frontier import add_frontier
 from confide.web.pages.custodian.overview import add_overview
 from confide.web.pages.custodian.policy import add_policy
 from confide.web.pages.custodian.questions import add_questions
+from confide.web.pages.custodian.red_team import add_red_team
 from confide.web.pages.custodian.replay import add_replay
 from confide.web.pages.custodian.tokens import add_tokens
 from confide.web.pages.custodian.why import add_why
@@ -32,6 +33,7 @@ def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
         add_replay,
         add_why,
         add_frontier,
+        add_red_team,
         add_questions,
         add_tokens,
     ):

@@ -26,6 +26,7 @@ PAGES = (
     ("/custodian/replay", "Replay"),
     ("/custodian/why", "Why?"),
     ("/custodian/frontier", "Models"),
+    ("/custodian/red-team", "Red team"),
     ("/custodian/ledger", "Ledger"),
     ("/custodian/tokens", "Tokens"),
 )

@@ -22,6 +22,7 @@ TITLES = {
     "models": "Models",
     "output": "Rounding",
     "quota": "Quotas",
+    "red_team": "The red team",
 }
 """What each section of a policy is about."""
 

@@ -1,0 +1,92 @@
+"""The red team at the demo site: what every attack achieves, under every preset.
+
+    python benchmarks/red_team.py                 the default suite under `standard`, timed
+    python benchmarks/red_team.py --record        every preset too; writes docs/explanation/red-team.json, of which
+                                                  the tables in docs/explanation/limits.md are made
+                                                  (then: CONFIDE_UPDATE_DOCS=1 pytest tests/docs -k limits)
+
+The secret of the sites is fixed, so that the figures can be had again.
+"""
+
+import argparse
+import json
+import time
+from dataclasses import asdict
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from confide import demo
+from confide.attacks.red_team import Progress, RedTeam, open_field
+from confide.attacks.result import Result
+from confide.attacks.showing import rows
+from confide.model.policy import PRESETS
+from confide.site.ingest import add
+
+RECORD = Path(__file__).parents[1] / "docs" / "explanation" / "red-team.json"
+
+SUITE = (("people", 20_000), ("people", 100_000), ("firms", 100_000))
+SMALL = (("people", 20_000), ("firms", 20_000))
+KEPT = ("attack", "code", "words", "targets", "claimed", "right", "success", "guess", "others", "questions", "refusals",
+        "seconds", "stopped", "applies")  # fmt: skip
+
+
+class Told(Progress):
+    """Prints each result as it comes."""
+
+    def ended(self, result: Result) -> None:
+        for line in rows([result]):
+            print("   ", *(f"{text:>8}" if place > 1 else f"{text:<22}" for place, text in enumerate(line)), flush=True)
+        if result.stopped:
+            print("   ", result.code, result.attack, result.stopped, flush=True)
+
+
+def site(folder: Path, name: str, rows: int) -> Path:
+    """A demo data set as a site with a secret that is always the same."""
+    place = folder / f"{name}{rows}"
+    place.mkdir()
+    (place / "secret").touch(0o600)
+    (place / "secret").write_text("c0" * 32 + "\n", encoding="ascii")
+    text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    add(getattr(demo, name)(rows), place, name=name, catalog=text)
+    return place
+
+
+def attacked(folder: Path, name: str, rows: int, preset: str, only: str) -> list[dict[str, object]]:
+    """The results of the suite on one data set under one preset."""
+    began = time.monotonic()
+    print(f"{name}, {rows:,} rows, {preset}", flush=True)
+    place = folder / f"{name}{rows}"
+    place = place if place.exists() else site(folder, name, rows)
+    with open_field(place, name, policy=PRESETS[preset], allow_open=True) as field:
+        report = RedTeam(only=only).attack(field, progress=Told())
+    taken = time.monotonic() - began
+    asked = sum(result.questions for result in report.results)
+    print(f"    {taken:.0f} s, {asked:,} questions on the site and about as many without the targets", flush=True)
+    about = {"data": name, "rows": rows, "policy": preset}
+    return [{**about, **{key: asdict(result)[key] for key in KEPT}} for result in report.results]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--record", action="store_true", help="Try every preset, and write what the documentation shows."
+    )
+    parser.add_argument("--only", default="", help="Attacks by name or number, with commas.")
+    options = parser.parse_args()
+    began = time.monotonic()
+    with TemporaryDirectory() as folder:
+        found = [each for name, rows in SUITE for each in attacked(Path(folder), name, rows, "standard", options.only)]
+        print(f"The default suite: {(time.monotonic() - began) / 60:.1f} minutes (limit 15)", flush=True)
+        if options.record:
+            others = [preset for preset in PRESETS if preset != "standard"]
+            for preset in others:
+                for name, rows in SMALL:
+                    found += attacked(Path(folder), name, rows, preset, options.only)
+            found += attacked(Path(folder), "firms", 20_000, "standard", options.only)
+            RECORD.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+            print(f"Written to {RECORD.name}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""The public codebook of a site as the description it was made from, as far as the public knows it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from confide.errors import Fault
+from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, Kind, Role, Variable
+
+__all__ = ["read_codebook"]
+
+
+def read_codebook(book: Mapping[str, Any]) -> Dataset:
+    """The data set that a codebook describes; whatever is not public (identifiers, decimals) is left open."""
+    try:
+        return Dataset(
+            name=book["name"],
+            title=book["title"],
+            variables={entry["name"]: _variable(entry) for entry in book["variables"]},
+            source=book["source"],
+            period=book["period"],
+            unit=book["unit"],
+            weight=book["weight"],
+        )
+    except (KeyError, TypeError, ValueError):
+        raise Fault("The codebook of the site cannot be read.") from None
+
+
+def _variable(entry: Mapping[str, Any]) -> Variable:
+    codes = [Code(c["code"], c["label"], c.get("parent"), c.get("missing", False)) for c in entry.get("codes", ())]
+    return Variable(
+        name=entry["name"],
+        label=entry["label"],
+        kind=Kind(entry["kind"]),
+        role=Role(entry["role"]),
+        subject=entry["subject"],
+        codes=CodeList(tuple(codes)) if "codes" in entry else None,
+        parent=entry.get("parent"),
+        group=entry.get("group"),
+        universe=entry["universe"],
+        of=entry.get("of"),
+        cutpoints=tuple(entry.get("cutpoints", ())),
+        nodes={node: tuple(inside) for node, inside in entry.get("nodes", {}).items()},
+        decimals=MOST_DECIMALS,
+        minimum=entry.get("minimum"),
+        maximum=entry.get("maximum"),
+        missing=("", "NA", "nan"),
+    )

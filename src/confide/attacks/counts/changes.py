@@ -1,0 +1,62 @@
+"""What a changed cell says: the state of a cell before and after, and the class that a series of states points to."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from confide.arrays import Bools, Floats, Ints
+
+__all__ = ["STATES", "cell_states", "class_posterior"]
+
+STATES = 3
+UNSEEN, SAME, MOVED = range(STATES)
+"""A cell that is zero both times says little; one that stays the same, or moves, says more."""
+
+ROUNDS = 30
+
+
+def cell_states(first: Floats, second: Floats) -> Ints:
+    """The state of each cell in two tables; a cell that is marked in either is unseen."""
+    seen = np.isfinite(first) & np.isfinite(second)
+    moved = seen & (first != second)
+    return np.where(moved, MOVED, np.where(seen & (first > 0), SAME, UNSEEN))
+
+
+def class_posterior(states: Ints, inside: Bools, prior: Floats) -> Floats:
+    """How likely each class is for each target, from what its cell did in each comparison.
+
+    `states` has a row a target and a column a comparison (-1 where it was not made); `inside` says for each target,
+    comparison and class whether a target of that class would have been in the part that was compared (the first axis may
+    have length 1). How often a cell moves with and without its target in it is learnt along the way (expectation and
+    maximisation), so that no knowledge of the noise is needed.
+    """
+    made = states >= 0
+    chance = np.array([[0.3, 0.68, 0.02], [0.3, 0.1, 0.6]])
+    belief = np.tile(prior, (len(states), 1))
+    for _ in range(ROUNDS):
+        belief = _believe(states, inside, prior, np.log(chance), made)
+        chance = _chances(states, inside, belief, made)
+    return belief
+
+
+def _believe(states: Ints, inside: Bools, prior: Floats, chance: Floats, made: Bools) -> Floats:
+    state = np.where(made, states, 0)
+    ratio = np.where(made, chance[1][state] - chance[0][state], 0.0)
+    log = np.log(np.maximum(prior, 1e-12)) + np.einsum("th,thk->tk", ratio, _whole(inside, states.shape))
+    log -= log.max(axis=1, keepdims=True)
+    likely = np.exp(log)
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+
+def _chances(states: Ints, inside: Bools, belief: Floats, made: Bools) -> Floats:
+    """How often each state is seen when the target is out, and in; a little of everything is always possible."""
+    within = np.einsum("tk,thk->th", belief, _whole(inside, states.shape))
+    counts = np.empty((2, STATES))
+    for state in range(STATES):
+        here = made & (states == state)
+        counts[1, state], counts[0, state] = within[here].sum(), (1 - within)[here].sum()
+    counts += 0.5
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def _whole(inside: Bools, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    return np.broadcast_to(inside, (*shape, inside.shape[-1])).astype(np.float64)

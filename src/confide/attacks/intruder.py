@@ -1,0 +1,127 @@
+"""What an attack has in hand: the public codebook and policy, what is known of the targets, and questions to ask."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from confide.arrays import Floats
+from confide.attacks.claims import NOBODY, Known
+from confide.client import Site
+from confide.errors import Denied, Fault, Mistake, Refused
+from confide.model.catalog.dataset import Dataset
+from confide.model.formula import read_formula
+from confide.model.model_release import ModelRelease
+from confide.model.policy import Policy
+from confide.model.release import Release
+from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
+from confide.model.universe import EVERYONE, Piece, Universe
+
+__all__ = ["Intruder", "Spent", "Where", "universe", "values"]
+
+R = TypeVar("R")
+
+Where = Universe | Mapping[str, Iterable[str]] | Iterable[Mapping[str, Iterable[str]]]
+
+TRIES = 4
+"""So often a question is put again when the network drops; each time after twice the wait."""
+
+
+class Spent(Exception):
+    """No more questions can be asked; says why."""
+
+
+def universe(where: Where) -> Universe:
+    """A universe from one piece, or a list of pieces, as codes by variable."""
+    if isinstance(where, Universe):
+        return where
+    pieces = [where] if isinstance(where, Mapping) else list(where)
+    return Universe(tuple(Piece.of(piece) for piece in pieces if piece))
+
+
+@dataclass
+class Intruder:
+    """Asks a site through the public client, and counts.
+
+    `before` is the same site as it was without the targets, for attacks on updates and on what surrounds an answer.
+    """
+
+    site: Site
+    book: Dataset
+    policy: Policy
+    rng: np.random.Generator
+    questions: int
+    known: Known = NOBODY
+    before: "Intruder | None" = None
+    progress: Callable[[int], None] = lambda asked: None
+    wait: float = 1.0
+    asked: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    mistakes: int = 0
+
+    @property
+    def left(self) -> int:
+        """So many questions may still be asked."""
+        return self.questions - self.asked
+
+    def table(
+        self, *by: str, where: Where = EVERYONE, measure: str | tuple[str, ...] = "count", of: str | None = None
+    ) -> Release | None:
+        """The protected table by these variables, or None if it is refused."""
+        measures = (measure,) if isinstance(measure, str) else measure
+        request = TableRequest(self.book.name, by, (), universe(where), tuple(map(Measure, measures)), of)
+        return self.ask(request)
+
+    def regression(
+        self, formula: str, *, where: Where = EVERYONE, family: str = "gaussian", diagnostics: bool = False
+    ) -> "ModelRelease[RegressionRequest] | None":
+        """A protected regression, or None if it is refused."""
+        request = RegressionRequest(self.book.name, read_formula(formula), universe(where), Family(family))
+        return self.ask(request, diagnostics=diagnostics)
+
+    def correlation(self, *variables: str, where: Where = EVERYONE) -> "ModelRelease[CorrelationRequest] | None":
+        """Protected correlations, or None if they are refused."""
+        return self.ask(CorrelationRequest(self.book.name, variables, universe(where)))
+
+    def ask(self, request: Request[R], *, diagnostics: bool = False) -> R | None:
+        """The answer; None if it is refused, or is a mistake. Raises Spent when nothing more can be asked."""
+        if self.left <= 0:
+            raise Spent("")
+        self.asked += 1
+        self.progress(self.asked)
+        try:
+            return self._patiently(lambda: self.site.ask(request, diagnostics=diagnostics))
+        except Refused as refused:
+            self._refused(refused)
+        except Mistake:
+            self.mistakes += 1
+        return None
+
+    def _refused(self, refused: Refused) -> None:
+        rules = [reason.rule for reason in refused.reasons]
+        if any(rule.startswith("quota.") for rule in rules):
+            self.asked -= 1
+            raise Spent(f"The quota ran out after {self.asked} questions ({rules[0]}).")
+        self.refused.update(rules[:1])
+
+    def _patiently(self, question: Callable[[], R]) -> R:
+        """Ask again when the network drops, a few times."""
+        for attempt in range(TRIES):
+            try:
+                return question()
+            except Denied as denied:
+                raise Spent(f"The site lets nobody ask any more: {denied.message}") from None
+            except Fault as fault:
+                if attempt == TRIES - 1:
+                    raise Spent(f"The site failed to answer {TRIES} times: {fault.message}") from None
+                time.sleep(self.wait * 2**attempt)
+        raise AssertionError
+
+
+def values(release: Release, measure: str = "count") -> Floats:
+    """The numbers of a table without its margins, NaN where a mark stands."""
+    column = release.columns[measure].values
+    return np.asarray(column[tuple(slice(0, -1) for _ in column.shape)])

@@ -1,0 +1,6 @@
+"""Attacks by way of regressions, correlations and plots."""
+
+__all__ = ["ATTACKS"]
+
+ATTACKS: tuple[str, ...] = ()
+"""The attacks of this room, as module:class."""

@@ -1,0 +1,203 @@
+"""Carries out attacks on a site and scores them. Targets come from the truth; the attack sees only what is known of them."""
+
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from confide.arrays import Ints
+from confide.attacks.attack import Attack
+from confide.attacks.claims import NOBODY, Claims, Members, NotApplicable, Sets
+from confide.attacks.codebook import read_codebook
+from confide.attacks.intruder import Intruder, Spent
+from confide.attacks.result import Result
+from confide.attacks.truth.copies import copied
+from confide.attacks.truth.scoring import Score, score
+from confide.attacks.truth.truth import Chosen, Truth
+from confide.client import Site
+from confide.model.policy import Policy
+
+__all__ = ["Battlefield", "LocalField", "RemoteField", "Settings", "carry_out"]
+
+QUESTIONS = 1000
+"""So many questions an attack has where the policy sets no quota."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How hard to try: targets and questions an attack, the seed, and variables to use in place of the attack's own choice."""
+
+    targets: int = 200
+    questions: int = QUESTIONS
+    seed: int = 1
+    keys: tuple[str, ...] = ()
+    secret: str = ""
+    until: float = float("inf")
+    """The time (of `time.monotonic`) after which nothing more is asked."""
+
+
+@dataclass(frozen=True)
+class LocalField:
+    """A site of this machine, attacked as a copy under its own policy or another."""
+
+    site: Path
+    name: str
+    policy: Policy
+    truth: Truth
+
+    @contextmanager
+    def opened(self, without: Ints | None = None) -> Iterator[Site | None]:
+        with copied(self.site, self.name, self.policy, truth=self.truth, without=without) as site:
+            yield site
+
+
+@dataclass(frozen=True)
+class RemoteField:
+    """A site elsewhere, attacked as it is; it cannot be had without the targets."""
+
+    site: Site
+    name: str
+    policy: Policy
+    truth: Truth
+
+    @contextmanager
+    def opened(self, without: Ints | None = None) -> Iterator[Site | None]:
+        yield self.site if without is None else None
+
+
+Battlefield = LocalField | RemoteField
+
+
+def carry_out(
+    attack: Attack, field: Battlefield, settings: Settings, *, progress: Callable[[int], None] = lambda asked: None
+) -> Result:
+    """The result of one attack; the same for the same seed, site and settings, unless time runs out."""
+    attack = _set(attack, settings)
+    began = time.monotonic()
+    about: dict[str, Any] = {"attack": attack.name, "code": attack.code, "words": attack.words}
+    try:
+        found = _Run(attack, field, settings, progress).result()
+    except NotApplicable as reason:
+        return Result(**about, stopped=str(reason), applies=False)
+    return replace(Result(**about, **found), seconds=round(time.monotonic() - began, 1))
+
+
+def _set(attack: Attack, settings: Settings) -> Attack:
+    """The attack with the variables that the settings name, as far as it has a place for them."""
+    own = {f.name for f in fields(attack)}  # type: ignore[arg-type]  # every attack is a dataclass
+    given = {"keys": settings.keys, "secret": settings.secret}
+    changed: Any = replace(attack, **{name: value for name, value in given.items() if value and name in own})  # type: ignore[type-var]
+    return changed  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One attack on one field: on the site, and on the site without the targets."""
+
+    attack: Attack
+    field: Battlefield
+    settings: Settings
+    progress: Callable[[int], None]
+
+    def result(self) -> dict[str, Any]:
+        truth, rng = self.field.truth, self._rng()
+        wanted = self.attack.wants(truth.dataset, self.field.policy)
+        chosen = None if isinstance(wanted, Sets) else truth.choose(wanted, self.settings.targets, rng)
+        absent = chosen.units[~chosen.present] if isinstance(wanted, Members) and chosen else None
+        without = chosen.units if chosen and not isinstance(wanted, Members) else None
+        with self.field.opened(absent) as site, self._twin(without) as twin:
+            if site is None:
+                raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
+            before = self._intruder(twin, chosen) if twin else None
+            here = self._fight(self._intruder(site, chosen, before))
+            there = self._fight(self._intruder(twin, chosen, before)) if twin else None
+        claims = here.claims or [(here.intruder.asked, _silence(chosen))]
+        scores = [(asked, score(c, wanted, chosen, truth)) for asked, c in claims]
+        others = score(there.claims[-1][1], wanted, chosen, truth).success if there and there.claims else None
+        return {**_scored(scores), **here.told(), "others": others}
+
+    @contextmanager
+    def _twin(self, without: Ints | None) -> Iterator[Site | None]:
+        if without is None:
+            yield None
+            return
+        with self.field.opened(without) as site:
+            yield site
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self.settings.seed, zlib.crc32(self.attack.name.encode())])
+
+    def _intruder(self, site: Site, chosen: Chosen | None, before: Intruder | None = None) -> Intruder:
+        return Intruder(
+            site=site,
+            book=read_codebook(site.codebook(self.field.name)),
+            policy=self.field.policy,
+            rng=self._rng(),
+            questions=self.settings.questions,
+            known=chosen.known if chosen else NOBODY,
+            before=before,
+            progress=self._tick,
+        )
+
+    def _tick(self, asked: int) -> None:
+        self.progress(asked)
+        if time.monotonic() > self.settings.until:
+            raise Spent("The time ran out.")
+
+    def _fight(self, intruder: Intruder) -> "_Fought":
+        claims: list[tuple[int, Claims]] = []
+        stopped = ""
+        try:
+            for claim in self.attack.run(intruder):
+                claims.append((intruder.asked, claim))
+        except Spent as spent:
+            stopped = str(spent)
+        return _Fought(claims, intruder, stopped)
+
+
+@dataclass(frozen=True)
+class _Fought:
+    claims: list[tuple[int, Claims]]
+    intruder: Intruder
+    stopped: str
+
+    def told(self) -> dict[str, Any]:
+        refused = self.intruder.refused
+        return {
+            "questions": self.intruder.asked,
+            "refusals": refused.total(),
+            "rules": dict(refused.most_common()),
+            "stopped": self.stopped,
+            "notes": tuple(self._notes()),
+        }
+
+    def _notes(self) -> Iterator[str]:
+        if not self.claims and not self.stopped:
+            yield "Nothing could be claimed."
+        if self.intruder.asked and self.intruder.refused.total() == self.intruder.asked:
+            yield "Every question was refused."
+        if self.intruder.mistakes:
+            yield f"{self.intruder.mistakes} questions were not well formed."
+
+
+def _silence(chosen: Chosen | None) -> Claims:
+    """No claim about anybody."""
+    size = chosen.known.size if chosen else 0
+    return Claims(np.zeros(size), np.zeros(size, bool))
+
+
+def _scored(scores: list[tuple[int, Score]]) -> dict[str, Any]:
+    last = scores[-1][1]
+    return {
+        "targets": last.targets,
+        "claimed": last.claimed,
+        "right": last.right,
+        "success": last.success,
+        "guess": last.guess,
+        "curve": tuple((asked, s.success) for asked, s in scores),
+    }

@@ -1,0 +1,6 @@
+"""Attacks found by machine: random questions and a learned rule."""
+
+__all__ = ["ATTACKS"]
+
+ATTACKS: tuple[str, ...] = ()
+"""The attacks of this room, as module:class."""

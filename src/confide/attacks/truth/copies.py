@@ -1,0 +1,57 @@
+"""A site to be attacked in place of the custodian's own: its ledger, its quota and its audit stay as they are."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+
+from confide.arrays import Ints
+from confide.attacks.truth.truth import Truth
+from confide.client import Site
+from confide.client import open as open_site
+from confide.engines.duckdb.store import write_store
+from confide.model.policy import Policy, write_policy
+from confide.site.folder import Folder
+
+__all__ = ["copied"]
+
+RECORDS = {"records.duckdb", "safe.parquet"}
+
+
+@contextmanager
+def copied(site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints | None = None) -> Iterator[Site]:
+    """A copy of a site with one of its data sets, its secret, and a policy without quotas; all records, or those of all
+    units but some. It is gone afterwards.
+    """
+    source = Folder(site)
+    with TemporaryDirectory(prefix="confide-") as place:
+        target = Folder(Path(place))
+        unlimited = replace(policy, quota=replace(policy.quota, per_day=0, per_minute=0))
+        (target.path / "policy.toml").write_text(write_policy(unlimited, preset="standard"), encoding="utf-8")
+        shutil.copy2(source.path / "secret", target.path / "secret")
+        _copy_dataset(source, target, name, truth, without)
+        with open_site(target.path, allow_open=True) as opened:
+            yield opened
+
+
+def _copy_dataset(source: Folder, target: Folder, name: str, truth: Truth, without: Ints | None) -> None:
+    inside = target.catalog(name).parent
+    inside.mkdir()
+    for file in source.catalog(name).parent.iterdir():
+        if file.name not in RECORDS and file.is_file():
+            shutil.copy2(file, inside / file.name)
+    if without is None:
+        for file_name in RECORDS:
+            if (file := source.catalog(name).parent / file_name).exists():
+                (inside / file_name).symlink_to(file.resolve())
+        return
+    kept = ~np.isin(truth.units, without)
+    facts = replace(truth.coded.facts, data=f"{truth.coded.facts.data}-{int((~kept).sum())}")
+    write_store(
+        replace(truth.coded, facts=facts, records=truth.coded.records.filter(pa.array(kept))), target.store(name)
+    )

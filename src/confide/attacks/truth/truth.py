@@ -1,0 +1,182 @@
+"""The true records of a data set: who makes a target, what is true of them, and what could have been guessed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+from confide.attacks.claims import Claims, Known, Members, NotApplicable, SetFact, Units
+from confide.engines import Coded
+from confide.engines.duckdb.store import read_store
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset
+from confide.model.request import Measure
+from confide.model.universe import Universe
+from confide.site.encode import encode
+from confide.site.folder import Folder
+from confide.site.secret import Secret
+from confide.sources.source import read_source
+
+__all__ = ["Chosen", "Truth", "truth_of_file", "truth_of_site"]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Targets: what is known of them, what is true of them, and all the records of their units."""
+
+    known: Known
+    units: Ints
+    truth: Floats
+    guess: float
+    """What somebody would claim who has not seen the site."""
+    present: Bools
+    """Which of them are in the data, for attacks on membership."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The records as they are, coded."""
+
+    dataset: Dataset
+    coded: Coded
+
+    def places(self, name: str) -> Ints:
+        """The place of each record's code."""
+        column = self.coded.facts.classes[name]
+        return np.asarray(self.coded.records[column].to_numpy(), np.int64)
+
+    def numbers(self, name: str) -> Floats:
+        """A numeric variable, NaN where it is missing."""
+        facts = self.coded.facts
+        column = self.coded.records[facts.values[name]].to_numpy().astype(np.float64)
+        return np.asarray(column / 10.0 ** facts.value_decimals[name])
+
+    @cached_property
+    def units(self) -> Ints:
+        return np.asarray(self.coded.records["unit"].to_numpy())
+
+    @cached_property
+    def weights(self) -> Floats:
+        facts = self.coded.facts
+        if not facts.weighted:
+            return np.ones(len(self.units))
+        return np.asarray(self.coded.records["weight"].to_numpy() / 10.0**facts.weight_decimals)
+
+    def within(self, where: Universe) -> Bools:
+        """Which records a universe holds."""
+        if not where:
+            return np.ones(len(self.units), bool)
+        inside = np.zeros(len(self.units), bool)
+        for piece in where.pieces:
+            these = np.ones(len(self.units), bool)
+            for condition in piece.conditions:
+                variable = self.dataset.variable(condition.variable)
+                wanted = {c for code in condition.codes for c in variable.nodes.get(code, (code,))}
+                these &= np.isin(self.places(condition.variable), [variable.place(code) for code in wanted])
+            inside |= these
+        return inside
+
+    def fact(self, fact: SetFact) -> float:
+        """What is true of a set."""
+        inside = self.within(fact.where)
+        if fact.measure is Measure.COUNT:
+            return float(len(np.unique(self.units[inside])))
+        if fact.measure is Measure.WEIGHTED_COUNT:
+            return float(self.weights[inside].sum())
+        assert fact.of is not None
+        values, weights = self.numbers(fact.of)[inside], self.weights[inside]
+        there = np.isfinite(values)
+        total = float((values[there] * weights[there]).sum())
+        return total if fact.measure is Measure.TOTAL else total / float(weights[there].sum())
+
+    def facts(self, claims: Claims) -> Floats:
+        return np.array([self.fact(fact) for fact in claims.facts], np.float64)
+
+    def choose(self, wanted: Units | Members, most: int, rng: np.random.Generator) -> Chosen:
+        """At most so many targets, drawn at random or the largest."""
+        return self._members(wanted, most, rng) if isinstance(wanted, Members) else self._units(wanted, most, rng)
+
+    def _members(self, wanted: Members, most: int, rng: np.random.Generator) -> Chosen:
+        records = rng.choice(len(self.units), min(most, len(self.units)), replace=False)
+        present = rng.permutation(len(records)) < len(records) // 2
+        return Chosen(self._known(wanted.keys, records), self.units[records], present.astype(float), 0.0, present)
+
+    def _units(self, wanted: Units, most: int, rng: np.random.Generator) -> Chosen:
+        records, values = self._eligible(wanted)
+        if not len(records):
+            raise NotApplicable(f"Nobody is alone in the cross of {', '.join(wanted.keys)}.")
+        guess = _best_guess(values, number=wanted.number)
+        order = np.argsort(-values, kind="stable") if wanted.largest else rng.permutation(len(records))
+        taken = np.sort(order[:most])
+        rows = records[taken]
+        present = np.ones(len(rows), bool)
+        return Chosen(self._known(wanted.keys, rows), self.units[rows], values[taken], guess, present)
+
+    def _eligible(self, wanted: Units) -> tuple[Ints, Floats]:
+        """One record for each possible target, and what is true of the target."""
+        inside = self.within(wanted.where)
+        if wanted.number:
+            inside &= np.nan_to_num(self.numbers(wanted.secret)) > 0
+        rows = np.flatnonzero(inside)
+        cell = self._cells(wanted.keys)
+        if wanted.alone:
+            rows = rows[_alone(cell, self.units)[cell[rows]]]
+        if not wanted.number:
+            first = rows[np.unique(cell[rows], return_index=True)[1]] if wanted.alone else rows
+            return first, self.places(wanted.secret)[first].astype(np.float64)
+        amounts = np.nan_to_num(self.numbers(wanted.secret)) * (self.weights if wanted.weighted else 1.0)
+        if not wanted.alone:
+            return rows, amounts[rows]
+        cells, first = np.unique(cell[rows], return_index=True)
+        return rows[first], np.asarray(np.bincount(cell, amounts)[cells], np.float64)
+
+    def _cells(self, keys: Sequence[str]) -> Ints:
+        """The cell of the cross of the keys that each record lies in, numbered from 0 without gaps."""
+        cell = np.zeros(len(self.units), np.int64)
+        for key in keys:
+            places = self.places(key)
+            cell = np.unique(cell * (places.max(initial=0) + 1) + places, return_inverse=True)[1]
+        return cell
+
+    def _known(self, keys: Sequence[str], records: Ints) -> Known:
+        return Known(len(records), {key: self.places(key)[records] for key in keys})
+
+
+def _alone(cell: Ints, units: Ints) -> Bools:
+    """Which cells hold exactly one unit."""
+    size = int(cell.max(initial=-1)) + 1
+    least, most = np.full(size, np.iinfo(np.int64).max), np.full(size, np.iinfo(np.int64).min)
+    np.minimum.at(least, cell, units)
+    np.maximum.at(most, cell, units)
+    return np.asarray(least == most)
+
+
+def _best_guess(values: Floats, *, number: bool) -> float:
+    """The one claim that is right most often: the commonest class, or the number with most others near it."""
+    if not number:
+        return float(np.bincount(values.astype(np.int64)).argmax())
+    ordered = np.sort(values)
+    # A claim c is right of t if |c - t| <= t/10, that is from c/1.1 to c/0.9; try every c that just reaches a value.
+    claims = ordered * 1.1
+    reached = np.searchsorted(ordered, claims / 0.9, "right") - np.searchsorted(ordered, ordered, "left")
+    return float(claims[reached.argmax()])
+
+
+def truth_of_site(site: Path, name: str) -> Truth:
+    """The records of a site's own store."""
+    folder = Folder(site)
+    return Truth(folder.dataset(name), read_store(folder.store(name)))
+
+
+def truth_of_file(file: Path, book: Dataset) -> Truth:
+    """The records of a file that a site elsewhere was made of; a Mistake if they do not fit its codebook."""
+    try:
+        return Truth(book, encode(book, read_source(file).table, secret=Secret(b"for scoring only" * 2)))
+    except Mistake as mistake:
+        raise Mistake(
+            f"The truth file does not match the codebook of {book.name!r}. {mistake.message}",
+            suggestions=[*mistake.suggestions, "Give the file that the site was made of."],
+        ) from None

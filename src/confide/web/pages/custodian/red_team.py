@@ -1,0 +1,69 @@
+"""The scorecard of the red team: what each attack achieved, under the policy in force and under those before it."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import FastAPI, Request, Response
+
+from confide.attacks.history import Scorecard, scorecards
+from confide.attacks.result import Result
+from confide.attacks.showing import lifts_chart
+from confide.site.access import Person
+from confide.web.charts import Picture, picture
+from confide.web.pages.custodian.context import CustodianContext
+
+__all__ = ["add_red_team"]
+
+POLICIES = 4
+"""So many policies are compared, those attacked last."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One attack, with its last result under each policy that is shown."""
+
+    code: str
+    name: str
+    words: str
+    results: tuple[Result | None, ...]
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """One data set: the policies it was attacked under, the last first, and what came of it."""
+
+    dataset: str
+    cards: tuple[Scorecard, ...]
+    lines: tuple[_Line, ...]
+    chart: Picture | None
+
+
+def add_red_team(app: FastAPI, context: CustodianContext) -> None:
+    """Serve /custodian/red-team."""
+    service = context.service
+
+    @app.get("/custodian/red-team", include_in_schema=False)
+    def red_team(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        limit = service.policy.red_team.limit
+        found = scorecards(service.papers)
+        sheets = [_sheet(request, custodian, name, found[name], limit) for name in service.datasets if name in found]
+        missing = [name for name in service.datasets if name not in found]
+        return context.render(
+            request, "red_team.html", sheets=sheets, missing=missing, limit=limit, mark=service.policy.mark
+        )
+
+
+def _sheet(request: Request, custodian: Person, name: str, cards: list[Scorecard], limit: float) -> _Sheet:
+    shown = tuple(cards[:POLICIES])
+    tried = [result for result in shown[0].results if result.applies and result.targets]
+    chart = picture(request, {**lifts_chart(tried, limit=limit), "title": None, "width": "container"}, custodian)
+    return _Sheet(name, shown, _lines(shown), chart if tried else None)
+
+
+def _lines(cards: tuple[Scorecard, ...]) -> tuple[_Line, ...]:
+    known = [{result.attack: result for result in card.results if result.applies} for card in cards]
+    first = {name: result for results in reversed(known) for name, result in results.items()}
+    return tuple(
+        _Line(result.code, name, result.words, tuple(results.get(name) for results in known))
+        for name, result in first.items()
+    )
