@@ -1,7 +1,7 @@
 """Attacks on a released file on the command line."""
 
-import json
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
@@ -40,12 +40,16 @@ def attack_file_command(
         float | None, typer.Option(help="Exit status 4 if an attack has more lift than this.")
     ] = None,
     missing: Annotated[list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Write the results here as well.")] = None,
 ) -> None:
-    """Attack a file before it is released: linkage, uniques, the method read backwards, seeds, traces. For the custodian.
+    """Attack a file before it is released, as an intruder would. True figures: for the custodian.
 
-    Example: confide attack survey.csv --released public.csv --keys age,sex --confidential income --method rank-swapping:p=15
+    The intruder knows the keys of their targets, all of the released file, and the method if you name it; neither the seed
+    nor the original, which is used for scoring alone.
+
+    Exit status: 0, or 4 if an attack has more lift than --fail-above, 2 your mistake.
+
+    Example: confide attack-file survey.csv --released public.csv --keys age,sex --confidential income
     """
     marks = missing or ()
     with working("Attacking"):
@@ -55,7 +59,9 @@ def attack_file_command(
             identifier=identifier, holdout=None if holdout is None else read_file(holdout, missing=marks),
             seed=seed, only=None if only is None else _split(only),
         )  # fmt: skip
-        write(json.dumps([each.as_dict() for each in found]) if as_json else as_text(found), output)
+        write(as_text(found), None)
+        if json is not None:
+            write(dumps([each.as_dict() for each in found], ensure_ascii=False), json)
     if fail_above is not None and any(each.lift > fail_above for each in found):
         raise typer.Exit(FAILED)
 

@@ -45,7 +45,6 @@ def test_json_and_a_limit_for_continuous_integration(files, tmp_path):
         "--only",
         "rank-windows",
         "--json",
-        "-o",
         str(tmp_path / "out.json"),
     ]
     assert run(*words, "--fail-above", "0.05").exit_code == 4

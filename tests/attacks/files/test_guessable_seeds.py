@@ -32,9 +32,10 @@ def test_noise_is_undone_to_the_last_digits(kind, firms_of, tried):
     assert found.notes == ("The seed is 17.",) and (found.targets, found.right) == (900, 900)
 
 
-def test_exact_noise_is_undone_too_and_missing_values_do_not_help(firms_of, tried):
+@pytest.mark.parametrize("k", [0.3, 1.5])
+def test_exact_noise_is_undone_too_and_missing_values_do_not_help(k, firms_of, tried):
     original = firms_of(400, 3).mask(np.random.default_rng(2).random((400, 3)) < 0.03)
-    method = AdditiveNoise(k=0.3, exact=True)
+    method = AdditiveNoise(k=k, exact=True)
     released = method.protect(original, columns=list(original), seed=3).frame
     found = tried("guessable-seeds", original, released, keys="v0", method=method)
     assert found.claimed == int(original.notna().sum().sum()) and found.precision > 0.99

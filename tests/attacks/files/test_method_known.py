@@ -12,7 +12,7 @@ DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 @pytest.mark.parametrize("p", [10, 15])
-def test_rank_windows_link_four_of_five_firms_where_distances_link_half_at_most(p, firms_of, tried):
+def test_rank_windows_link_four_of_five_firms_where_distances_link_two_thirds_at_most(p, firms_of, tried):
     """The catalogue has 85 to 99 percent of real companies, and 35 to 68 by distance."""
     original = firms_of(800)
     method = RankSwapping(p=p)

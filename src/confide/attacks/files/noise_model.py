@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from scipy.spatial.distance import cdist
 
 from confide.arrays import Floats, Ints
 from confide.measures.records import FileRecords
@@ -42,6 +43,8 @@ class NoiseModel:
         # the least noise in any direction is not held to be less than rounding leaves
         values, vectors = np.linalg.eigh(self.noise[np.ix_(columns, columns)])
         turn = vectors / np.sqrt(np.maximum(values, 1e-12 * values.max()))
+        if not (np.isnan(targets).any() or np.isnan(self.undone[:, columns]).any()):
+            return np.asarray(cdist(targets @ turn, self.undone[:, columns] @ turn, "sqeuclidean"))
         total = np.empty((len(targets), len(self.undone)))
         for number, target in enumerate(targets):
             total[number] = np.sum((np.nan_to_num(self.undone[:, columns] - target) @ turn) ** 2, axis=1)

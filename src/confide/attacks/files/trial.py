@@ -49,7 +49,8 @@ class FileTrial:
         places = matched(original, released, (*how.keys, *how.confidential), identifier=how.identifier)
         if len(places) < 2:
             raise Mistake("A file of one record need not be attacked: it is plain whose it is.")
-        whole, seen = _seen(original), _seen(released)
+        before, seen = frame_of(original), _seen(released)
+        whole = before.table(before.names)
         pairs = whole.take(pa.array(places))
         masked = tuple(name for name in _shared(pairs, seen) if name != how.identifier and _changed(pairs, seen, name))
         written = _rewritten(pairs, seen, (*how.keys, *how.confidential))
@@ -74,9 +75,7 @@ class FileTrial:
         names = (*self.known.keys, *self.known.confidential)
         rng, size = np.random.default_rng(self.known.seed), len(self.truth.places)
         if holdout is not None:
-            outside = _seen(holdout)
-            frame_of(holdout).table(names)  # a Mistake where a column is not there
-            inside, seen = self.truth.pairs, self.seen
+            inside, outside, seen = self.truth.pairs, frame_of(holdout).table(names), self.seen
         elif self.known.method is not None and self.known.masked:
             order = rng.permutation(size)
             inside, outside = (self.truth.pairs.take(pa.array(part)) for part in np.array_split(order, 2))
