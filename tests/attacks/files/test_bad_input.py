@@ -6,7 +6,7 @@ import pytest
 from confide.attacks.files.registry import FILE_ATTACKS
 from confide.attacks.files.trying import attack_file
 from confide.errors import Mistake
-from confide.microdata import RankSwapping
+from confide.microdata import Microaggregation, RankSwapping
 
 PEOPLE = pd.DataFrame({"age": [20, 30, 40], "sex": list("ffm"), "pay": [1.0, 2.0, 3.0]})
 
@@ -54,3 +54,17 @@ def test_attacks_are_the_same_every_time():
 def test_attacks_are_named_once_and_placed_in_the_catalogue():
     assert all(attack.name == name and attack.words.endswith(".") for name, attack in FILE_ATTACKS.items())
     assert {attack.code for attack in FILE_ATTACKS.values()} == {"L1", "L2", "L3", "L4", "L7", "L9", "L10", "L11"}
+
+
+def test_a_file_too_small_to_be_masked_without_the_targets_is_attacked_all_the_same():
+    """Of four records none can be left out of groups of four: what others tell is not to be had, the rest is."""
+    original = pd.DataFrame({"age": [20.0, 30.0, 40.0, 50.0], "same": [1.0] * 4, "pay": [1.0, 2.0, 3.0, 4.0]})
+    method = Microaggregation(k=4)
+    released = method.protect(original, columns=["age", "pay"]).frame
+    found = {
+        each.attack: each
+        for each in attack_file(original, released, keys=["age", "same"], confidential="pay", method=method)
+    }
+    assert found["looking-up"].applies and found["looking-up"].others is None
+    assert not found["membership"].applies and "half of the file" in found["membership"].stopped
+    assert found["group-windows"].targets == 4

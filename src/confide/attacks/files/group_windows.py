@@ -55,9 +55,8 @@ class GroupWindows(FileAttack):
                 windows.low[:, j], windows.high[:, j] = ends
         used = np.array([j for j, name in enumerate(keys.names) if name in known.masked and keys.ranked[j]], np.int64)
         gap = windows.high[:, used] - windows.low[:, used]
-        unit = np.where(
-            np.isfinite(gap) & (gap > 0), gap, np.maximum(np.nanstd(keys.released[:, used], axis=0), 1e-300)
-        )
+        spread = np.nanstd(keys.released[:, used], axis=0)
+        unit = np.where(np.isfinite(gap) & (gap > 0), gap, np.where(spread > 0, spread, 1.0))
 
         def evidence(target: int, rows: Ints) -> Floats:
             apart = (keys.released[np.ix_(rows, used)] - keys.targets[target, used]) / unit[target]

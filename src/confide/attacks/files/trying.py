@@ -53,7 +53,7 @@ def attack_file(
         raise Mistake(f"Column {twice[0]!r} is a key, so it cannot be confidential.")
     chosen = _chosen(only)
     trial = FileTrial.of(original, released, how, seed=seed)
-    return [_tried(attack, trial.of_members(holdout) if attack.of_members else trial) for attack in chosen]
+    return [_tried(attack, _candidates(trial, holdout) if attack.of_members else trial) for attack in chosen]
 
 
 def _chosen(only: Sequence[str] | None) -> list[FileAttack]:
@@ -64,10 +64,21 @@ def _chosen(only: Sequence[str] | None) -> list[FileAttack]:
     return [attack for name, attack in FILE_ATTACKS.items() if only is None or name in only]
 
 
+def _candidates(trial: FileTrial, holdout: Any) -> FileTrial | None:
+    try:
+        return trial.of_members(holdout)
+    except Mistake:
+        if holdout is not None:  # it is the holdout that does not fit
+            raise
+        return None
+
+
 def _tried(attack: FileAttack, trial: FileTrial | None) -> Result:
     about = Result(attack=attack.name, code=attack.code, words=attack.words)
     if trial is None:
-        return replace(about, applies=False, stopped="Neither a holdout nor the method is known.")
+        return replace(
+            about, applies=False, stopped="There is no holdout, and half of the file cannot be masked as the whole was."
+        )
     why = attack.unfit(trial.seen, trial.known)
     if why:
         return replace(about, applies=False, stopped=why)
@@ -88,7 +99,10 @@ def _tried(attack: FileAttack, trial: FileTrial | None) -> Result:
     )
 
 
-def _others(attack: FileAttack, trial: FileTrial) -> float:
-    """What is learnt in the same way from a file without the targets, which is statistics."""
-    thinner = trial.without_targets()
+def _others(attack: FileAttack, trial: FileTrial) -> float | None:
+    """What is learnt in the same way from a file without the targets, which is statistics; None if there can be no such file."""
+    try:
+        thinner = trial.without_targets()
+    except Mistake:  # too few records are left for the method
+        return None
     return score(attack.attack(thinner.seen, thinner.known), thinner.truth).success
