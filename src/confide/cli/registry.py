@@ -43,6 +43,7 @@ COMMANDS = {
         "red_team:attack",
         "Attack a site before others do: what would an intruder learn, beyond guessing and beyond statistics?",
     ),
+    "attack-file": ("attack_files:attack_file_command", "Attack a file before it is released, as an intruder would."),
     "measure": ("measure:measure_command", "Measure the risk and the utility of a file before it is released."),
     "map": (
         "measure:map_command",

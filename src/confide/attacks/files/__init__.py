@@ -1,0 +1,1 @@
+"""Attacks on a file of records that was released."""

