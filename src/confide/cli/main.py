@@ -1,4 +1,4 @@
-"""The command line: the same words as everywhere. Exit status 0 answered, 2 mistake, 3 refused, 1 fault."""
+"""The command line: the same words as everywhere. Exit status 0 answered, 2 mistake, 3 refused, 4 attacked with success, 1 fault."""
 
 import os
 import sys
@@ -31,9 +31,7 @@ def _version(version: Annotated[bool, typer.Option("--version", help="Show the v
 def main() -> None:
     """Run the command line; every outcome that is ours becomes a sentence and an exit status."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as leave:
-        sys.exit(leave.exit_code)
+        status = app(standalone_mode=False)
     except typer.Abort:
         sys.exit(130)
     except ConfideError as error:
@@ -47,6 +45,8 @@ def main() -> None:
             sys.exit(1)
         error.show()
         sys.exit(error.exit_code)
+    if isinstance(status, int):  # what a command left by typer.Exit
+        sys.exit(status)
 
 
 def _sentence(error: ConfideError) -> str:

@@ -84,7 +84,7 @@ def attack(
     if report is not None:
         write(report_page(found, limit=limit, quota=quota).html(), report)
         typer.echo(f"The page is {report}.", err=True)
-    raise SystemExit(_status(found, limit))
+    raise typer.Exit(_status(found, limit))
 
 
 def _status(found: AttackReport, limit: float) -> int:
