@@ -82,6 +82,7 @@ class Sites:
     def __init__(self, dataset: Dataset, crowd: Crowd) -> None:
         self.dataset, self.crowd = dataset, crowd
         self._engines: dict[int, MemoryEngine] = {}
+        self._answers: dict[Any, Any] = {}
 
     @cached_property
     def _people(self) -> pa.Table:
@@ -97,6 +98,13 @@ class Sites:
         engine = self.engine(secret if keys is None else keys)
         return Desk(Road(self.dataset, engine, Shield(policy, numbered(secret))))
 
+    def answer(self, policy: Policy, secret: int, target: int | None, **words: Any) -> Any:
+        """The column of a table by class that a site gives; remembered, since a site gives the same for ever."""
+        asked = (policy, secret, target, *words.items())
+        if asked not in self._answers:
+            self._answers[asked] = self.values(self.desk(policy, secret), target, **words)
+        return self._answers[asked]
+
     def values(self, desk: Desk, target: int | None, **words: Any) -> Any:
         """A column of the table by class, the total last; classes that hold nobody in any universe are left out."""
         words = {"measure": "count", **words}
@@ -111,8 +119,7 @@ def differenced(
 ) -> Iterator[tuple[Any, Any]]:
     """What the intruder holds under each secret: the answer over S, and over S less the target."""
     for secret in secrets:
-        desk = sites.desk(policy, secret)
-        yield sites.values(desk, target, **words), sites.values(desk, None, **words)
+        yield sites.answer(policy, secret, target, **words), sites.answer(policy, secret, None, **words)
 
 
 def hypergeometric(numbers: Sequence[int], q: int) -> dict[Numbers, float]:

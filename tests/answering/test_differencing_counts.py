@@ -219,9 +219,9 @@ def test_who_lacks_either_the_keys_or_the_secret_cannot_say_the_noise(sites: Sit
 
 def test_a_table_that_adds_up_gives_no_more_away_than_its_cell_keys(sites: Sites) -> None:
     """What is added looks at protected counts alone. So no claim is right more often than that of the cell which changed
-    before anything was added, or of any of four where none did, plus 4 standard errors. 150 secrets."""
+    before anything was added, or of any of four where none did, plus 4 standard errors. 100 secrets."""
     policy = alone(counts={"mechanism": "cell-key"}, tables={"additive": True})
-    own, secrets = sites.crowd.targets[MIDDLE], range(150)
+    own, secrets = sites.crowd.targets[MIDDLE], range(100)
     pairs = differenced(sites, policy, MIDDLE, secrets=secrets)
     right = [np.argmax(np.abs(whole - less)[:-1]) == own for whole, less in pairs]
     same = unchanged(sites.crowd.numbers[own])

@@ -1,6 +1,6 @@
 """Simulatability: on data sets that differ in one unit, decisions agree, and so does all else that is seen of an answer.
 
-200 random questions to sites of 3,000 people of the demonstration, under one secret and `standard`. The shares below were set
+150 random questions to sites of 3,000 people of the demonstration, under one secret and `standard`. The shares below were set
 after they were measured, with room for a question or two: they guard. What decides on protected counts alone agrees nearly
 always. `models.unfit` looks at true leverages, and does not when the largest income leaves: see the limits in the documentation.
 """
@@ -17,7 +17,7 @@ from confide.model.policy import PRESETS
 from neighbours import NEIGHBOURS, Seen, ask, demo_dataset, site
 from questions import questions
 
-ASKED = 200
+ASKED = 150
 Answers = list[Seen]
 
 
@@ -44,7 +44,7 @@ def here(answers: Callable[[pa.Table, str], Answers], people: pa.Table) -> Answe
     """What the site itself says; enough of it to compare, and with every outcome in it."""
     found = answers(people, "here")
     outcomes = [one.outcome for one in found]
-    assert outcomes.count("released") > 40 and outcomes.count("refused") > 40
+    assert outcomes.count("released") > 30 and outcomes.count("refused") > 30
     return found
 
 
