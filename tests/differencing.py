@@ -5,7 +5,6 @@ Also what such an intruder may expect, computed from what the mechanism promises
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from itertools import product
 from math import comb, prod, sqrt
@@ -73,24 +72,21 @@ class Crowd:
         return {"age": [BIN] if target is None else [BIN, TARGET_BINS[target]]}
 
     def with_target(self, target: int) -> Numbers:
+        """The numbers by class in the universe with that target."""
         return tuple(number + (at == self.targets[target]) for at, number in enumerate(self.numbers))
 
 
 class Sites:
     """One crowd behind any policy and secret; coded once a secret, as a site does at ingest."""
 
-    def __init__(self, dataset: Dataset, crowd: Crowd) -> None:
-        self.dataset, self.crowd = dataset, crowd
+    def __init__(self, dataset: Dataset, crowd: Crowd, *, people: pa.Table | None = None) -> None:
+        self.dataset, self.crowd, self.people = dataset, crowd, crowd.people if people is None else people
         self._engines: dict[int, MemoryEngine] = {}
         self._answers: dict[Any, Any] = {}
 
-    @cached_property
-    def _people(self) -> pa.Table:
-        return self.crowd.people
-
     def engine(self, secret: int) -> MemoryEngine:
         if secret not in self._engines:
-            self._engines[secret] = MemoryEngine(encode(self.dataset, self._people, secret=numbered(secret)))
+            self._engines[secret] = MemoryEngine(encode(self.dataset, self.people, secret=numbered(secret)))
         return self._engines[secret]
 
     def desk(self, policy: Policy, secret: int, *, keys: int | None = None) -> Desk:

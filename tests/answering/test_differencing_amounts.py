@@ -5,6 +5,7 @@ Over many secrets the success of the intruder is what was promised, within 4 sta
 
 from collections.abc import Iterator
 from math import sqrt
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from asking import Desk, python_regression, python_table
+from confide.answering import mechanisms
 from confide.answering.diagnostics.diagnose import CHANCE
 from confide.answering.diagnostics.noise import blur, flip, least_error
 from confide.answering.mechanisms.safe.build import build_base, to_base
@@ -103,6 +105,12 @@ def test_a_total_of_the_same_set_has_the_same_noise_in_every_table(sites: Sites)
     """Class b1 holds the same people with the target of another class and without: nothing is drawn anew."""
     for totals in (MA, THOMPSON):
         assert all(whole[2] == less[2] for whole, less in pairs(sites, totals, TYPICAL))
+
+
+def test_every_mechanism_is_differenced_here_or_with_the_counts() -> None:
+    """A new one fails until it has its tests, and its name here."""
+    found = {module.name for module in iter_modules(mechanisms.__path__)}
+    assert found == {"additive", "counts", "decision", "dropq", "magnitudes", "safe"}
 
 
 # Models: drops and rounding

@@ -5,6 +5,7 @@ everybody but the target.
 """
 
 from collections import Counter
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -117,12 +118,11 @@ def test_over_secrets_every_unit_is_as_likely_to_be_dropped_and_every_q(sites: S
 def binned(town: Any) -> Sites:
     """60 people, five in each of twelve bins of age, so that half the bins are a universe of 30."""
     cut = ", ".join(str(age) for age in range(10, 120, 10))
-    dataset = type(town)(catalog=town.catalog.replace("cutpoints = [20, 40, 60, 110]", f"cutpoints = [{cut}]")).dataset
-    sites = Sites(dataset, Crowd((57, 0, 0, 0), targets=(0, 0, 0)))
-    people = sites._people.slice(0, 60)
-    ages = np.arange(60) // 5 * 10.0
-    sites._people = people.set_column(people.column_names.index("age"), "age", [ages])
-    return sites
+    finer = replace(town, catalog=town.catalog.replace("cutpoints = [20, 40, 60, 110]", f"cutpoints = [{cut}]"))
+    crowd = Crowd((57, 0, 0, 0), targets=(0, 0, 0))
+    people = crowd.people.slice(0, 60)
+    aged = people.set_column(people.column_names.index("age"), "age", [np.arange(60) // 5 * 10.0])
+    return Sites(finer.dataset, crowd, people=aged)
 
 
 @pytest.mark.parametrize("secret", [1, 2, 3])
