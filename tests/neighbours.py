@@ -47,6 +47,15 @@ def _largest(people: pa.Table) -> int:
     return int(np.argmax(people["income"].to_numpy()))
 
 
+def _exposed(people: pa.Table) -> int:
+    """The row of the person whose classes are the rarest, taken together."""
+    rarity = np.zeros(people.num_rows)
+    for name in ("region", "marital", "education", "employment", "industry", "occupation_major"):
+        _, place, size = np.unique(people[name].to_numpy(), return_inverse=True, return_counts=True)
+        rarity += np.log(size[place])
+    return int(np.argmin(rarity))
+
+
 def _without(people: pa.Table, row: int) -> pa.Table:
     return people.take(np.delete(np.arange(people.num_rows), row))
 
@@ -60,6 +69,7 @@ def _changed(people: pa.Table, row: int) -> pa.Table:
 
 NEIGHBOURS = {
     "a typical person left": lambda people: _without(people, _typical(people)),
+    "an exposed person left": lambda people: _without(people, _exposed(people)),
     "the largest income left": lambda people: _without(people, _largest(people)),
     "a typical person became like another": lambda people: _changed(people, _typical(people)),
 }
