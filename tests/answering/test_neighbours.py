@@ -1,6 +1,6 @@
 """Simulatability: on data sets that differ in one unit, decisions agree, and so does all else that is seen of an answer.
 
-150 random questions to sites of 3,000 people of the demonstration, under one secret and `standard`. The shares below were set
+100 random questions to sites of 3,000 people of the demonstration, under one secret and `standard`. The shares below were set
 after they were measured, with room for a question or two: they guard. What decides on protected counts alone agrees nearly
 always. `models.unfit` looks at true leverages, and does not when the largest income leaves: see the limits in the documentation.
 """
@@ -12,19 +12,25 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from asking import python_regression, python_table
 from confide import demo
 from confide.model.policy import PRESETS
 from neighbours import NEIGHBOURS, Seen, ask, demo_dataset, site
 from questions import questions
 
-ASKED = 150
+ASKED = 100
+MISTAKEN = (
+    python_regression("people", "marital=married ~ children", family="binomial"),
+    python_table("people", rows="sex", where={"region": "Q9"}),
+    python_table("people", rows="sex", measure="total", of="marital"),
+)
 Answers = list[Seen]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[pa.Table, str], Answers]:
     folder: Path = tmp_path_factory.mktemp("neighbours")
-    asked = questions(demo_dataset(), ASKED, seed=1)
+    asked = [*questions(demo_dataset(), ASKED, seed=1), *MISTAKEN]
 
     def to_all(people: pa.Table, name: str) -> Answers:
         """Without suggestions: each is a decision on another question."""
@@ -44,7 +50,7 @@ def here(answers: Callable[[pa.Table, str], Answers], people: pa.Table) -> Answe
     """What the site itself says; enough of it to compare, and with every outcome in it."""
     found = answers(people, "here")
     outcomes = [one.outcome for one in found]
-    assert outcomes.count("released") > 30 and outcomes.count("refused") > 30
+    assert outcomes.count("released") > 20 and outcomes.count("refused") > 20
     return found
 
 
@@ -66,8 +72,10 @@ def test_decisions_and_their_rules_agree_where_rules_look_at_protected_counts(pa
 
 
 def test_what_is_a_mistake_never_depends_on_the_data(pairs: list[tuple[Seen, Seen]]) -> None:
+    assert [one.outcome for one, _ in pairs].count("mistake") >= len(MISTAKEN)
     for one, other in pairs:
         assert (one.outcome == "mistake") == (other.outcome == "mistake")
+        assert one.outcome != "mistake" or one == other, "to the byte, and without a call of the engine"
 
 
 def released(pairs: list[tuple[Seen, Seen]]) -> list[tuple[Seen, Seen]]:
