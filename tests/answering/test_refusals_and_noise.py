@@ -1,4 +1,4 @@
-"""A refusal says nothing of published noise: for every rule that looks at numbers, over 300 secrets.
+"""A refusal says nothing of published noise: for every rule that looks at numbers, over 200 secrets.
 
 Each case stands at the edge of its rule, so that chance decides. The noise with which the same sets are published, read
 under a policy that refuses nothing, is then uncorrelated with the refusal, within 4 standard errors. Nothing is dropped, so
@@ -28,7 +28,7 @@ from confide.model.policy import Policy
 from confide.model.request import Request
 from differencing import alone, numbered
 
-SECRETS = range(300)
+SECRETS = range(200)
 
 OPEN_MODELS: dict[str, object] = {
     "units": 0, "units_per_column": 1, "dummy": 1, "interaction": 0, "leverage_units": 1,
@@ -207,7 +207,7 @@ KNOWN = {"implied totals of a few large": pytest.mark.xfail(reason=DEPENDS, stri
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=KNOWN.get(name, ())) for name in CASES])
 def test_a_refusal_is_independent_of_the_noise_of_what_is_published(town: Any, name: str) -> None:
-    """Chance refuses between a twentieth and nineteen twentieths, and no correlation is beyond 4 / sqrt(300)."""
+    """Chance refuses between a twentieth and nineteen twentieths, and no correlation is beyond 4 / sqrt(200)."""
     case = CASES[name]
     engine = Remembering(town.of(people(*case.crowd)).coded())
     [measure] = case.shown.measure
