@@ -36,6 +36,7 @@ screenshots: $(VENV)/.dev chromium
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/neighbours.py
 	$(BIN)/python benchmarks/models.py
 	$(BIN)/python benchmarks/pages.py
 	$(BIN)/python benchmarks/publish.py
