@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from confide.attacks.codebook import read_codebook
 from confide.attacks.registry import attacks, chosen_attacks
@@ -19,7 +20,7 @@ from confide.errors import Mistake, nearest
 from confide.model.policy import PRESETS, Policy, preset_policy, read_policy
 from confide.site.folder import Folder
 
-__all__ = ["Progress", "RedTeam", "named_policy", "open_field"]
+__all__ = ["Progress", "RedTeam", "attack_site", "named_policy", "open_field"]
 
 
 class Progress:
@@ -108,6 +109,26 @@ class RedTeam:
                 )
             return earlier
         return AttackReport(conditions, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def attack_site(
+    place: str | Path,
+    dataset: str,
+    *,
+    policy: Policy | str | None = None,
+    truth: Path | None = None,
+    token: str | None = None,
+    allow_open: bool = False,
+    **how: Any,
+) -> AttackReport:
+    """Attack a data set of a site, under its policy or another (a preset, or a file): the report on every attack.
+
+    `how` are the fields of `RedTeam`: as in `attack_site("mysite", "people", only="T18", targets=100)`. A site elsewhere
+    needs the `truth`. Nothing is kept with the site.
+    """
+    chosen = named_policy(policy) if isinstance(policy, str) else policy
+    with open_field(place, dataset, policy=chosen, truth=truth, token=token, allow_open=allow_open) as field:
+        return RedTeam(**how).attack(field)
 
 
 def named_policy(name: str) -> Policy:
