@@ -44,6 +44,10 @@ COMMANDS = {
         "measure:map_command",
         "Mask a file in several ways and map risk against loss of utility; the best trades are marked.",
     ),
+    "workload": (
+        "workload:workload",
+        "Ask what an honest analyst would ask: how much is answered, and how far from the truth?",
+    ),
     "ledger": ("ledger:app", "The record of questions and outcomes."),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
