@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from confide.answering.opening import open_roads
 from confide.attacks.codebook import read_codebook
 from confide.attacks.intruder import Spent
 from confide.attacks.truth.copies import copied
@@ -28,7 +27,7 @@ from confide.model.policy import Policy
 from confide.model.request import Request, TableRequest
 from confide.site.folder import Folder
 
-__all__ = ["Measuring", "Progress", "look_at_site", "measure_remote", "measure_site"]
+__all__ = ["Measuring", "Progress", "measure_remote", "measure_site"]
 
 Progress = Callable[[int, int], None]
 """Told how many questions were asked, and of how many."""
@@ -65,20 +64,6 @@ def measure_site(
         seed=None if ledger else generator.seed,
         notes=tuple(_notes(asked, stopped)),
     )
-
-
-def look_at_site(site: Path, policy: Policy | None = None, *, generator: Generator) -> Iterator[Usefulness]:
-    """What honest analysts get of each data set of a site, quickly: off the record, and without following suggestions."""
-    folder = Folder(site)
-    policy = policy or folder.policy()
-    with open_roads(folder, policy, allow_open=True) as roads:
-        for name, road in roads.items():
-            truth = truth_of_site(site, name)
-            with true_answers(truth, store=folder.store(name)) as true:
-                drawn = generator.draw(truth.dataset, TrueSizes(true))
-                asked, _ = Measuring(OffRecord(road), truth.dataset, true.under(policy)).all(drawn.requests)
-            about = {"dataset": name, "policy": policy.title, "sizes": "truth", "source": "generated"}
-            yield Usefulness.of(asked, **about, seed=generator.seed, aside=drawn.aside)
 
 
 def measure_remote(
@@ -143,7 +128,7 @@ def _notes(asked: list[Asked], stopped: str) -> Iterator[str]:
         yield "Nothing is answered: there is no error to measure."
     unknown = sum(one.answered and not one.errors for one in asked)
     if unknown and any(one.errors for one in asked):
-        yield f"{unknown} answers could not be compared with the truth: there is no such model, or no number, without protection."
+        yield f"Answers that could not be compared with the truth, as nothing in them has a sampling error: {unknown}."
 
 
 @dataclass(frozen=True)

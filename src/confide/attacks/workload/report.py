@@ -80,7 +80,7 @@ def remarks_of(found: Usefulness) -> list[str]:
 
 
 def _remarks(found: Usefulness) -> Iterator[str]:
-    if found.refused and found.source:
+    if found.refused:
         yield (
             f"Of {found.refused:,} refusals {found.offered:,} came with a suggestion, and {found.led_on:,} with one that "
             f"was answered."

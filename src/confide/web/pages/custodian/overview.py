@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
+from confide.attacks.workload.glance import glance
 from confide.formats.charts.colours import SERIES
 from confide.site.access import Person
 from confide.site.audit import Counted, Filter
@@ -47,7 +48,8 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
     @app.get("/custodian/check", include_in_schema=False)
     def check(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         key = ("check", service.policy.mark, service.access)
-        job = context.start(key, lambda progress: service.check())
+        site, policy = service.papers.path, service.policy
+        job = context.start(key, lambda progress: [*service.check(), *glance(site, policy)])
         if not job.done:
             return context.working(request, job, "Checking the site")
         return context.render(request, "check.html", findings=job.outcome)
