@@ -38,6 +38,7 @@ import pytest
 
 from confide.answering.road import ANALYSES
 from confide.answering.service import RULES
+from confide.attacks.workload.proportions import PROPORTIONS
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -322,9 +323,15 @@ def _wants() -> Iterator[list[str]]:
         yield [f"`{rule.name}`", rule.wants(standard) if rule.applies(standard) else "switched off"]
 
 
+def _proportions() -> Iterator[list[str]]:
+    yield from (["of what", "how often"], ["---"] * 2)
+    yield from (list(row) for row in PROPORTIONS.described())
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "policy": _policy_fields,
     "presets": _presets,
+    "proportions": _proportions,
     "rules": _rules,
     "wants": _wants,
 }

@@ -128,7 +128,7 @@ def _notes(asked: list[Asked], stopped: str) -> Iterator[str]:
         yield "Nothing is answered: there is no error to measure."
     unknown = sum(one.answered and not one.errors for one in asked)
     if unknown and any(one.errors for one in asked):
-        yield f"Answers that could not be compared with the truth, as nothing in them has a sampling error: {unknown}."
+        yield f"Answers without a number that could be compared with the truth: {unknown}."
 
 
 @dataclass(frozen=True)

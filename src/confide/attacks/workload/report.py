@@ -156,7 +156,8 @@ def _errors(found: Usefulness) -> Spec:
 
 
 def _kinds(name: str) -> Spec:
-    return {"field": name, "type": "nominal", "sort": None, "title": None}
+    # Room for the longest name, whatever letters the reader's machine has.
+    return {"field": name, "type": "nominal", "sort": None, "title": None, "axis": {"minExtent": 120}}
 
 
 def _chart(title: str, words: str, rows: Sequence[Spec], layers: Sequence[Spec]) -> Spec:
