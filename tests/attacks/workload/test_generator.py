@@ -22,13 +22,13 @@ SEX = "[variables.sex]\n[variables.sex.codes]\nf = 'F'\nm = 'M'\n"
 
 
 class Anything:
-    """Every universe is a fifth of the units, and every question makes sense."""
+    """Every universe is a fifth of the units, and nobody objects to anything."""
 
     def share(self, where: Universe) -> float:
         return 0.2
 
-    def sensible(self, request: Request[Any], proportions: Proportions) -> bool:
-        return True
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        return ""
 
 
 def drawn(book: Dataset, **settings: Any) -> tuple[Request[Any], ...]:
@@ -98,7 +98,19 @@ def test_universes_hold_one_percent_of_the_units_and_numbers_are_there(site: Pat
         requests = Generator(questions=60, seed=5).draw(truth.dataset, sizes).requests
     shares = [truth.within(request.where).mean() for request in requests]
     assert min(shares) >= 0.01 and sum(share < 1 for share in shares) > 20
-    assert all(sizes.sensible(request, PROPORTIONS) for request in requests)
+    assert not [request for request in requests if sizes.objection(request, PROPORTIONS)]
+
+
+def test_what_nobody_would_ask_is_set_aside_and_counted(people: Dataset) -> None:
+    class NoTables(Anything):
+        def objection(self, request: Request[Any], proportions: Proportions) -> str:
+            return "numbers" if isinstance(request, TableRequest) and request.of == "income" else ""
+
+    found = Generator(questions=200).draw(people, NoTables())
+    asked = [r for r in found.requests if isinstance(r, TableRequest)]
+    assert found.aside["numbers"] > 10 and not [r for r in asked if r.of == "income"]
+    before = [r for r in drawn(people, questions=200) if isinstance(r, TableRequest)]
+    assert len(asked) == len(before), "the kind is drawn first, so that proportions stay"
 
 
 def test_without_numbers_only_classes_are_asked_about() -> None:

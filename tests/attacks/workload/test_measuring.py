@@ -52,8 +52,10 @@ def test_suggestions_are_followed(found: Usefulness) -> None:
     assert 0 < found.offered == found.led_on <= found.refused
 
 
-def test_under_open_all_tables_are_answered_and_nothing_is_off(site: Path) -> None:
+def test_under_open_the_same_is_asked_all_tables_are_answered_and_nothing_is_off(site: Path, found: Usefulness) -> None:
+    standard = {(share.kind, share.conditions): share.asked for share in found.conditions}
     found = measure_site(site, "people", policy=PRESETS["open"], generator=SOME)
+    assert {(share.kind, share.conditions): share.asked for share in found.conditions} == standard
     tables = [share for share in found.kinds if share.kind in ("counts", "totals", "means")]
     assert len(tables) == 3 and all(share.answered == share.asked for share in tables)
     assert len(found.errors) >= 5 and not [e for e in found.errors if e.ninth_decile or e.relative]
@@ -154,3 +156,15 @@ def test_a_glance_says_the_same_as_the_measure(site: Path) -> None:
     [finding] = glance(site)
     found = measure_site(site, "people", generator=Generator(questions=60, seed=1))
     assert finding.kind == "note" and finding.text == f"{found.sentence()} More: confide workload."
+
+
+def test_a_glance_does_not_wait_for_a_large_store(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("confide.attacks.workload.glance.LARGEST", 0)
+    [finding] = glance(site)
+    assert "takes a while to measure" in finding.text
+
+
+def test_a_glance_says_where_nothing_can_be_asked(make) -> None:
+    site = make(population(size=50, seed=1).select(["age"]), catalog="title = 'T'\n[variables.age]\nkind = 'numeric'\n")
+    [finding] = glance(site)
+    assert finding.text.startswith("people: what an honest analyst gets cannot be measured. Nothing can be asked")

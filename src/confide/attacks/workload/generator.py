@@ -4,6 +4,7 @@ An honest analyst never combines two levels of one hierarchy, nor two variables 
 model two confidential variables of one subject: wages are a part of income. Correlations are there to compare these.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -32,8 +33,8 @@ class Sizes(Protocol):
     def share(self, where: Universe) -> float:
         """The share of all units that a universe of one piece holds."""
 
-    def sensible(self, request: Request[Any], proportions: Proportions) -> bool:
-        """Whether somebody who knows the field would ask this."""
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        """Why somebody who knows the field would not ask this, in a word; nothing if they would."""
 
 
 def kind_of(request: Request[Any]) -> str:
@@ -62,16 +63,17 @@ class Generator:
                 suggestions=["Declare codes or cutpoints in dataset.toml."],
             )
         seeds = ([self.seed, number] for number in range(self.questions))
-        tries = [_Drawing(menu, sizes, self.proportions, np.random.default_rng(seed)).tries() for seed in seeds]
-        return Drawn(tuple(some[-1] for some in tries), sum(len(some) - 1 for some in tries))
+        aside: Counter[str] = Counter()
+        drawings = [_Drawing(menu, sizes, self.proportions, np.random.default_rng(seed), aside) for seed in seeds]
+        return Drawn(tuple(drawing.request() for drawing in drawings), dict(aside))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Questions that were drawn, and how many were set aside because nobody who knows the field would ask them."""
+    """Questions that were drawn, and how many drafts were set aside, by the objection to them."""
 
     requests: tuple[Request[Any], ...]
-    aside: int
+    aside: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,10 @@ class _Drawing:
     sizes: Sizes
     proportions: Proportions
     rng: np.random.Generator
+    aside: Counter[str]
 
-    def tries(self) -> list[Request[Any]]:
-        """Questions of a kind that is drawn first, until one makes sense."""
+    def request(self) -> Request[Any]:
+        """A question of a kind that is drawn first, to which nobody objects; the last draft if there is none."""
         make = {
             "counts": self._counts,
             "totals": lambda: self._amounts(Measure.TOTAL),
@@ -92,10 +95,14 @@ class _Drawing:
             "models": self._model,
             "correlations": self._correlation,
         }[self._draw({kind: self.proportions.kind[kind] for kind in KINDS if kind in self.menu.kinds})]
-        drawn = [make()]
-        while len(drawn) < TRIES and not self.sizes.sensible(drawn[-1], self.proportions):
-            drawn.append(make())
-        return drawn
+        draft = make()
+        for _ in range(TRIES):
+            objection = self.sizes.objection(draft, self.proportions)
+            if not objection:
+                break
+            self.aside[objection] += 1
+            draft = make()
+        return draft
 
     def _counts(self) -> Request[Any]:
         weighted = self.menu.book.weight and self._draw(self.proportions.weighted) == "weighted"

@@ -52,7 +52,7 @@ def measure_site(
         copied(site, name, policy, truth=truth) as copy,
         true_answers(truth, store=folder.store(name)) as true,
     ):
-        drawn = Drawn(recorded, 0) if recorded else generator.draw(truth.dataset, TrueSizes(true))
+        drawn = Drawn(recorded, {}) if recorded else generator.draw(truth.dataset, TrueSizes(true))
         asked, stopped = Measuring(Questioner(copy), truth.dataset, true.under(policy)).all(drawn.requests, progress)
     return Usefulness.of(
         asked,

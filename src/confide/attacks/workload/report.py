@@ -89,11 +89,20 @@ def _remarks(found: Usefulness) -> Iterator[str]:
         yield f"{found.mistakes:,} questions were not well formed."
     if found.cells:
         yield f"Of {found.cells:,} numbers in the tables {found.withheld:,} are withheld ({_percent(found.withheld, found.cells)})."
-    if found.aside:
-        yield (
-            f"{found.aside:,} drafts of questions were set aside: too few units have their numbers, or the model cannot be "
-            f"fitted, protection aside."
-        )
+    if found.aside.get("numbers"):
+        yield f"{found.aside['numbers']:,} drafts of questions were set aside because too few units have their numbers."
+    if found.aside.get("unfit"):
+        yield _unfit(found)
+
+
+def _unfit(found: Usefulness) -> str:
+    unfit = found.aside["unfit"]
+    fitted = [s for s in found.kinds if s.kind in ("models", "correlations")]
+    share = _percent(sum(s.answered for s in fitted), unfit + sum(s.asked for s in fitted))
+    return (
+        f"{unfit:,} drafts of models and correlations were set aside because they cannot be fitted, protection aside. "
+        f"Were they counted as refused, {share} of models and correlations would be answered."
+    )
 
 
 def text_of(found: Usefulness) -> str:

@@ -36,15 +36,15 @@ class TrueSizes:
         """The share of all units that a universe of one piece holds."""
         return self._share(self._within(where))
 
-    def sensible(self, request: Request[Any], proportions: Proportions) -> bool:
-        """Whether somebody who knows the field would ask: not the hours of children, nor whether workers are retired.
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        """What somebody who knows the field would object to: the hours of children, or whether workers are retired.
 
-        Enough units have all numbers of the question, these numbers vary, and so does a response that is a class. What is
-        to be fitted can be fitted, protection aside.
+        "numbers": few units have all numbers of the question, or these do not vary, or a response that is a class does not.
+        "unfit": what is to be fitted cannot be, protection aside.
         """
-        return self._varies(request, proportions) and (
-            isinstance(request, TableRequest) or self.true.ask(request) is not None
-        )
+        if not self._varies(request, proportions):
+            return "numbers"
+        return "" if isinstance(request, TableRequest) or self.true.ask(request) is not None else "unfit"
 
     def _varies(self, request: Request[Any], proportions: Proportions) -> bool:
         there = self._within(request.where)
@@ -107,9 +107,9 @@ class PublishedSizes:
         conditions = [condition for piece in where.pieces for condition in piece.conditions]
         return prod(sum(self._shares(c.variable).get(code, 0.0) for code in c.codes) for c in conditions)
 
-    def sensible(self, request: Request[Any], proportions: Proportions) -> bool:
-        """Nothing is known that speaks against it."""
-        return True
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        """Nothing is known that speaks against a question."""
+        return ""
 
     def _shares(self, name: str) -> dict[str, float]:
         if name not in self._known:

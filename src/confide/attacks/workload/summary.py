@@ -92,8 +92,8 @@ class Usefulness:
     seed: int | None
     sizes: str
     """How universes of at least 1 % of the units were known: from the "truth" or from "published" tables."""
-    aside: int
-    """Drafts of questions that were set aside: too few have the numbers, or no model can be fitted, protection aside."""
+    aside: Mapping[str, int]
+    """Drafts that were set aside: too few have the "numbers", or the model or correlation is "unfit", protection aside."""
     asked: int
     answered: int
     kinds: tuple[ShareAnswered, ...]
@@ -143,8 +143,8 @@ class Usefulness:
         """All of it in one line.
 
         >>> none = dict.fromkeys(("kinds", "conditions", "errors", "margins"), ())
-        >>> zero = dict.fromkeys(("aside", "answered", "refused", "mistakes", "offered", "led_on", "cells", "withheld"), 0)
-        >>> about = {"dataset": "people", "policy": "", "source": "", "seed": 1, "sizes": "", "rules": {}}
+        >>> zero = dict.fromkeys(("answered", "refused", "mistakes", "offered", "led_on", "cells", "withheld"), 0)
+        >>> about = {"dataset": "people", "policy": "", "source": "", "seed": 1, "sizes": "", "rules": {}, "aside": {}}
         >>> Usefulness(asked=9, **none, **zero, **about).sentence()
         'people: of 9 honest questions 0 are answered.'
         """
