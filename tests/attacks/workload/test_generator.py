@@ -91,6 +91,13 @@ def test_no_key_is_the_response_of_a_model(people: Dataset) -> None:
     assert not [m for m in models if people.variable(m.formula.response.variable).role is Role.KEY]
 
 
+def test_only_amounts_enter_by_their_logarithm(people: Dataset) -> None:
+    models = [r.formula for r in drawn(people, questions=1000) if isinstance(r, RegressionRequest)]
+    factors = [factor for f in models for factor in (f.response, *(one for term in f.terms for one in term))]
+    logs = {factor.variable for factor in factors if factor.transform == "log"}
+    assert logs == {"income", "wages", "taxes"}
+
+
 def test_universes_hold_one_percent_of_the_units_and_numbers_are_there(site: Path) -> None:
     truth = truth_of_site(site, "people")
     with true_answers(truth) as true:
@@ -137,4 +144,4 @@ def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
     described = dict(PROPORTIONS.described())
     assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
     assert described["Least share of all units in a universe"] == "1 %"
-    assert len(described) == 19
+    assert len(described) == 20

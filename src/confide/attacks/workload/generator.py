@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from confide.attacks.workload.menu import Marks, Menu, counted, incomplete, usable_codes
+from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, usable_codes
 from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Variable
@@ -159,7 +159,7 @@ class _Drawing:
         if family == "binomial":
             code = self._event(chosen)
             return Factor(chosen.name, code=code) if code else None
-        log = family == "gaussian" and not chosen.signed and self._draw(self.proportions.response) == "log"
+        log = family == "gaussian" and is_amount(chosen) and self._draw(self.proportions.response) == "log"
         return Factor(chosen.name, Transform.LOG if log else Transform.NONE)
 
     def _event(self, variable: Variable) -> str | None:
@@ -172,12 +172,13 @@ class _Drawing:
     def _predictor(self, variable: Variable) -> list[Term]:
         if not variable.measurable:
             return [(Factor(variable.name),)]
+        if is_amount(variable):
+            log = self._draw(self.proportions.amount) == "log"
+            return [(Factor(variable.name, Transform.LOG if log else Transform.NONE),)]
         classes = [level for level in self.menu.levels(variable) if level.of]
         how = self._draw(self.proportions.number)
         if how == "classes" and classes:
             return [(Factor(classes[0].name),)]
-        if how == "log" and not variable.signed and not counted(variable):
-            return [(Factor(variable.name, Transform.LOG),)]
         square: list[Term] = [(Factor(variable.name, Transform.SQUARE),)] if how == "square" else []
         return [(Factor(variable.name),), *square]
 

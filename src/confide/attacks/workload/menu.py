@@ -6,7 +6,7 @@ from functools import cached_property
 from confide.attacks.choosing import size
 from confide.model.catalog.dataset import Dataset, Role, Variable
 
-__all__ = ["Marks", "Menu", "counted", "incomplete", "usable_codes"]
+__all__ = ["Marks", "Menu", "incomplete", "is_amount", "usable_codes"]
 
 Marks = frozenset[tuple[str, str]]
 
@@ -39,9 +39,9 @@ class Menu:
     def responses(self) -> dict[str, list[Variable]]:
         """Responses of models by the family that they suit, which no key is; families without one are left out."""
         found = {
-            "gaussian": [v for v in self.numbers if not counted(v)],
+            "gaussian": [v for v in self.numbers if not _counted(v)],
             "binomial": [levels[0] for levels in self.hierarchies if not levels[0].numeric],
-            "poisson": [v for v in self.numbers if counted(v)],
+            "poisson": [v for v in self.numbers if _counted(v)],
         }
         suited = {family: [v for v in some if v.role is not Role.KEY] for family, some in found.items()}
         return {family: some for family, some in suited.items() if some}
@@ -87,6 +87,10 @@ def incomplete(variable: Variable) -> bool:
     return any(code.missing for code in variable.codes or ())
 
 
-def counted(variable: Variable) -> bool:
-    """Whether a number is a count of something, such as children."""
+def is_amount(variable: Variable) -> bool:
+    """Whether a number is an amount, of money or people, which analysts take the logarithm of: it has no upper end."""
+    return not variable.signed and variable.maximum is None
+
+
+def _counted(variable: Variable) -> bool:
     return variable.minimum == 0 and variable.maximum is not None and variable.maximum <= COUNTED

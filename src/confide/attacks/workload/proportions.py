@@ -44,12 +44,15 @@ class Proportions:
         confidential=1,
     )
     family: Mapping[str, float] = _shares("Family of a model", gaussian=0.65, binomial=0.25, poisson=0.1)
-    response: Mapping[str, float] = _shares("Response of a gaussian model that is never negative", plain=0.5, log=0.5)
+    response: Mapping[str, float] = _shares("An amount as the response of a gaussian model", plain=0.4, log=0.6)
     predictors: Mapping[int, float] = _shares(
         "Predictors of a model", _3=0.25, _4=0.25, _5=0.2, _6=0.15, _7=0.1, _8=0.05
     )
     predictor: Mapping[str, float] = _shares("A predictor", number=0.5, classes=0.5)
-    number: Mapping[str, float] = _shares("A number as a predictor", number=0.5, square=0.1, log=0.2, classes=0.2)
+    amount: Mapping[str, float] = _shares(
+        "An amount (never negative, no declared maximum) as a predictor", number=0.4, log=0.6
+    )
+    number: Mapping[str, float] = _shares("Another number as a predictor", number=0.6, square=0.15, classes=0.25)
     interaction: Mapping[str, float] = _shares(
         "Interaction of the first two predictors", without=0.85, interaction=0.15
     )
