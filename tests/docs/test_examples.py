@@ -40,6 +40,7 @@ from confide.answering.road import ANALYSES
 from confide.answering.service import RULES
 from confide.attacks.registry import attacks
 from confide.attacks.studies import EXPECTED, STUDIES
+from confide.attacks.workload.proportions import PROPORTIONS
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
 from confide.model.catalog.toml import read_dataset
@@ -368,12 +369,18 @@ def _small(value: float) -> str:
     return "< 1e-5" if 0 < value < 1e-5 else f"{value:.3g}"
 
 
+def _proportions() -> Iterator[list[str]]:
+    yield from (["of what", "how often"], ["---"] * 2)
+    yield from (list(row) for row in PROPORTIONS.described())
+
+
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_people": partial(_red_team, "people"),
     "red_team_firms": partial(_red_team, "firms"),
     "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,
+    "proportions": _proportions,
     "rules": _rules,
     "wants": _wants,
 }

@@ -19,7 +19,10 @@ COMMANDS = {
         "Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.",
     ),
     "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
-    "check": ("sites:check", "Say what is missing, risky or unanswerable in a site, in plain words."),
+    "check": (
+        "sites:check",
+        "Say what is missing, risky or unanswerable in a site, and what an honest analyst gets, in plain words.",
+    ),
     "table": ("questions:table", "A protected table."),
     "regression": ("questions:regression", "A protected regression."),
     "correlation": ("questions:correlation", "Protected correlations; a categorical variable enters by its classes."),
@@ -48,6 +51,10 @@ COMMANDS = {
     "map": (
         "measure:map_command",
         "Mask a file in several ways and map risk against loss of utility; the best trades are marked.",
+    ),
+    "workload": (
+        "workload:workload",
+        "Ask what an honest analyst would ask: how much is answered, and how far from the truth are the answers?",
     ),
     "ledger": ("ledger:app", "The record of questions and outcomes."),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),

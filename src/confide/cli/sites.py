@@ -7,6 +7,7 @@ import typer
 
 from confide.answering.service import check as check_site
 from confide.answering.service import make_base
+from confide.attacks.workload.glance import glance
 from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
 from confide.site import ingest as ingesting
@@ -71,12 +72,14 @@ def safe(
 
 
 def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
-    """Say what is missing, risky or unanswerable in a site, in plain words.
+    """Say what is missing, risky or unanswerable in a site, and what an honest analyst gets, in plain words.
+
+    The last notes are of 60 questions that an honest analyst might ask of each data set, as by confide workload. Nothing is recorded.
 
     Example: confide check mysite
     """
     with working("Looking at the site"):
-        findings = check_site(site, allow_open=allow_open)
+        findings = [*check_site(site, allow_open=allow_open), *glance(site)]
     for finding in findings:
         typer.echo(f"{finding.kind:<12} {finding.text}")
     if not findings:

@@ -1,0 +1,184 @@
+"""How far answers are from the truth, in units of the error that the sample has anyway.
+
+A cell's own sampling error is that of a simple random sample of the records of the universe, which is what an analyst would
+assume: counts and shares are binomial; a total is a sum over all records of the universe, of which those outside the cell
+contribute 0; a mean has its standard deviation over the root of the effective number of records, (Σw)²/Σw². Records of one
+unit are taken as independent. A coefficient has its released (robust) standard error, a correlation r has (1 - r²)/√n.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from confide.arrays import Bools, Floats
+from confide.attacks.truth.truth import Truth
+from confide.model.model_release import Grid, ModelRelease
+from confide.model.release import Release
+from confide.model.request import TableRequest
+
+__all__ = ["Deviations", "deviations"]
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Errors of the numbers of one answer: in units of the sampling error, and as shares of the truth."""
+
+    ratio: Floats
+    relative: Floats
+
+    @classmethod
+    def of(cls, released: Floats, true: Floats, error: Floats) -> "Deviations":
+        """Of the numbers that are released and have a sampling error."""
+        kept = np.isfinite(released) & np.isfinite(true) & (np.nan_to_num(error) > 0)
+        off = np.abs(released[kept] - true[kept])
+        size = np.abs(true[kept])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return cls(off / error[kept], np.where(size > 0, off / size, np.nan))
+
+
+def deviations(release: Any, true: Any, truth: Truth) -> Iterator[tuple[str, Deviations]]:
+    """The errors of an answer by what its numbers are; the true answer is to the same question."""
+    measure: Mapping[str, Callable[..., Iterator[tuple[str, Deviations]]]] = {
+        "table": _table,
+        "regression": _coefficients,
+        "correlation": _correlations,
+    }
+    return measure[release.request.ask](release, true, truth)
+
+
+def _table(release: Release, true: Release, truth: Truth) -> Iterator[tuple[str, Deviations]]:
+    sums = _Sums.of(true.request, truth)
+    for name, column in release.columns.items():
+        exact = true.columns[name].values
+        if name == "count":
+            yield "counts", Deviations.of(column.values, exact, _binomial(exact))
+            yield "shares", _shares(column.values, exact)
+        elif name == "weighted_count":
+            yield "weighted counts", Deviations.of(column.values, exact, sums.error_of_sum(sums.weights))
+        elif name == "total":
+            yield "totals", Deviations.of(column.values, exact, sums.error_of_sum(sums.amounts))
+        else:
+            yield "means", Deviations.of(column.values, exact, sums.error_of_mean())
+
+
+def _binomial(counts: Floats) -> Floats:
+    """Standard errors of counts among all units of the universe, of whom the last cell tells; none where nothing varies."""
+    whole = counts[(-1,) * counts.ndim]
+    return np.asarray(np.sqrt(np.maximum(counts * (1 - counts / max(whole, 1.0)), 0.0)))
+
+
+def _shares(released: Floats, true: Floats) -> Deviations:
+    """Of the share that each class of the last variable has among all its classes."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares, exact = (counts[..., :-1] / counts[..., -1:] for counts in (released, true))
+        return Deviations.of(shares, exact, np.sqrt(exact * (1 - exact) / true[..., -1:]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """The true records of a table's universe: the cell of each, its weight, and its number if one is asked for."""
+
+    cell: tuple[Any, ...]
+    shape: tuple[int, ...]
+    weights: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, request: TableRequest, truth: Truth) -> "_Sums":
+        inside: Bools = truth.within(request.where)
+        cell = tuple(truth.places(name)[inside] for name in request.by)
+        shape = tuple(len(truth.dataset.variable(name).codes or ()) for name in request.by)
+        values = truth.numbers(request.of)[inside] if request.of else np.ones(int(inside.sum()))
+        return cls(cell, shape, truth.weights[inside], values)
+
+    @property
+    def amounts(self) -> Floats:
+        return np.nan_to_num(self.values) * self.weights
+
+    def add(self, contributions: Floats) -> Floats:
+        """Sums by cell, with all margins."""
+        if not len(contributions):
+            return np.zeros(tuple(size + 1 for size in self.shape))
+        flat = np.ravel_multi_index(self.cell, self.shape)
+        sums = np.bincount(flat, contributions, minlength=int(np.prod(self.shape))).reshape(self.shape)
+        for axis in range(sums.ndim):
+            sums = np.concatenate([sums, sums.sum(axis=axis, keepdims=True)], axis=axis)
+        return np.asarray(sums)
+
+    def error_of_sum(self, amounts: Floats) -> Floats:
+        return np.sqrt(np.maximum(self.add(amounts**2) - self.add(amounts) ** 2 / max(len(amounts), 1), 0.0))
+
+    def error_of_mean(self) -> Floats:
+        there = np.isfinite(self.values)
+        weights, values = np.where(there, self.weights, 0.0), np.nan_to_num(self.values)
+        # About the overall mean, so that squares of large numbers do not lose their last digits.
+        values = values - (weights @ values) / max(weights.sum(), 1e-300)
+        total, number = self.add(weights), self.add(there.astype(np.float64))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = self.add(weights * values) / total
+            spread = self.add(weights * values**2) / total - mean**2
+            effective = total**2 / self.add(weights**2)
+            error = np.sqrt(np.maximum(spread, 0.0) * number / (number - 1) / effective)
+        # What is left of a spread of nothing after subtraction is rounding, and no sampling error.
+        return np.where((number > 1) & (spread > 1e-12 * np.nan_to_num(spread[(-1,) * spread.ndim])), error, 0.0)
+
+
+def _coefficients(
+    release: ModelRelease[Any], true: ModelRelease[Any], truth: Truth
+) -> Iterator[tuple[str, Deviations]]:
+    """Of all terms but the intercept whose variables have the same classes in both, and so the same reference."""
+    found, exact = (_by_term(one.grids["coefficients"]) for one in (release, true))
+    classes, others = (_classes(terms) for terms in (found, exact))
+    same = [
+        term
+        for term in found
+        if term in exact and term != "(Intercept)" and all(classes[v] == others[v] for v in _variables(term))
+    ]
+    values = np.array([(found[t][0], exact[t][0], exact[t][1]) for t in same], np.float64).reshape(-1, 3)
+    yield "coefficients", Deviations.of(values[:, 0], values[:, 1], values[:, 2])
+
+
+def _by_term(grid: Grid) -> dict[str, tuple[float, float]]:
+    """Estimate and standard error of each term; NaN where there is none."""
+    places = [grid.columns.index(name) for name in ("term", "estimate", "standard_error")]
+    rows = [[row[place] for place in places] for row in grid.rows]
+    return {str(term): (_number(estimate), _number(error)) for term, estimate, error in rows}
+
+
+def _number(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _classes(terms: Mapping[str, Any]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for term in terms:
+        for factor, variable in zip(term.split(":"), _variables(term), strict=True):
+            found.setdefault(variable, set()).add(factor)
+    return found
+
+
+def _variables(term: str) -> list[str]:
+    return [factor.partition("=")[0] for factor in term.split(":")]
+
+
+def _correlations(
+    release: ModelRelease[Any], true: ModelRelease[Any], truth: Truth
+) -> Iterator[tuple[str, Deviations]]:
+    """Of each pair once; classes of one variable have nothing to do with each other that a sample would tell."""
+    found, exact = (_pairs(one.grids["correlations"]) for one in (release, true))
+    number = max(int(truth.within(release.request.where).sum()), 2)
+    values = np.array([(found[pair], exact[pair]) for pair in found if pair in exact], np.float64).reshape(-1, 2)
+    error = (1 - values[:, 1] ** 2) / np.sqrt(number)
+    yield "correlations", Deviations.of(values[:, 0], values[:, 1], error)
+
+
+def _pairs(grid: Grid) -> dict[tuple[str, str], float]:
+    names = [str(row[0]) for row in grid.rows]
+    return {
+        (one, other): _number(row[grid.columns.index(other)])
+        for one, row in zip(names, grid.rows, strict=True)
+        for other in names
+        if one < other and one.partition("=")[0] != other.partition("=")[0]
+    }

@@ -1,0 +1,259 @@
+"""Honest questions from the public codebook: what people ask who want to know about groups and not about persons.
+
+An honest analyst never combines two levels of one hierarchy, nor two variables of one declared group, nor in a table or a
+model two confidential variables of one subject: wages are a part of income. Correlations are there to compare these.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, usable_codes
+from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.formula import Factor, Formula, Term, Transform
+from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
+from confide.model.universe import EVERYONE, Piece, Universe
+
+__all__ = ["Drawn", "Generator", "Sizes", "kind_of"]
+
+T = TypeVar("T")
+
+TRIES = 40
+"""So often conditions are drawn before one fewer is tried, and a question before one that makes no sense is asked."""
+
+
+class Sizes(Protocol):
+    """What an analyst knows of the data beside the codebook."""
+
+    def share(self, where: Universe) -> float:
+        """The share of all units that a universe of one piece holds."""
+
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        """Why somebody who knows the field would not ask this, in a word; nothing if they would."""
+
+
+def kind_of(request: Request[Any]) -> str:
+    """Which of the kinds of questions a request is."""
+    if not isinstance(request, TableRequest):
+        return {"regression": "models", "correlation": "correlations"}.get(request.ask, request.ask)
+    if request.of is None:
+        return "counts"
+    return "totals" if Measure.TOTAL in request.measure else "means"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generator:
+    """Honest questions about any described data set; the same for the same seed, codebook and sizes of universes."""
+
+    questions: int = 300
+    seed: int = 1
+    proportions: Proportions = PROPORTIONS
+
+    def draw(self, book: Dataset, sizes: Sizes) -> "Drawn":
+        """The questions. Each has its own seed: the first 60 are the same, however many follow."""
+        menu = Menu(book)
+        if not menu.kinds:
+            raise Mistake(
+                f"Nothing can be asked of {book.name!r}: it has no variable with classes, and not two numbers.",
+                suggestions=["Declare codes or cutpoints in dataset.toml."],
+            )
+        seeds = ([self.seed, number] for number in range(self.questions))
+        aside: Counter[str] = Counter()
+        drawings = [_Drawing(menu, sizes, self.proportions, np.random.default_rng(seed), aside) for seed in seeds]
+        return Drawn(tuple(drawing.request() for drawing in drawings), dict(aside))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Questions that were drawn, and how many drafts were set aside, by the objection to them."""
+
+    requests: tuple[Request[Any], ...]
+    aside: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """One question being made up."""
+
+    menu: Menu
+    sizes: Sizes
+    proportions: Proportions
+    rng: np.random.Generator
+    aside: Counter[str]
+
+    def request(self) -> Request[Any]:
+        """A question of a kind that is drawn first, to which nobody objects; the last draft if there is none."""
+        make = {
+            "counts": self._counts,
+            "totals": lambda: self._amounts(Measure.TOTAL),
+            "means": lambda: self._amounts(Measure.MEAN),
+            "models": self._model,
+            "correlations": self._correlation,
+        }[self._draw({kind: self.proportions.kind[kind] for kind in KINDS if kind in self.menu.kinds})]
+        draft = make()
+        for _ in range(TRIES):
+            objection = self.sizes.objection(draft, self.proportions)
+            if not objection:
+                break
+            self.aside[objection] += 1
+            draft = make()
+        return draft
+
+    def _counts(self) -> Request[Any]:
+        weighted = self.menu.book.weight and self._draw(self.proportions.weighted) == "weighted"
+        return self._table(frozenset(), Measure.WEIGHTED_COUNT if weighted else Measure.COUNT, None)
+
+    def _amounts(self, measure: Measure) -> Request[Any]:
+        of = self._measured(self.menu.numbers)
+        return self._table(self.menu.marks(of), measure, of.name)
+
+    def _table(self, taken: Marks, measure: Measure, of: str | None) -> Request[Any]:
+        by: list[str] = []
+        coarse = False
+        for _ in range(self._draw(self.proportions.by)):
+            variable = self._classes(taken, coarse=coarse)
+            if variable is None:
+                break
+            coarse = coarse or variable is not self.menu.levels(variable)[0]
+            by.append(variable.name)
+            taken |= self.menu.marks(variable)
+        if not by:  # nothing else has classes, so the mean of a number by its own bins
+            by = [self.menu.hierarchies[0][0].name]
+        side = max(1, len(by) - 1)
+        where = self._universe(taken)
+        return TableRequest(self.menu.book.name, tuple(by[:side]), tuple(by[side:]), where, (measure,), of)
+
+    def _model(self) -> Request[Any]:
+        family = self._draw({family: self.proportions.family[family] for family in self.menu.responses})
+        chosen = self._measured(self.menu.responses[family])
+        response = self._response(chosen, family)
+        if response is None:  # no class of it is common enough, so that somebody would count instead
+            return self._counts()
+        terms, taken = self._terms(self.menu.marks(chosen))
+        if not terms:
+            return self._correlation()
+        formula = Formula(response, tuple(terms))
+        return RegressionRequest(self.menu.book.name, formula, self._universe(taken), Family(family))
+
+    def _terms(self, taken: Marks) -> tuple[list[Term], Marks]:
+        terms: list[Term] = []
+        firsts: list[Term] = []
+        for _ in range(self._draw(self.proportions.predictors)):
+            variable = self._any(taken, self.proportions.predictor)
+            if variable is None:
+                break
+            taken |= self.menu.marks(variable)
+            some = self._predictor(variable)
+            firsts.append(some[0])
+            terms += some
+        if len(firsts) > 1 and self._draw(self.proportions.interaction) == "interaction":
+            terms.append((*firsts[0], *firsts[1]))
+        return terms, taken
+
+    def _response(self, chosen: Variable, family: str) -> Factor | None:
+        if family == "binomial":
+            code = self._event(chosen)
+            return Factor(chosen.name, code=code) if code else None
+        log = family == "gaussian" and is_amount(chosen) and self._draw(self.proportions.response) == "log"
+        return Factor(chosen.name, Transform.LOG if log else Transform.NONE)
+
+    def _event(self, variable: Variable) -> str | None:
+        """A class that is neither rare nor nearly everybody."""
+        least = self.proportions.event
+        shares = {c: self.sizes.share(Universe((Piece.of({variable.name: [c]}),))) for c in usable_codes(variable)}
+        common = [code for code, share in shares.items() if least <= share <= 1 - least]
+        return common[self.rng.integers(len(common))] if common else None
+
+    def _predictor(self, variable: Variable) -> list[Term]:
+        if not variable.measurable:
+            return [(Factor(variable.name),)]
+        if is_amount(variable):
+            log = self._draw(self.proportions.amount) == "log"
+            return [(Factor(variable.name, Transform.LOG if log else Transform.NONE),)]
+        classes = [level for level in self.menu.levels(variable) if level.of]
+        how = self._draw(self.proportions.number)
+        if how == "classes" and classes:
+            return [(Factor(classes[0].name),)]
+        square: list[Term] = [(Factor(variable.name, Transform.SQUARE),)] if how == "square" else []
+        return [(Factor(variable.name),), *square]
+
+    def _correlation(self) -> Request[Any]:
+        names: list[str] = []
+        taken: Marks = frozenset()
+        for _ in range(self._draw(self.proportions.correlated)):
+            variable = self._any(taken, self.proportions.entering)
+            if variable is None:
+                break
+            names.append(variable.name)
+            taken |= {mark for mark in self.menu.marks(variable) if mark[0] != "subject"}
+        return CorrelationRequest(self.menu.book.name, tuple(names), self._universe(taken))
+
+    def _universe(self, taken: Marks) -> Universe:
+        for wanted in range(self._draw(self.proportions.conditions), 0, -1):
+            for _ in range(TRIES):
+                conditions = self._conditions(taken, wanted)
+                if len(conditions) < wanted:
+                    break
+                where = Universe((Piece.of(conditions),))
+                if self.sizes.share(where) >= self.proportions.least:
+                    return where
+        return EVERYONE
+
+    def _conditions(self, taken: Marks, wanted: int) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for _ in range(wanted):
+            variable = self._classes(taken, universe=True)
+            if variable is None:
+                break
+            found[variable.name] = self._some_codes(variable)
+            taken |= self.menu.marks(variable)
+        return found
+
+    def _some_codes(self, variable: Variable) -> tuple[str, ...]:
+        """A few classes, not all of them; of a number, neighbours."""
+        codes = usable_codes(variable)
+        number = min(self._draw(self.proportions.codes), len(codes) - 1)
+        if variable.binned:
+            first = self.rng.integers(len(codes) - number + 1)
+            return codes[first : first + number]
+        return tuple(codes[i] for i in sorted(self.rng.choice(len(codes), number, replace=False)))
+
+    def _classes(self, taken: Marks, *, universe: bool = False, coarse: bool = False) -> Variable | None:
+        """A variable with classes that goes with those taken, mostly at its coarsest level."""
+        allowed = [
+            kept
+            for levels in self.menu.hierarchies
+            if (kept := tuple(v for v in levels if (v.universe or not universe) and self._free(v, taken)))
+        ]
+        if not allowed:
+            return None
+        levels = allowed[self._draw({i: self.proportions.role(some[0].role) for i, some in enumerate(allowed)})]
+        shares = list(self.proportions.level.values())
+        weights = {place: shares[min(place, len(shares) - 1)] for place in range(1 if coarse else len(levels))}
+        return levels[self._draw(weights)]
+
+    def _any(self, taken: Marks, shares: Mapping[str, float]) -> Variable | None:
+        """A number or a variable with classes, in these shares, that goes with those taken."""
+        free = [v for v in self.menu.numbers if self._free(v, taken)]
+        found = None if free and self._draw(shares) == "number" else self._classes(taken)
+        return found or self._number(free)
+
+    def _number(self, free: Sequence[Variable]) -> Variable | None:
+        shares = self.proportions
+        weights = {i: shares.role(v.role) * (shares.incomplete if incomplete(v) else 1) for i, v in enumerate(free)}
+        return free[self._draw(weights)] if free else None
+
+    def _measured(self, some: Sequence[Variable]) -> Variable:
+        return some[self._draw({i: self.proportions.role(v.role, measured=True) for i, v in enumerate(some)})]
+
+    def _free(self, variable: Variable, taken: Marks) -> bool:
+        return taken.isdisjoint(self.menu.marks(variable))
+
+    def _draw(self, shares: Mapping[T, float]) -> T:
+        weights = np.array(list(shares.values()), np.float64)
+        return list(shares)[self.rng.choice(len(weights), p=weights / weights.sum())]

@@ -1,0 +1,147 @@
+"""Honest questions: their proportions, what they never combine, and that any described data set has some."""
+
+from collections import Counter
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from confide.attacks.truth.truth import truth_of_site
+from confide.attacks.workload.generator import Generator, kind_of
+from confide.attacks.workload.proportions import PROPORTIONS, Proportions
+from confide.attacks.workload.roads import true_answers
+from confide.attacks.workload.sizes import TrueSizes
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset, Role
+from confide.model.catalog.toml import read_dataset
+from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
+from confide.model.universe import Universe
+
+SEX = "[variables.sex]\n[variables.sex.codes]\nf = 'F'\nm = 'M'\n"
+
+
+class Anything:
+    """Every universe is a fifth of the units, and nobody objects to anything."""
+
+    def share(self, where: Universe) -> float:
+        return 0.2
+
+    def objection(self, request: Request[Any], proportions: Proportions) -> str:
+        return ""
+
+
+def drawn(book: Dataset, **settings: Any) -> tuple[Request[Any], ...]:
+    return Generator(**settings).draw(book, Anything()).requests
+
+
+def book(text: str) -> Dataset:
+    return read_dataset("title = 'T'\n" + text, name="people", read_file=str)
+
+
+def test_the_same_seed_gives_the_same_questions_and_another_others(people: Dataset) -> None:
+    assert drawn(people, questions=40, seed=3) == drawn(people, questions=40, seed=3)
+    assert drawn(people, questions=40, seed=3) != drawn(people, questions=40, seed=4)
+
+
+def test_more_questions_begin_with_the_same(people: Dataset) -> None:
+    assert drawn(people, questions=30)[:10] == drawn(people, questions=10)
+
+
+def within(found: int, number: int, share: float, whole: float) -> bool:
+    """Whether a count is within 4 standard errors of its share."""
+    p = share / whole
+    return abs(found / number - p) <= 4 * sqrt(p * (1 - p) / number)
+
+
+def test_kinds_shapes_and_universes_come_in_the_proportions_declared(people: Dataset) -> None:
+    requests = drawn(people, questions=3000)
+    kinds = Counter(map(kind_of, requests))
+    assert all(within(kinds[kind], 3000, share, 1.0) for kind, share in PROPORTIONS.kind.items())
+    where = Counter(len(request.where.variables) for request in requests)
+    assert all(within(where[number], 3000, share, 1.0) for number, share in PROPORTIONS.conditions.items())
+    tables = [request for request in requests if isinstance(request, TableRequest)]
+    by = Counter(len(request.by) for request in tables)
+    assert all(within(by[number], len(tables), share, 1.0) for number, share in PROPORTIONS.by.items())
+    models = [request for request in requests if isinstance(request, RegressionRequest)]
+    predictors = Counter(len(request.predictors) for request in models)
+    assert all(within(predictors[n], len(models), share, 1.0) for n, share in PROPORTIONS.predictors.items())
+
+
+def test_no_question_combines_two_levels_or_two_confidential_variables_of_one_subject(people: Dataset) -> None:
+    for request in drawn(people, questions=1000, seed=2):
+        names = [*request.names, *request.where.variables]
+        names += [request.of] if isinstance(request, TableRequest) and request.of else []
+        used = [people.variable(name) for name in names]
+        roots = [v.column if v.numeric else people.root(v.name) for v in used]
+        assert len(set(roots)) == len(roots), request
+        secrets = [v.subject for v in used if v.role is Role.CONFIDENTIAL]
+        assert isinstance(request, CorrelationRequest) or len(set(secrets)) == len(secrets), request
+
+
+def test_a_table_has_one_variable_at_a_finer_level_at_most(people: Dataset) -> None:
+    tables = [r for r in drawn(people, questions=1000) if isinstance(r, TableRequest)]
+    finer = [sum(people.levels(name)[0].name != name for name in table.by) for table in tables]
+    assert max(finer) == 1 and 0 < sum(finer) < len(tables) / 2
+
+
+def test_no_key_is_the_response_of_a_model(people: Dataset) -> None:
+    models = [r for r in drawn(people, questions=1000) if isinstance(r, RegressionRequest)]
+    assert {str(model.family) for model in models} == {"gaussian", "binomial", "poisson"}
+    assert not [m for m in models if people.variable(m.formula.response.variable).role is Role.KEY]
+
+
+def test_only_amounts_enter_by_their_logarithm(people: Dataset) -> None:
+    models = [r.formula for r in drawn(people, questions=1000) if isinstance(r, RegressionRequest)]
+    factors = [factor for f in models for factor in (f.response, *(one for term in f.terms for one in term))]
+    logs = {factor.variable for factor in factors if factor.transform == "log"}
+    assert logs == {"income", "wages", "taxes"}
+
+
+def test_universes_hold_one_percent_of_the_units_and_numbers_are_there(site: Path) -> None:
+    truth = truth_of_site(site, "people")
+    with true_answers(truth) as true:
+        sizes = TrueSizes(true)
+        requests = Generator(questions=60, seed=5).draw(truth.dataset, sizes).requests
+    shares = [truth.within(request.where).mean() for request in requests]
+    assert min(shares) >= 0.01 and sum(share < 1 for share in shares) > 20
+    assert not [request for request in requests if sizes.objection(request, PROPORTIONS)]
+
+
+def test_what_nobody_would_ask_is_set_aside_and_counted(people: Dataset) -> None:
+    class NoTables(Anything):
+        def objection(self, request: Request[Any], proportions: Proportions) -> str:
+            return "numbers" if isinstance(request, TableRequest) and request.of == "income" else ""
+
+    found = Generator(questions=200).draw(people, NoTables())
+    asked = [r for r in found.requests if isinstance(r, TableRequest)]
+    assert found.aside["numbers"] > 10 and not [r for r in asked if r.of == "income"]
+    before = [r for r in drawn(people, questions=200) if isinstance(r, TableRequest)]
+    assert len(asked) == len(before), "the kind is drawn first, so that proportions stay"
+
+
+def test_without_numbers_only_classes_are_asked_about() -> None:
+    ill = SEX.replace("sex", "ill") + SEX.replace("sex", "town")
+    kinds = {kind_of(request) for request in drawn(book(SEX + ill), questions=200)}
+    assert kinds == {"counts", "models", "correlations"}
+
+
+def test_one_variable_with_classes_can_be_counted() -> None:
+    assert {kind_of(request) for request in drawn(book(SEX), questions=20)} == {"counts"}
+
+
+def test_a_number_with_bins_and_nothing_else_is_asked_for_by_its_bins() -> None:
+    age = "[variables.age]\nkind = 'numeric'\nminimum = 0\ncutpoints = [20, 40]\n"
+    assert {kind_of(request) for request in drawn(book(age), questions=60)} == {"counts", "totals", "means"}
+
+
+def test_where_nothing_can_be_asked_it_is_said() -> None:
+    with pytest.raises(Mistake, match="Nothing can be asked of 'people'"):
+        drawn(book("[variables.age]\nkind = 'numeric'\n"))
+
+
+def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
+    described = dict(PROPORTIONS.described())
+    assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
+    assert described["Least share of all units in a universe"] == "1 %"
+    assert len(described) == 20
