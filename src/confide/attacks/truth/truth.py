@@ -83,7 +83,8 @@ class Truth:
         """What is true of a set."""
         inside = self.within(fact.where)
         if fact.measure is Measure.COUNT:
-            return float(len(np.unique(self.units[inside])))
+            units = len(np.unique(self.units[inside]))
+            return float(units if fact.least is None else units >= fact.least)
         if fact.measure is Measure.WEIGHTED_COUNT:
             return float(self.weights[inside].sum())
         assert fact.of is not None
