@@ -1,18 +1,25 @@
 """Attacks on counts of sets: they succeed where one protection is missing, and not where it stands."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import resources
 
 import numpy as np
+import pytest
 
+from confide import demo
 from confide.attacks.counts.bounds import Bounds, possible
 from confide.attacks.counts.missing_levels import MissingLevels
 from confide.attacks.counts.moving_cutpoints import MovingCutpoints
 from confide.attacks.counts.partitions import Partitions
 from confide.attacks.counts.refusal_oracle import RefusalOracle
+from confide.attacks.counts.slivers import Slivers
 from confide.attacks.counts.tracker import Tracker
 from confide.attacks.counts.unit_inflation import UnitInflation
-from confide.attacks.runner import Settings, carry_out
-from confide.model.policy import PRESETS, CountRules, DropRules, Policy, TableRules, UniverseRules
+from confide.attacks.runner import LocalField, Settings, carry_out
+from confide.attacks.truth.truth import truth_of_site
+from confide.model.policy import PRESETS, CountRules, DropRules, Policy, TableRules, UniverseRules, preset_policy
+from confide.site.ingest import add
 
 STANDARD = PRESETS["standard"]
 
@@ -87,3 +94,29 @@ def test_thresholds_count_units_whatever_the_number_of_records(field) -> None:
     result = carry_out(UnitInflation(), field("standard", rows=5_000, name="firms"), Settings(targets=40, questions=8))
     assert result.claimed == 0
     assert set(result.rules) <= {"universe.gamma", "universe.marginals", "tables.sparsity", "tables.mean_cell"}
+
+
+@pytest.fixture(scope="module")
+def two_cuts(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalField]:
+    """The demo people with a second recode of age, cut at other points, under a fixed secret."""
+    site = tmp_path_factory.mktemp("two-cuts")
+    (site / "secret").touch(0o600)
+    (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
+    text = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
+    recode = '[variables.school_age]\nkind = "numeric"\nof = "age"\ncutpoints = [6, 13, 18, 67]\n\n'
+    add(
+        demo.people(5_000), site, name="people", catalog=text.replace("[variables.sex]\n", recode + "[variables.sex]\n")
+    )
+    truth = truth_of_site(site, "people")
+    return lambda preset: LocalField(site, "people", preset_policy(preset), truth)
+
+
+def test_two_recodes_of_a_number_give_the_slivers_between_them(two_cuts) -> None:
+    result = carry_out(Slivers(), two_cuts("open"), Settings(questions=60))
+    assert result.claimed == result.targets >= 40
+    assert result.success == 1.0
+
+
+def test_nested_recodes_leave_no_sliver(field) -> None:
+    result = carry_out(Slivers(), field("open"), Settings(questions=60))
+    assert not result.applies

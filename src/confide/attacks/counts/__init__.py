@@ -15,6 +15,7 @@ ATTACKS: tuple[str, ...] = (
     "refusal_oracle:RefusalOracle",
     "rounding_edges:RoundingEdges",
     "moving_cutpoints:MovingCutpoints",
+    "slivers:Slivers",
     "zeros:Zeros",
     "missing_levels:MissingLevels",
     "unit_inflation:UnitInflation",

@@ -27,18 +27,18 @@ class Bounds:
 
     A published count tells which true counts it can come from, and cells add up to margins. Cells whose least and greatest
     possible values agree are known for certain; the others are claimed at the nearest whole number to the least squares
-    fit of all numbers, which each margin makes a little better.
+    fit of all numbers. Each margin is one more look at a cell, and so is the same table split by any other variable.
 
-    Tried: (1) one table of two keys: no cell of it is certain with a largest change of 5; (2) the smallest keys together, for
-    as many margins a cell as may be: kept; (3) certain cells alone: hardly any under the presets, so that the defence would
-    look better than it is; (4) the least squares fit beside them: kept.
+    Tried: (1) a table of two keys, 20 x 2: no cell of it is certain with a largest change of 5, bounds are 10 wide, and least
+    squares are right in 35 %; (2) three small keys, for more margins a cell: no cell is certain either, 30 %; (3) the same
+    table split by every other variable, weighted by the number of cells that are summed: kept.
     """
 
     keys: tuple[str, ...] = ()
 
     name: ClassVar = "bounds"
     code: ClassVar = "T5"
-    words: ClassVar = "bounds of cells from margins and the largest change of a count"
+    words: ClassVar = "bounds and fits of cells from margins and the largest change of a count"
     knows: ClassVar = "nothing"
 
     def wants(self, book: Dataset, policy: Policy) -> Sets:
@@ -51,11 +51,18 @@ class Bounds:
         if table is None:
             return
         published = table.columns["count"].values
-        sums = _sums(published.shape)
+        sums, facts = _sums(published.shape), cell_facts(intruder.book, by)
         low, high = bounds_of_cells(published, sums, intruder.policy.counts)
-        fitted = np.linalg.lstsq(sums, published.ravel(), rcond=None)[0]
         inner = published[tuple(slice(0, -1) for _ in by)].ravel()
-        yield Claims.of(np.clip(np.rint(fitted), low, high), facts=cell_facts(intruder.book, by), guesses=inner)
+        looks, precision = published.copy(), np.ones(published.shape)
+        for finer in ("", *_others(intruder.book, by)):
+            if finer and (split := intruder.table(*by, finer) if intruder.left else None) is not None:
+                parts = split.columns["count"].values[..., :-1]
+                noisy = np.maximum((parts > 0).sum(axis=-1), 1)
+                looks += parts.sum(axis=-1) / noisy
+                precision += 1 / noisy
+            fitted = _fitted(sums, looks / precision, precision)
+            yield Claims.of(np.clip(np.rint(fitted), low, high), facts=facts, guesses=inner)
 
     def _by(self, book: Dataset, policy: Policy) -> tuple[str, ...]:
         chosen: list[str] = []
@@ -95,6 +102,19 @@ def bounds_of_cells(published: Floats, sums: Floats, rules: CountRules) -> tuple
         low[cell] = np.ceil(ends[0].fun - 1e-6) if ends[0].success else 0.0
         high[cell] = np.floor(-ends[1].fun + 1e-6) if ends[1].success else np.inf
     return low, high
+
+
+def _others(book: Dataset, by: tuple[str, ...]) -> list[str]:
+    """Variables by which a table can be split further: one level of each that is not in it, those of few classes first."""
+    used = {level.name for name in by for level in book.levels(name)}
+    found = {book.levels(v.name)[0].name: book.levels(v.name)[0] for v in book.variables.values() if v.classifies}
+    return [v.name for v in sorted(found.values(), key=size) if v.name not in used]
+
+
+def _fitted(sums: Floats, numbers: Floats, precision: Floats) -> Floats:
+    """The inner cells by least squares, each number weighted by its precision."""
+    weight = np.sqrt(precision.ravel())
+    return np.asarray(np.linalg.lstsq(sums * weight[:, None], numbers.ravel() * weight, rcond=None)[0])
 
 
 def _sums(shape: tuple[int, ...]) -> Floats:

@@ -25,10 +25,10 @@ class Differencing:
     The table of two keys and the confidential variable, over all bins of the third key and over all but the bin of the
     target: of the target's row the cell of its class changes. Further pairs start from random halves of the bins.
 
-    Tried: (1) the finest keys in the table: refused as sparse, and as class disclosure; (2) keys one level coarser, pairs of
-    everyone and everyone but a bin: kept as the first pair; (3) random halves of the bins for further pairs: kept; (4) a key
-    with classes instead of bins to leave out: every class is a part that must be large and has drops of its own, so
-    fewer tables are answered.
+    Tried, under `standard`: (1) the finest keys in the table: half of the tables are refused as sparse or for class disclosure,
+    65 % of 100 people right; (2) keys one level coarser, everyone against everyone but a bin: 76 % of 97, kept as the first
+    pair; (3) random halves of the bins for further pairs: 95 % with four pairs, kept; (4) a key with classes instead of
+    bins to leave out: refused where a class is small, 82 %. Who is alone in their class too, and moved to zero, never shows.
     """
 
     keys: tuple[str, ...] = ()

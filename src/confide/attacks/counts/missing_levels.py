@@ -31,9 +31,10 @@ class MissingLevels:
     out: a level of fewer than the least units cannot be named or left out alone, so only levels that are rare in
     a class, not in all, are counted here.
 
-    Tried: (1) everyone against everyone without the level: refused for small levels; (2) declared missing codes alone:
-    few; (3) random sets of levels with and without the rare one, averaged: kept, and zero where nothing changes. What the
-    level itself loses by Drop q is the same in all of them, so under `standard` not every count becomes exact.
+    Tried: (1) everyone without the level: answered for each of 8 levels of education, refused by universe.gamma for each of 25
+    countries, as one of the others is small; (2) random sets of levels other than the rare ones: few of them, 39 % right
+    with 248 questions under `standard`; (3) random sets of all levels with and without the rare one, averaged, and zero
+    where nothing changes: 70 %, kept. What the level itself loses by Drop q is the same in all of them.
     """
 
     keys: tuple[str, ...] = ()

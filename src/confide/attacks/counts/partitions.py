@@ -24,9 +24,9 @@ class Partitions:
 
     Every split has noise of its own in both halves, and all have the same sum. One pair of questions serves all cells.
 
-    Tried: (1) splits by classes of a category: each class is a part that must be large and loses units; (2) splits
-    by bins of a number, which count as one part: kept; (3) the mean of the sums as it is: too small, as both halves lose
-    units, so it is scaled up by what Drop q takes on average: kept; (4) the median of the sums: no better.
+    Tried, under `standard`: (1) splits by classes of a category, 40 of them: 56 % of counts exact, as every class is a part that
+    loses units of its own, the same in every split; (2) splits by bins of a number, which are one part together, 60 of
+    them: 92 %; (3) scaled up by what Drop q takes on average: 94 %, kept; (4) the median of the sums: 89 %.
     """
 
     keys: tuple[str, ...] = ()

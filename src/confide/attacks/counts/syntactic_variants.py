@@ -27,8 +27,9 @@ class SyntacticVariants:
     Against every policy of Confide it fails: keys and drops belong to the set of units, and a universe is brought to one
     form before anything is drawn. It works where noise depends on the words of a question.
 
-    Tried: (1) order of codes and pieces; (2) levels of a hierarchy, and pieces: kept; (3) conditions that everybody meets and
-    pieces within other pieces: kept. (For sets that are the same only in the data, see words-for-a-set.)
+    Tried: (1) the order of codes and pieces: lost when a question is read; (2) levels of a hierarchy, and pieces: kept;
+    (3) conditions that everybody meets and pieces within other pieces: kept. (For sets that are the same only in the data,
+    see words-for-a-set.)
     """
 
     keys: tuple[str, ...] = ()

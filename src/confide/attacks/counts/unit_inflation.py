@@ -25,7 +25,7 @@ class UnitInflation:
 
     Under `standard` it fails since thresholds count distinct units: totals.units withholds, and universe.gamma refuses.
 
-    Tried: (1) the table of totals; (2) the mean times the weighted count, where only the total is withheld: never so;
+    Tried: (1) the table of totals; (2) the mean times the weighted count: withheld together;
     (3) the cell as a universe, with a table by another key whose margin is the total: kept beside (1).
     """
 
