@@ -35,9 +35,9 @@ class Schedule:
     intruder: Intruder
     next: float = 1.0
 
-    def due(self, cost: int) -> bool:
-        """Whether to claim now, if the next step costs so many questions."""
-        last = self.intruder.left < cost
+    def due(self, cost: int, *, last: bool = False) -> bool:
+        """Whether to claim now, if the next step costs so many questions, or there is none."""
+        last = last or self.intruder.left < cost
         if not last and self.intruder.asked < self.next:
             return False
         self.next = 1.5 * self.intruder.asked

@@ -17,7 +17,7 @@ from confide.model.policy import Policy
 
 __all__ = ["MissingLevels"]
 
-LEVELS = 5
+LEVELS, ROUNDS = 5, 60
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class MissingLevels:
         lost = drops_expected(intruder.policy.drop.k) / np.maximum(counts[chosen], 1.0)
         found: list[Floats] = []
         large = counts >= intruder.policy.universe.gamma + 5
-        while intruder.left > len(chosen):
+        while intruder.left > len(chosen) and len(found) < ROUNDS:
             base = large & (intruder.rng.random(len(every)) < 0.5)
             found.append(_differences(intruder, rare, shown, np.asarray(base), chosen))
-            if schedule.due(len(chosen) + 1):
+            if schedule.due(len(chosen) + 1, last=len(found) == ROUNDS):
                 yield Claims.of(_counted(np.stack(found), lost).ravel(), facts=tuple(facts), guesses=guesses)
 
     def _keys(self, book: Dataset) -> tuple[str, str]:

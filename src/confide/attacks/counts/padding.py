@@ -16,7 +16,7 @@ from confide.model.policy import Policy
 
 __all__ = ["Padding"]
 
-LEAST_VARIANCE = 0.05
+PADS, LEAST_VARIANCE = 25, 0.05
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Padding:
         hidden, *shown = wanted.keys
         pairs = Pairs(intruder, hidden, tuple(shown), wanted.secret)
         found: list[Floats] = []
-        while intruder.left > len(pairs.bins):
+        while intruder.left > len(pairs.bins) and len(found) < PADS:
             found.append(pairs.compare(pairs.half()).gained)
             yield averaged(np.stack(found, axis=1))
 

@@ -17,6 +17,8 @@ from confide.model.policy import Policy
 
 __all__ = ["Partitions"]
 
+SPLITS = 200
+
 
 @dataclass(frozen=True)
 class Partitions:
@@ -47,11 +49,13 @@ class Partitions:
         guesses = np.full(len(facts), np.nan) if first is None else values(first).ravel()
         lost = drops_expected(intruder.policy.drop.k)
         sums: list[Floats] = []
-        while intruder.left >= 2:
+        for split in range(SPLITS):
+            if intruder.left < 2:
+                break
             found = _split(intruder, hidden, by)
             if found is not None:
                 sums.append(found)
-            if sums and schedule.due(2):
+            if sums and schedule.due(2, last=split == SPLITS - 1):
                 mean = np.mean(sums, axis=0)
                 yield Claims.of(np.rint(mean * (1 + 2 * lost / max(mean.sum(), 1.0))), facts=facts, guesses=guesses)
 

@@ -59,7 +59,7 @@ class Tracker:
             counts = _tracked(intruder, group, groups, hidden, left_out)
             if counts is not None:
                 equations.tracked(left_out, counts)
-            if schedule.due(len(groups) + 1) or tracker == TRACKERS - 1:
+            if schedule.due(len(groups) + 1, last=tracker == TRACKERS - 1):
                 guesses = None if table is None else table.ravel()
                 yield Claims.of(equations.solved().ravel(), facts=tuple(facts), guesses=guesses)
 
