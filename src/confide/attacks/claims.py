@@ -69,11 +69,15 @@ NOBODY = Known(0)
 
 @dataclass(frozen=True)
 class SetFact:
-    """Something true of a set of units: how many there are, or the total or mean of a variable."""
+    """Something true of a set of units: how many records they have, or the total or mean of a variable.
+
+    With `least` it is 1 if there are at least so many units, and 0 if not.
+    """
 
     where: Universe
     measure: Measure = Measure.COUNT
     of: str | None = None
+    least: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

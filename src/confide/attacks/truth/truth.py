@@ -86,7 +86,8 @@ class Truth:
         """What is true of a set."""
         inside = self.within(fact.where)
         if fact.measure is Measure.COUNT:
-            return float(len(np.unique(self.units[inside])))
+            # Tables count records, thresholds count units.
+            return float(inside.sum() if fact.least is None else len(np.unique(self.units[inside])) >= fact.least)
         if fact.measure is Measure.WEIGHTED_COUNT:
             return float(self.weights[inside].sum())
         assert fact.of is not None
