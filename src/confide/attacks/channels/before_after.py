@@ -29,9 +29,8 @@ class BeforeAfter:
     halves of the codes of the third key. A cell that changed holds a newcomer; what a target's cells did, class by class, is
     weighed as in the attack on changed cells.
 
-    Tried: (1) the tables of two keys over everyone alone: right where they are answered, but fine keys make them sparse, and
-    they are refused. (2) One key and the class, over halves of the others: kept with the first. (3) Universes of the single
-    codes of a key: too small, refused.
+    Tried: tables over everyone and over random halves of the third key, together. On 20,000 people under `standard` all that is
+    learnt is learnt by the eighth question (84 % of 50 targets): most of the halves are refused (universe.gamma).
     """
 
     keys: tuple[str, ...] = ()

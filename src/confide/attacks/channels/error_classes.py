@@ -32,8 +32,8 @@ class ErrorClasses:
     refused; but a rule that looks whether few units are left out, but not none, speaks up only if somebody is in the box.
     How questions about boxes of codes drawn at random end, which hold nobody as a rule, tells which outcomes are signs.
 
-    Tried: (1) the box itself as the universe: it is refused for its size, empty or not. (2) All but the box: kept. (3) A
-    model in the box, for a singular matrix or a single class: refused by the same rules of the universe before it is fitted.
+    Tried: all but the box, by the four finest keys, with the signs learnt from empty boxes. Other odd questions (a singular
+    matrix, a single class) were not tried.
     """
 
     keys: tuple[str, ...] = ()

@@ -17,9 +17,7 @@ __all__ = ["ManyAccounts"]
 class ManyAccounts:
     """Ask with several accounts what the quota allows one: answers are the same for everybody, so they add up.
 
-    Tried: (1) the accounts share one attack and split its questions: kept. (2) Each account for itself, and a vote: the
-    same questions again, nothing is gained. (3) Each account has its own targets: the same success for more targets, which is
-    a matter of how many are asked about, not of what is learnt of one.
+    Tried: the accounts share one attack and split its questions. Other ways of sharing were not tried.
     """
 
     keys: tuple[str, ...] = ()

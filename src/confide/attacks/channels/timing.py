@@ -30,8 +30,7 @@ class Timing:
     rule. Only where ranks differ significantly is a target claimed to be in the data; nobody is ever claimed to be out.
     What comes of it depends on the machine and on its load, as with every attack on time.
 
-    Tried: (1) means of latencies: one slow answer decides. (2) Ranks: kept. (3) Refused and answered questions apart: a
-    universe of one box is always refused where rules are on and answered where they are off, so that there is one kind only.
+    Tried: ranks of the latencies of refused questions. Answered questions apart were not tried.
     """
 
     keys: tuple[str, ...] = ()

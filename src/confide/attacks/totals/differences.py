@@ -24,14 +24,17 @@ def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> Unit
 
 
 def with_and_without(intruder: Intruder, wanted: Units, *measures: str) -> Floats | None:
-    """The measures in the cell of each target over everyone, and over all but the top bin: two by measures by targets."""
+    """The measures in the cell of each target with the top bin and without it: two by measures by targets.
+
+    The lowest bin is left out both times: all but the top bin would leave out few units, which is refused.
+    """
     binned, *by = wanted.keys
     bins = codes(intruder.book, binned)
     cells = tuple(intruder.known.places[key] for key in by)
-    inside = np.zeros(len(bins), bool)
-    inside[intruder.known.places[binned]] = True
+    whole, rest = np.arange(len(bins)) > 0, np.arange(len(bins)) > 0
+    rest[intruder.known.places[binned]] = False
     found = []
-    for chosen in (np.ones(len(bins), bool), ~inside):
+    for chosen in (whole, rest):
         where = leaving(bins, binned, chosen)
         table = intruder.table(*by, where=where, measure=measures, of=wanted.secret)
         if table is None:

@@ -24,8 +24,8 @@ class MeanAndCount:
     averaged, and their differences taken. Where a mean is its protected total over its protected count, as it should be,
     the second sum is the first.
 
-    Tried: (1) mean times count alone. (2) The average of both sums: kept. (3) The weights as total over mean: where mean and
-    total have the same noise this is the protected weight again.
+    Tried, on 22 giants among 100,000 establishments under `standard`: (1) totals alone, (2) mean times count alone, (3) the
+    average of both, which is kept: 4 of 17 claims right each time, so that the mean adds nothing there.
     """
 
     keys: tuple[str, ...] = ()

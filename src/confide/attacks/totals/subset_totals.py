@@ -33,9 +33,10 @@ class SubsetTotals:
     a level finer, and the estimates are combined by their variances.
 
     Tried: (1) weighted least squares on one table: 82 % of the 22 largest of 100,000 establishments within 10 %; with a
-    second table a level finer 86 %. (2) The middle of what noise of at most 2 beta allows, by linear programming: 82 %, and
-    slower. (3) Random bins of a second number in the universe too: refused in half of the cases (universe.remainder), and
-    50 % with three times the questions. (4) A third classifying variable: the cells of giants are withheld, nothing is added.
+    second table a level finer 86 %. (2) The middle of what noise of at most 2 beta allows, by linear programming: 82 %.
+    (3) Random bins of a second number in the universe too: refused in more than half of the cases
+    (universe.remainder), and 50 % with four times the questions. (4) A third classifying variable: the cells of giants
+    are withheld, nothing is added.
     """
 
     keys: tuple[str, ...] = ()

@@ -42,11 +42,11 @@ class WithheldTotals:
     of coefficients is averaged away, and the noise in the mean of x, which tables give by adding up cells, is too. Totals
     count as targets where some model of their classes is answered.
 
-    Tried: (1) x ~ class for the means of x, as first published: a model of one class variable is a table, and is no longer
-    answered. (2) The published means of x: 47 to 67 % within 10 %, for their noise counts where g mean x is much larger than
-    mean y. (3) y on x and x on y, two equations for two means: a key such as x may no longer be a response. (4) Sums of
-    cells for the mean of x, and one class left out at a time: 67 %, for 1 % of noise was left in the mean of x. (5) Random
-    halves of the classes: kept.
+    Tried, on the withheld totals of 100,000 establishments under `standard`, right within 10 %: (1) x ~ class for the means of
+    x, as first published: x is a key here, and keys may not be a response. (2) The published means of x: 47 %, for their noise
+    counts where g mean x is much larger than mean y. (3) All pairs of numbers, solved together: 67 %. (4) Sums of cells for
+    the mean of x, and one class left out at a time: 67 %, for 1 % of noise was left in the mean of x. (5) Random halves of
+    the classes: 27 of 30, kept.
     """
 
     secret: str = ""

@@ -19,9 +19,9 @@ __all__ = ["WithoutLargest"]
 class WithoutLargest:
     """Take the difference of two totals that differ by one large unit.
 
-    Tried: (1) everyone against all bins but the top one: one pair of questions serves all targets, kept. (2) Two bins against
-    one of them: the smaller the cell the less noise, but cells that the target rules are withheld: `subset-totals` weighs all
-    such pairs. (3) Claims only where the difference is at least a fifth of the total: more precise, fewer right.
+    Tried, on 22 giants among 100,000 establishments under `standard`: (1) everyone against all bins but the top one: refused,
+    for few are left out. (2) The same without the lowest bin, in both: answered, 4 of 17 claims right: kept. (3) The top
+    three bins against two of them: 1 of 7, for most cells are withheld. (4) Claims of a fifth of the total or more: none.
     """
 
     keys: tuple[str, ...] = ()
