@@ -15,8 +15,11 @@ Box = tuple[int, ...]
 
 
 def box_keys(book: Dataset, policy: Policy, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """As many of the finest keys as may define a universe, and as it may have pieces."""
-    most = min(policy.universe.variables, policy.universe.pieces)
+    """As many of the finest keys as may define a universe, and as it may have pieces, but no more than three.
+
+    With four keys the site takes some ten times as long to refuse a question.
+    """
+    most = min(policy.universe.variables, policy.universe.pieces, 3)
     found = chosen or tuple(v.name for v in keys(book))[:most]
     if len(found) < 2:
         raise NotApplicable("It needs two keys that may define a universe.")

@@ -32,8 +32,9 @@ class ErrorClasses:
     refused; but a rule that looks whether few units are left out, but not none, speaks up only if somebody is in the box.
     How questions about boxes of codes drawn at random end, which hold nobody as a rule, tells which outcomes are signs.
 
-    Tried: all but the box, by the four finest keys, with the signs learnt from empty boxes. Other odd questions (a singular
-    matrix, a single class) were not tried.
+    Tried, on 80 targets of 20,000 people under `standard`: (1) all but the box of the four finest keys: 85 % right. (2) Of the
+    three finest: 82 %, and answers come much sooner: kept. Other odd questions (a singular matrix, a single class) were not
+    tried.
     """
 
     keys: tuple[str, ...] = ()
