@@ -29,6 +29,7 @@ class Units:
     wanted thing is the sum of the variable over its records in that cell, weighted as totals are if `weighted`; else its
     class. `largest` takes the targets with the largest numbers, not a random sample. Targets lie in `where`. Where few are
     alone on the keys, those in `more` are known too, one after the other, until enough are: `Known.places` has those in use.
+    With `rival` a target is the largest contributor to its cell instead of alone in it, and the intruder is the second largest.
     """
 
     keys: tuple[str, ...]
@@ -39,13 +40,18 @@ class Units:
     alone: bool = True
     where: Universe = EVERYONE
     more: tuple[str, ...] = ()
+    rival: bool = False
 
 
 @dataclass(frozen=True)
 class Members:
-    """Targets are units of whom everything in `keys` is known; whether they are in the data is wanted. Half of them are."""
+    """Targets are units of whom everything in `keys` is known; whether they are in the data is wanted. Half of them are.
+
+    With `alone` nobody else has their keys, and a public register tells the intruder so.
+    """
 
     keys: tuple[str, ...]
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,8 @@ class Known:
 
     size: int
     places: Mapping[str, Ints] = field(default_factory=dict)
+    own: Floats | None = None
+    """What the intruder contributes to the cell of each target, where they are its rival."""
 
 
 NOBODY = Known(0)

@@ -3,8 +3,8 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -67,6 +67,10 @@ class Intruder:
         """So many questions may still be asked."""
         return self.questions - self.asked
 
+    def afresh(self) -> "Intruder":
+        """The same with all questions still to be asked, for an attack that asks two sites."""
+        return replace(self, asked=0, mistakes=0, refused=Counter())
+
     def table(
         self, *by: str, where: Where = EVERYONE, measure: str | tuple[str, ...] = "count", of: str | None = None
     ) -> Release | None:
@@ -88,17 +92,38 @@ class Intruder:
 
     def ask(self, request: Request[R], *, diagnostics: bool = False) -> R | None:
         """The answer; None if it is refused, or is a mistake. Raises Spent when nothing more can be asked."""
+        return self._put(lambda: self.site.ask(request, diagnostics=diagnostics))
+
+    def _put(self, question: Callable[[], R]) -> R | None:
         if self.left <= 0:
             raise Spent("")
         self.asked += 1
         self.progress(self.asked)
         try:
-            return self._patiently(lambda: self.site.ask(request, diagnostics=diagnostics))
+            return self._patiently(question)
         except Refused as refused:
             self._refused(refused)
         except Mistake:
             self.mistakes += 1
         return None
+
+    def outcome(self, request: Request[Any]) -> frozenset[str]:
+        """How a question ends, for attacks that look at nothing else: every rule that refuses it, or "mistake", or nothing."""
+        seen: frozenset[str] = frozenset()
+
+        def question() -> None:
+            nonlocal seen
+            try:
+                self.site.ask(request)
+            except Refused as refused:
+                seen = frozenset(reason.rule for reason in refused.reasons)
+                raise
+            except Mistake:
+                seen = frozenset({"mistake"})
+                raise
+
+        self._put(question)
+        return seen
 
     def _refused(self, refused: Refused) -> None:
         rules = [reason.rule for reason in refused.reasons]

@@ -2,5 +2,11 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = (
+    "before_after:BeforeAfter",
+    "timing:Timing",
+    "error_classes:ErrorClasses",
+    "metadata:Metadata",
+    "many_accounts:ManyAccounts",
+)
 """The attacks of this room, as module:class."""

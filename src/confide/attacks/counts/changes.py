@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
 
-__all__ = ["STATES", "cell_states", "class_posterior"]
+__all__ = ["MOVED", "STATES", "cell_states", "class_posterior"]
 
 STATES = 3
 UNSEEN, SAME, MOVED = range(STATES)

@@ -2,5 +2,11 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = (
+    "without_largest:WithoutLargest",
+    "rival:Rival",
+    "mean_and_count:MeanAndCount",
+    "subset_totals:SubsetTotals",
+    "withheld_totals:WithheldTotals",
+)
 """The attacks of this room, as module:class."""

@@ -104,12 +104,20 @@ class Truth:
         return self._members(wanted, most, rng) if isinstance(wanted, Members) else self._units(wanted, most, rng)
 
     def _members(self, wanted: Members, most: int, rng: np.random.Generator) -> Chosen:
-        records = rng.choice(len(self.units), min(most, len(self.units)), replace=False)
+        able = np.arange(len(self.units))
+        if wanted.alone:
+            cell = self._cells(wanted.keys)
+            able = np.flatnonzero(_alone(cell, self.units)[cell])
+        if not len(able):
+            raise NotApplicable(f"Nobody is alone in the cross of {', '.join(wanted.keys)}.")
+        records = rng.choice(able, min(most, len(able)), replace=False)
         present = rng.permutation(len(records)) < len(records) // 2
         return Chosen(self._known(wanted.keys, records), self.units[records], present.astype(float), 0.0, present)
 
     def _units(self, wanted: Units, most: int, rng: np.random.Generator) -> Chosen:
-        records, values = self._eligible(wanted)
+        records, values, own = self._rivals(wanted) if wanted.rival else (*self._eligible(wanted), None)
+        if wanted.rival and not len(records):
+            raise NotApplicable(f"No cell of {', '.join(wanted.keys)} has two contributors.")
         while len(records) < min(most, ENOUGH) and wanted.more:
             wanted = replace(wanted, keys=(*wanted.keys, wanted.more[0]), more=wanted.more[1:])
             records, values = self._eligible(wanted)
@@ -120,7 +128,9 @@ class Truth:
         taken = np.sort(order[:most])
         rows = records[taken]
         present = np.ones(len(rows), bool)
-        return Chosen(self._known(wanted.keys, rows), self.units[rows], values[taken], guess, present)
+        known = self._known(wanted.keys, rows)
+        known = known if own is None else replace(known, own=own[taken])
+        return Chosen(known, self.units[rows], values[taken], guess, present)
 
     def _eligible(self, wanted: Units) -> tuple[Ints, Floats]:
         """One record for each possible target, and what is true of the target."""
@@ -139,6 +149,19 @@ class Truth:
             return rows, amounts[rows]
         cells, first = np.unique(cell[rows], return_index=True)
         return rows[first], np.asarray(np.bincount(cell, amounts)[cells], np.float64)
+
+    def _rivals(self, wanted: Units) -> tuple[Ints, Floats, Floats]:
+        """A record of the largest contributor to each cell, what it contributes, and what the second largest does."""
+        amounts = np.nan_to_num(self.numbers(wanted.secret)) * (self.weights if wanted.weighted else 1.0)
+        rows = np.flatnonzero(self.within(wanted.where))
+        cell = self._cells(wanted.keys)[rows]
+        pair, first, of = np.unique(np.stack([cell, self.units[rows]]), axis=1, return_index=True, return_inverse=True)
+        sums = np.asarray(np.bincount(of.ravel(), amounts[rows]), np.float64)
+        order = np.lexsort((-sums, pair[0]))
+        cells, sums, first = pair[0][order], sums[order], first[order]
+        leads = np.flatnonzero(np.append(True, cells[1:] != cells[:-1]) & np.append(cells[1:] == cells[:-1], False))
+        leads = leads[sums[leads + 1] > 0]
+        return np.asarray(rows[first[leads]], np.int64), sums[leads], sums[leads + 1]
 
     def _cells(self, keys: Sequence[str]) -> Ints:
         """The cell of the cross of the keys that each record lies in, numbered from 0 without gaps."""

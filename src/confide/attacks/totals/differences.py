@@ -1,0 +1,43 @@
+"""Tables with and without the bin that a target is in: what B1 and B3 take differences of."""
+
+import numpy as np
+
+from confide.arrays import Floats
+from confide.attacks.choosing import codes, number_secret
+from confide.attacks.claims import NotApplicable, Units
+from confide.attacks.intruder import Intruder, universe, values
+from confide.attacks.totals.parts import classes_for_table, leaving
+from confide.model.catalog.dataset import Dataset
+
+__all__ = ["in_the_top_bin", "with_and_without"]
+
+
+def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> Units:
+    """The largest units that are alone in the top bin of the number, in their cell of two other variables."""
+    wanted = number_secret(book, secret)
+    variable = book.variable(wanted)
+    if not variable.binned:
+        raise NotApplicable("The number to be found out has no cutpoints, so that its bins cannot define a universe.")
+    by = keys or tuple(v.name for v in classes_for_table(book, besides=wanted))
+    top = [code.code for code in variable.codes or () if not code.missing][-1:]
+    return Units((wanted, *by), wanted, number=True, weighted=True, largest=True, where=universe({wanted: top}))
+
+
+def with_and_without(intruder: Intruder, wanted: Units, *measures: str) -> Floats | None:
+    """The measures in the cell of each target with the top bin and without it: two by measures by targets.
+
+    The lowest bin is left out both times: all but the top bin would leave out few units, which is refused.
+    """
+    binned, *by = wanted.keys
+    bins = codes(intruder.book, binned)
+    cells = tuple(intruder.known.places[key] for key in by)
+    whole, rest = np.arange(len(bins)) > 0, np.arange(len(bins)) > 0
+    rest[intruder.known.places[binned]] = False
+    found = []
+    for chosen in (whole, rest):
+        where = leaving(bins, binned, chosen)
+        table = intruder.table(*by, where=where, measure=measures, of=wanted.secret)
+        if table is None:
+            return None
+        found.append([values(table, measure)[cells] for measure in measures])
+    return np.array(found)
