@@ -2,5 +2,10 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ("secret_in_universe:SecretInUniverse",)
+ATTACKS: tuple[str, ...] = (
+    "changed_cells:ChangedCells",
+    "random_universes:RandomUniverses",
+    "secret_in_universe:SecretInUniverse",
+    "words_for_a_set:WordsForASet",
+)
 """The attacks of this room, as module:class."""
