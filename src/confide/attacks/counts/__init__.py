@@ -3,6 +3,7 @@
 __all__ = ["ATTACKS"]
 
 ATTACKS: tuple[str, ...] = (
+    "base_left_behind:BaseLeftBehind",
     "changed_cells:ChangedCells",
     "random_universes:RandomUniverses",
     "secret_in_universe:SecretInUniverse",

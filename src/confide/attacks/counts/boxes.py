@@ -23,6 +23,7 @@ class Boxes:
 
     intruder: Intruder
     wanted: Units
+    measure: tuple[str, ...] = ("count",)
 
     @property
     def occupied(self) -> list[tuple[int, int]]:
@@ -64,4 +65,4 @@ class Boxes:
                 alike = (inside == pattern[:, None]).all(axis=0)
                 piece = {hidden: list(compress(codes(book, hidden), pattern))}
                 pieces.append(piece if alike.all() else {**piece, coarse: list(compress(codes(book, coarse), alike))})
-        return self.intruder.table(shown, self.wanted.secret, where=pieces)
+        return self.intruder.table(shown, self.wanted.secret, where=pieces, measure=self.measure)

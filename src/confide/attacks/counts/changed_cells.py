@@ -17,7 +17,7 @@ from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
-__all__ = ["ChangedCells"]
+__all__ = ["ChangedCells", "read_classes"]
 
 ROUNDS = 6
 """After so many random universes another one shows little that is new."""
@@ -52,33 +52,37 @@ class ChangedCells:
         return Units(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
-        boxes = Boxes(intruder, wanted)
-        margin = intruder.table(wanted.secret)
-        classes = len(codes(intruder.book, wanted.secret))
-        prior = np.ones(classes) if margin is None else np.maximum(np.nan_to_num(values(margin)), 0.5)
-        belief = np.tile(prior / prior.sum(), (intruder.known.size, 1))
-        counts = np.zeros((intruder.known.size, classes, STATES))
-        for _ in range(ROUNDS):
-            counts += _compare(boxes)
-            belief = cell_posterior(counts, prior / prior.sum())
-            seen = np.asarray(counts.any(axis=(1, 2)))
-            yield _claims(belief, seen)
-        yield from _by_halves(intruder, wanted, belief, seen)
+        yield from read_classes(intruder, self.wants(intruder.book, intruder.policy))
 
 
-def _by_halves(intruder: Intruder, wanted: Units, before: Floats, seen: Bools) -> Iterator[Claims]:
+def read_classes(intruder: Intruder, wanted: Units, *, measure: tuple[str, ...] = ("count",)) -> Iterator[Claims]:
+    """Claims of the class of every target, from the counts of tables of these measures."""
+    boxes = Boxes(intruder, wanted, measure)
+    margin = intruder.table(wanted.secret, measure=measure)
+    classes = len(codes(intruder.book, wanted.secret))
+    prior = np.ones(classes) if margin is None else np.maximum(np.nan_to_num(values(margin)), 0.5)
+    prior /= prior.sum()
+    counts = np.zeros((intruder.known.size, classes, STATES))
+    for _ in range(ROUNDS):
+        counts += _compare(boxes)
+        yield _claims(cell_posterior(counts, prior), _seen(counts))
+    yield from _by_halves(boxes, cell_posterior(counts, prior), _seen(counts))
+
+
+def _by_halves(boxes: Boxes, before: Floats, seen: Bools) -> Iterator[Claims]:
     """Claims of those who are still in doubt: random halves of the classes in the universe, as in the secret in the universe.
 
     Who is the only one of their class in a cell may never be seen there; among several classes they are not the only one.
     """
+    intruder, wanted = boxes.intruder, boxes.wanted
     places = intruder.known.places[wanted.keys[0]]
     states, halves, belief = [], [], before
     while (doubtful := belief.max(axis=1) < SURE).any():
         halves.append(random_half(intruder.rng, belief.shape[1]))
-        states.append(moved_in_half(intruder, wanted, halves[-1], np.unique(places[doubtful])))
+        bins = np.unique(places[doubtful])
+        states.append(moved_in_half(intruder, wanted, halves[-1], bins, measure=boxes.measure))
         belief = class_posterior(np.stack(states, 1), np.stack(halves)[None], before)
-        yield _claims(belief, seen | (np.stack(states, 1) >= 0).any(axis=1))
+        yield _claims(belief, np.asarray(seen | (np.stack(states, 1) >= 0).any(axis=1)))
 
 
 def _compare(boxes: Boxes) -> Bools:
@@ -100,4 +104,9 @@ def _compare(boxes: Boxes) -> Bools:
 
 def _claims(belief: Floats, seen: Bools) -> Claims:
     """The likeliest class of every target whose cells were looked at."""
-    return Claims(belief.argmax(axis=1).astype(np.float64), np.asarray(seen))
+    return Claims(belief.argmax(axis=1).astype(np.float64), seen)
+
+
+def _seen(counts: Floats) -> Bools:
+    """Whose cells were looked at."""
+    return np.asarray(counts.any(axis=(1, 2)))

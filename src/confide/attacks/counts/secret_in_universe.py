@@ -57,20 +57,22 @@ class SecretInUniverse:
             yield _claims(belief, np.stack(states, 1))
 
 
-def moved_in_half(intruder: Intruder, wanted: Units, half: Bools, bins: Ints) -> Ints:
+def moved_in_half(
+    intruder: Intruder, wanted: Units, half: Bools, bins: Ints, *, measure: tuple[str, ...] = ("count",)
+) -> Ints:
     """What each target's cell does when its bin is left out of the universe of this half of the classes; -1 if unasked."""
     book, known = intruder.book, intruder.known
     hidden, *shown = wanted.keys
     inside = [code for code, there in zip(codes(book, wanted.secret), half, strict=True) if there]
     state = np.full(known.size, -1)
-    whole = intruder.table(*shown, where={wanted.secret: inside})
+    whole = intruder.table(*shown, where={wanted.secret: inside}, measure=measure)
     if whole is None:
         return state
     cells = tuple(known.places[key] for key in shown)
     every = codes(book, hidden)
     for bin in bins:
         rest = [code for place, code in enumerate(every) if place != bin]
-        part = intruder.table(*shown, where={wanted.secret: inside, hidden: rest})
+        part = intruder.table(*shown, where={wanted.secret: inside, hidden: rest}, measure=measure)
         if part is not None:
             moved = cell_states(values(whole), values(part))[cells]
             state = np.where(known.places[hidden] == bin, moved, state)
