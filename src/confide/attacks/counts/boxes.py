@@ -48,11 +48,14 @@ class Boxes:
         return known[self.wanted.keys[0]], known[self.wanted.keys[2]]
 
     def draw(self) -> Bools:
-        """Which boxes are in a random universe, by bins and classes. Only so many classes differ as there may be pieces."""
+        """Which boxes are in a random universe, by bins and classes.
+
+        Only so many classes differ as there may be pieces, with one piece to spare for a box that changes sides.
+        """
         rng, book = self.intruder.rng, self.intruder.book
         hidden, _, coarse = self.wanted.keys
         inside = rng.random((len(codes(book, hidden)), len(codes(book, coarse)))) >= rng.uniform(*LEFT_OUT)
-        alike = rng.permutation(inside.shape[1])[self.intruder.policy.universe.pieces - 1 :]
+        alike = rng.permutation(inside.shape[1])[max(self.intruder.policy.universe.pieces - 2, 0) :]
         inside[:, alike] = inside[:, alike[:1]]
         return inside
 

@@ -23,8 +23,11 @@ __all__ = ["Search"]
 FIRST, BEST, OFFSPRING, GENERATIONS = 120, 12, 4, 5
 """So many shapes are drawn at random; then so many of the best have so many offspring each, so often."""
 
-FINALISTS, REPEATS = 6, 4
-"""So many of the best are asked so often, to see which go on telling something new."""
+REPEATS = 6
+"""The best shape of each kind is asked so often, to see whether it goes on telling something new."""
+
+TOGETHER = 2
+"""So many shapes are used together."""
 
 ROUNDS = 25
 """A shape with something random in it is asked about the targets so often at most."""
@@ -52,10 +55,13 @@ class Search:
         known, truth = targets(people, wanted)
         with intruder.simulate(people) as site:
             own = Intruder(site, intruder.book, intruder.policy, intruder.rng, 10**9, known)
-            shape, weights = _Trial(own, intruder, wanted, truth, prior).best()
+            found = _Trial(own, intruder, wanted, truth, prior).best()
         score = np.zeros((intruder.known.size, len(prior)))
-        for _ in range(ROUNDS if shape.random else 1):
-            score += Panel.draw(intruder, wanted, intruder.rng).features(shape) @ weights
+        for number in range(ROUNDS):
+            panel = Panel.draw(intruder, wanted, intruder.rng)
+            for shape, weights in found.items():
+                if shape.random or number == 0:
+                    score += panel.features(shape) @ weights
             yield Claims.of((score + prior).argmax(axis=1))
 
 
@@ -69,13 +75,25 @@ class _Trial:
     truth: Ints
     prior: Floats
 
-    def best(self) -> tuple[Shape, Floats]:
-        """The shape that tells most for the questions there are, and its rule."""
-        leading = self._evolved()[:FINALISTS]
+    def best(self) -> dict[Shape, Floats]:
+        """The shapes that together tell most for the questions there are, and the rule for each."""
         panels = [Panel.draw(self.own, self.wanted, self.own.rng) for _ in range(REPEATS)]
-        repeated = {shape: self._repeated(shape, panels) for shape in leading}
-        found = max(leading, key=lambda shape: self._gain(repeated[shape]))
-        return found, fit(repeated[found], self.truth, self.prior)
+        seen = {shape: self._repeated(shape, panels) for shape in self._finalists()}
+        chosen: list[Shape] = []
+        for _ in range(TOGETHER):
+            rest = [shape for shape in seen if shape not in chosen]
+            joint = {shape: np.concatenate([seen[s] for s in (*chosen, shape)], axis=2) for shape in rest}
+            chosen.append(max(rest, key=lambda shape: self._gain(joint[shape])))
+        weights = fit(np.concatenate([seen[shape] for shape in chosen], axis=2), self.truth, self.prior)
+        ends = np.cumsum([seen[shape].shape[2] for shape in chosen])
+        return dict(zip(chosen, np.split(weights, ends[:-1]), strict=True))
+
+    def _finalists(self) -> list[Shape]:
+        """The most promising shape of each kind: of rows, and with the wanted variable in the table or in the universe."""
+        found: dict[tuple[tuple[str, ...], bool], Shape] = {}
+        for shape in self._evolved():
+            found.setdefault((shape.rows, shape.halved), shape)
+        return list(found.values())
 
     def _evolved(self) -> list[Shape]:
         """Shapes, the most promising first, by one round each and what it costs."""
