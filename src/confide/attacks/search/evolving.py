@@ -79,11 +79,14 @@ class _Trial:
         """The shapes that together tell most for the questions there are, and the rule for each."""
         panels = [Panel.draw(self.own, self.wanted, self.own.rng) for _ in range(REPEATS)]
         seen = {shape: self._repeated(shape, panels) for shape in self._finalists()}
+        answered = {shape: Panel.draw(self.real, self.wanted, self.own.rng).answered(shape) for shape in seen}
         chosen: list[Shape] = []
+        gain = 0.0
         for _ in range(TOGETHER):
             rest = [shape for shape in seen if shape not in chosen]
-            joint = {shape: np.concatenate([seen[s] for s in (*chosen, shape)], axis=2) for shape in rest}
-            chosen.append(max(rest, key=lambda shape: self._gain(joint[shape])))
+            joint = {s: self._gain(np.concatenate([seen[c] for c in (*chosen, s)], axis=2)) for s in rest}
+            chosen.append(max(rest, key=lambda shape: (joint[shape] - gain) * answered[shape]))
+            gain = joint[chosen[-1]]
         weights = fit(np.concatenate([seen[shape] for shape in chosen], axis=2), self.truth, self.prior)
         ends = np.cumsum([seen[shape].shape[2] for shape in chosen])
         return dict(zip(chosen, np.split(weights, ends[:-1]), strict=True))

@@ -4,13 +4,16 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Known, Units
+from confide.attacks.claims import Known, NotApplicable, Units
 from confide.attacks.intruder import Intruder, values
 
 __all__ = ["invented", "targets"]
 
 MOST = 20_000
 """So many people are invented at most."""
+
+FEWEST = 20
+"""With fewer invented targets no rule can be learnt."""
 
 BINS, TARGETS = 4, 160
 """Invented targets are so many at most, and lie in so few bins: each bin costs questions to the intruder's own site."""
@@ -42,6 +45,8 @@ def targets(people: dict[str, Ints], wanted: Units) -> tuple[Known, Ints]:
     alone = at[number == 1]
     common = np.argsort(-np.bincount(first[alone]), kind="stable")[:BINS]
     there = alone[np.isin(first[alone], common)]
+    if len(there) < FEWEST:
+        raise NotApplicable("Too few of the people whom the intruder invents are alone on these keys to learn from.")
     taken = there[:: -(-len(there) // TARGETS)]
     return Known(len(taken), {key: people[key][taken] for key in wanted.keys}), people[wanted.secret][taken]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -16,6 +16,9 @@ __all__ = ["Panel"]
 
 Where = tuple[tuple[int, ...], tuple[int, ...]]
 """The places of the bins and of the classes in a universe."""
+
+TRIED = 3
+"""So many universes of each question are tried on the real site before a shape is used."""
 
 FARTHEST = 4.0
 """Larger differences of counts say no more than this one."""
@@ -51,6 +54,16 @@ class Panel:
     def cost(self, shape: Shape) -> int:
         """How many questions the shape takes."""
         return len({where for side in shape.sides for where, _ in self._groups(side)})
+
+    def answered(self, shape: Shape) -> float:
+        """The share of a few of its questions that are answered: invented data may be refused less often than real ones."""
+        tried = [
+            (shape.rows, shape.halved, where) for side in shape.sides for where, _ in islice(self._groups(side), TRIED)
+        ]
+        for key in tried:
+            if key not in self.asked:
+                self.asked[key] = self._table(*key)
+        return sum(self.asked[key] is not None for key in tried) / max(len(tried), 1)
 
     def _counts(self, shape: Shape, side: Side) -> Floats:
         """The count in the cell of each target, by class, or the same for all classes of the half; NaN if refused."""
