@@ -35,7 +35,22 @@ ROUNDS = 25
 
 @dataclass(frozen=True)
 class Search:
-    """FILL"""
+    """Let a machine find the questions, and the rule that reads a confidential class from their answers.
+
+    The intruder invents people from published tables and opens a site of their own with them, under the same policy and a
+    secret that they draw. There they know the truth: shapes of two or three questions are drawn from a grammar, and the best
+    are varied; a conditional logistic regression learns from half of the invented targets what the answers say, and the
+    other half shows what that is worth. The best two together are then asked about the real targets. No time is measured:
+    about 500 questions to their own site.
+
+    Tried (20,000 people; 32 to 33 % by guessing): (1) the one best shape by a single round: 73 %
+    of 60 under `tablebuilder`, as some shapes say nothing new when asked again. (2) The best after four rounds: 89 % of 100,
+    and 66 % under `standard`. (3) Two shapes that add most to each other: 100 % of 40 under `tablebuilder` after 300
+    questions, 62 % of 60 under `standard`, where half of the questions were refused as on invented data they are not. (4) As
+    (3), each tried on the real site first: 75 % of 60 under `standard` after 600 questions. It finds changed cells and
+    the secret in the universe by itself.
+    References: Cretu and others (2022), QuerySnout.
+    """
 
     keys: tuple[str, ...] = ()
     secret: str = ""
@@ -78,16 +93,18 @@ class _Trial:
     def best(self) -> dict[Shape, Floats]:
         """The shapes that together tell most for the questions there are, and the rule for each."""
         panels = [Panel.draw(self.own, self.wanted, self.own.rng) for _ in range(REPEATS)]
-        seen = {shape: self._repeated(shape, panels) for shape in self._finalists()}
+        finalists = self._finalists()
+        once, seen = ({shape: self._repeated(shape, some) for shape in finalists} for some in (panels[:1], panels))
         answered = {shape: Panel.draw(self.real, self.wanted, self.own.rng).answered(shape) for shape in seen}
         chosen: list[Shape] = []
         gain = 0.0
         for _ in range(TOGETHER):
             rest = [shape for shape in seen if shape not in chosen]
-            joint = {s: self._gain(np.concatenate([seen[c] for c in (*chosen, s)], axis=2)) for s in rest}
+            # What is told at once counts as well as what is told in the end: all that is told in the end may be the same.
+            joint = {s: sum(self._gain(_joined(told, [*chosen, s])) for told in (once, seen)) for s in rest}
             chosen.append(max(rest, key=lambda shape: (joint[shape] - gain) * answered[shape]))
             gain = joint[chosen[-1]]
-        weights = fit(np.concatenate([seen[shape] for shape in chosen], axis=2), self.truth, self.prior)
+        weights = fit(_joined(seen, chosen), self.truth, self.prior)
         ends = np.cumsum([seen[shape].shape[2] for shape in chosen])
         return dict(zip(chosen, np.split(weights, ends[:-1]), strict=True))
 
@@ -128,3 +145,7 @@ class _Trial:
         rest = self.truth[~learn]
         belief, before = (log_belief(features[~learn], w, self.prior) for w in (weights, 0 * weights))
         return float((belief - before)[np.arange(len(rest)), rest].mean())
+
+
+def _joined(seen: dict[Shape, Floats], shapes: list[Shape]) -> Floats:
+    return np.concatenate([seen[shape] for shape in shapes], axis=2)
