@@ -3,13 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from confide.arrays import Floats
-from confide.attacks.claims import NOBODY, Known
+from confide.arrays import Floats, Ints
+from confide.attacks.claims import NOBODY, Known, NotApplicable
 from confide.client import Site
 from confide.errors import Denied, Fault, Mistake, Refused
 from confide.model.catalog.dataset import Dataset
@@ -42,11 +43,16 @@ def universe(where: Where) -> Universe:
     return Universe(tuple(Piece.of(piece) for piece in pieces if piece))
 
 
+def _nothing_to_simulate(records: Mapping[str, Ints]) -> AbstractContextManager[Site]:
+    raise NotApplicable("Only the runner of attacks can open a site of the intruder's own.")
+
+
 @dataclass
 class Intruder:
     """Asks a site through the public client, and counts.
 
     `before` is the same site as it was without the targets, for attacks on updates and on what surrounds an answer.
+    `simulate` opens a site of their own with records that they invent: they have the code and the policy, and draw a secret.
     """
 
     site: Site
@@ -61,6 +67,7 @@ class Intruder:
     asked: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     mistakes: int = 0
+    simulate: Callable[[Mapping[str, Ints]], AbstractContextManager[Site]] = _nothing_to_simulate
 
     @property
     def left(self) -> int:

@@ -16,6 +16,7 @@ from confide.attacks.claims import NOBODY, Claims, Members, NotApplicable, Sets
 from confide.attacks.codebook import read_codebook
 from confide.attacks.intruder import Intruder, Spent
 from confide.attacks.result import Result
+from confide.attacks.simulation import simulated
 from confide.attacks.truth.copies import copied
 from confide.attacks.truth.scoring import Score, score
 from confide.attacks.truth.truth import Chosen, Truth
@@ -133,11 +134,13 @@ class _Run:
         return np.random.default_rng([self.settings.seed, zlib.crc32(self.attack.name.encode())])
 
     def _intruder(self, site: Site, chosen: Chosen | None, before: Intruder | None = None) -> Intruder:
+        book, policy, rng = read_codebook(site.codebook(self.field.name)), self.field.policy, self._rng()
         return Intruder(
             site=site,
-            book=read_codebook(site.codebook(self.field.name)),
-            policy=self.field.policy,
-            rng=self._rng(),
+            book=book,
+            policy=policy,
+            rng=rng,
+            simulate=lambda records: simulated(book, policy, records, rng),
             questions=self.settings.questions,
             known=chosen.known if chosen else NOBODY,
             before=before,

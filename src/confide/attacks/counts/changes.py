@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats, Ints
 
-__all__ = ["MOVED", "STATES", "cell_states", "class_posterior"]
+__all__ = ["MOVED", "STATES", "cell_posterior", "cell_states", "class_posterior"]
 
 STATES = 3
 UNSEEN, SAME, MOVED = range(STATES)
@@ -27,11 +27,11 @@ def class_posterior(states: Ints, inside: Bools, prior: Floats) -> Floats:
     `states` has a row a target and a column a comparison (-1 where it was not made); `inside` says for each target,
     comparison and class whether a target of that class would have been in the part that was compared (the first axis may
     have length 1). How often a cell moves with and without its target in it is learnt along the way (expectation and
-    maximisation), so that no knowledge of the noise is needed.
+    maximisation), so that no knowledge of the noise is needed. `prior` may have a row a target.
     """
     made = states >= 0
     chance = np.array([[0.3, 0.68, 0.02], [0.3, 0.1, 0.6]])
-    belief = np.tile(prior, (len(states), 1))
+    belief = np.broadcast_to(prior, (len(states), inside.shape[-1]))
     for _ in range(ROUNDS):
         belief = _believe(states, inside, prior, np.log(chance), made)
         chance = _chances(states, inside, belief, made)
@@ -62,3 +62,23 @@ def _chances(states: Ints, inside: Bools, belief: Floats, made: Bools) -> Floats
 
 def _whole(inside: Bools, shape: tuple[int, ...]) -> NDArray[np.float64]:
     return np.broadcast_to(inside, (*shape, inside.shape[-1])).astype(np.float64)
+
+
+def cell_posterior(counts: Floats, prior: Floats) -> Floats:
+    """How likely each class is for each target, where a class has a cell of its own and all are looked at together.
+
+    `counts[t, c, s]` says how often the cell of target t and class c was seen in state s. The cell of the target's class
+    moves more often than the others; how much more often is learnt along the way. A cell that shows nothing shows nothing
+    every time, if the target is the only one in it, so that counts once.
+    """
+    counts = np.concatenate([np.minimum(counts[..., :1], 1), counts[..., 1:]], axis=2)
+    chance = np.array([[0.3, 0.68, 0.02], [0.3, 0.1, 0.6]])
+    base = np.log(np.maximum(prior, 1e-12))
+    belief = np.tile(prior, (len(counts), 1))
+    for _ in range(ROUNDS):
+        log = base + counts @ np.log(chance[1] / chance[0])
+        belief = np.exp(log - log.max(axis=1, keepdims=True))
+        belief /= belief.sum(axis=1, keepdims=True)
+        chance = np.stack([np.einsum("tc,tcs->s", share, counts) for share in (1 - belief, belief)]) + 0.5
+        chance /= chance.sum(axis=1, keepdims=True)
+    return belief

@@ -7,14 +7,15 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.attacks.choosing import class_secret, codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, Units
+from confide.attacks.choosing import class_secret, codes
+from confide.attacks.claims import Claims, Units
 from confide.attacks.counts.changes import cell_states, class_posterior
+from confide.attacks.counts.keys import by_use
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
-__all__ = ["SecretInUniverse"]
+__all__ = ["SecretInUniverse", "moved_in_half", "random_half"]
 
 
 @dataclass(frozen=True)
@@ -38,56 +39,48 @@ class SecretInUniverse:
     knows: ClassVar = "three keys of the target, or a few more, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> Units:
-        first, *others = self.keys or _by_use(book) or ("",)
-        if len(others) < 2:
-            raise NotApplicable("It needs three keys: one to leave bins out of, two for the table.")
-        most = policy.tables.dimensions
-        return Units((first, *others[:2]), class_secret(book, self.secret), more=tuple(others[2:most]))
+        found = by_use(book, self.keys)
+        return Units(found[:3], class_secret(book, self.secret), more=found[3 : policy.tables.dimensions + 1])
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
-        hidden, *shown = intruder.known.places
         classes = codes(intruder.book, wanted.secret)
-        bins = np.unique(intruder.known.places[hidden])
+        bins = np.unique(next(iter(intruder.known.places.values())))
         margin = intruder.table(wanted.secret)
         prior = np.ones(len(classes)) if margin is None else np.maximum(np.nan_to_num(values(margin)), 0.5)
         states: list[Ints] = []
         halves: list[Bools] = []
         while intruder.left > len(bins):
-            half = _half(intruder.rng, len(classes))
-            states.append(self._compare(intruder, hidden, shown, wanted.secret, half, bins))
+            half = random_half(intruder.rng, len(classes))
+            states.append(moved_in_half(intruder, wanted, half, bins))
             halves.append(half)
             belief = class_posterior(np.stack(states, 1), np.stack(halves)[None], prior / prior.sum())
             yield _claims(belief, np.stack(states, 1))
 
-    def _compare(self, intruder: Intruder, hidden: str, shown: list[str], secret: str, half: Bools, bins: Ints) -> Ints:
-        """What each target's cell does when its bin is left out of the universe of this half."""
-        book, known = intruder.book, intruder.known
-        inside = [code for code, there in zip(codes(book, secret), half, strict=True) if there]
-        state = np.full(known.size, -1)
-        whole = intruder.table(*shown, where={secret: inside})
-        if whole is None:
-            return state
-        cells = tuple(known.places[key] for key in shown)
-        every = codes(book, hidden)
-        for bin in bins:
-            rest = [code for place, code in enumerate(every) if place != bin]
-            part = intruder.table(*shown, where={secret: inside, hidden: rest})
-            if part is not None:
-                moved = cell_states(values(whole), values(part))[cells]
-                state = np.where(known.places[hidden] == bin, moved, state)
+
+def moved_in_half(
+    intruder: Intruder, wanted: Units, half: Bools, bins: Ints, *, measure: tuple[str, ...] = ("count",)
+) -> Ints:
+    """What each target's cell does when its bin is left out of the universe of this half of the classes; -1 if unasked."""
+    book, known = intruder.book, intruder.known
+    hidden, *shown = known.places
+    inside = [code for code, there in zip(codes(book, wanted.secret), half, strict=True) if there]
+    state = np.full(known.size, -1)
+    whole = intruder.table(*shown, where={wanted.secret: inside}, measure=measure)
+    if whole is None:
         return state
+    cells = tuple(known.places[key] for key in shown)
+    every = codes(book, hidden)
+    for bin in bins:
+        rest = [code for place, code in enumerate(every) if place != bin]
+        part = intruder.table(*shown, where={wanted.secret: inside, hidden: rest}, measure=measure)
+        if part is not None:
+            moved = cell_states(values(whole), values(part))[cells]
+            state = np.where(known.places[hidden] == bin, moved, state)
+    return state
 
 
-def _by_use(book: Dataset) -> tuple[str, ...]:
-    """A number in bins to leave one out of, if there is one; for the table the finest other key, then the coarsest ones."""
-    found = keys(book)
-    binned = [v for v in found if v.binned and size(v) > 3] or found
-    others = [v.name for v in found if v is not binned[0]] if found else []
-    return (binned[0].name, *others[:1], *reversed(others[1:])) if others else ()
-
-
-def _half(rng: np.random.Generator, classes: int) -> Bools:
+def random_half(rng: np.random.Generator, classes: int) -> Bools:
     """A random half of the classes."""
     return np.asarray(rng.permutation(classes) < (classes + 1) // 2)
 

@@ -2,5 +2,5 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = ("evolving:Search",)
 """The attacks of this room, as module:class."""

@@ -9,7 +9,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
+from confide.answering.service import make_base
 from confide.arrays import Ints
 from confide.attacks.truth.truth import Truth
 from confide.client import Site
@@ -35,6 +37,8 @@ def copied(site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints
         (target.path / "policy.toml").write_text(write_policy(unlimited, preset="standard"), encoding="utf-8")
         shutil.copy2(source.path / "secret", target.path / "secret")
         _copy_dataset(source, target, name, truth, without)
+        if without is not None and policy.counts.mechanism == "safe" and source.base(name).exists():
+            _make_base(source, target, name)
         with open_site(target.path, allow_open=True) as opened:
             yield opened
 
@@ -55,3 +59,8 @@ def _copy_dataset(source: Folder, target: Folder, name: str, truth: Truth, witho
     write_store(
         replace(truth.coded, facts=facts, records=truth.coded.records.filter(pa.array(kept))), target.store(name)
     )
+
+
+def _make_base(source: Folder, target: Folder, name: str) -> None:
+    """A SAFE base of the copy by the variables of the site's own, which holds the units that are left out."""
+    make_base(target.path, name, by=pq.read_schema(source.base(name)).names[:-1])
