@@ -2,5 +2,5 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = ("boxes:Boxes", "logistic_counts:LogisticCounts")
 """The attacks of this room, as module:class."""
