@@ -54,14 +54,18 @@ class LogisticCounts:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book = intruder.book
         cells: list[_Cell] = []
+        told = 10
         for part in _parts(intruder):
             for response in _responses(book, self.secret):
                 for predictor in self._predictors(book):
                     if not _apart(book, response, predictor, part):
                         continue
                     cells += _cells(intruder, response, predictor, part)
-                    if cells:
-                        yield _claims(cells)
+                    if cells and intruder.asked > 1.5 * told:
+                        told = intruder.asked
+                        yield _claims(cells, intruder.policy.counts.variance + 0.5)
+        if cells:
+            yield _claims(cells, intruder.policy.counts.variance + 0.5)
 
     def _predictors(self, book: Dataset) -> list[str]:
         found = [v.name for v in keys(book) if 2 < size(v) <= MOST_CLASSES]
@@ -80,19 +84,32 @@ class _Cell:
     """The relative error of `by_error`, from rounding."""
 
 
-def _claims(cells: list[_Cell]) -> Claims:
-    """The likeliest whole number for each cell whose count is small."""
+def _claims(cells: list[_Cell], noise: float) -> Claims:
+    """The likeliest whole number for each cell whose count is small; `noise` is the variance of the published counts."""
     share = np.array([c.by_share for c in cells])
     error = np.array([c.by_error for c in cells])
-    vague = np.array([c.vague for c in cells]) * error
-    # How far the sums of weights vary about the counts is seen from how the two disagree beyond rounding.
-    apart = np.median(((share - error) ** 2 - vague**2) / np.maximum(error, 1)) if len(cells) > 5 else 0.01
-    varies = np.sqrt(np.maximum(apart, 0) * share + 0.15**2)
-    best = (share / varies**2 + error / vague**2) / (1 / varies**2 + 1 / vague**2)
+    rounding = np.array([c.vague for c in cells]) ** 2 * error**2
+    vary = _varying(share, error, rounding)
+    published = np.array([c.published for c in cells])
+    readings = np.stack([share, error * (1 + vary), published])
+    precision = 1 / np.stack([vary * share + 0.1**2, rounding, np.full(len(cells), noise)])
+    best = (readings * precision).sum(axis=0) / precision.sum(axis=0)
     small: Bools = np.asarray(np.round(best) < SMALL)
     kept = [cell for cell, here in zip(cells, small, strict=True) if here]
     guesses = np.array([cell.published for cell in kept])
     return Claims.of(np.round(best[small]), facts=tuple(cell.fact for cell in kept), guesses=guesses)
+
+
+def _varying(share: Floats, error: Floats, rounding: Floats) -> float:
+    """The squared variation v of the weights: it moves a sum of k of them by sqrt(v k), and squared errors by 1 + v.
+
+    It is seen from how shares and errors disagree beyond rounding; the median of a square is 0.455 of its mean.
+    """
+    near = error < 1.3 * SMALL
+    if near.sum() < 5:
+        return 0.01
+    apart = np.median(((share - error) ** 2 / error)[near]) / 0.455 - np.median((rounding / error)[near])
+    return float(max(apart, 1e-6))
 
 
 def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[_Cell]:
@@ -132,7 +149,7 @@ class _Frame:
                 variance, vague = errors.variance(f"{self.predictor}={own}")
                 where = universe({**self.part, self.predictor: (own,), self.response: (code,)})
                 count = self.sizes[row] * share
-                by_error = 1 / (variance * (1 - share))
+                by_error = errors.correction / (variance * (1 - share))
                 published = float(np.nan_to_num(self.counts[row, place]))
                 found.append(_Cell(SetFact(where), published, float(count), by_error, max(vague, 0.01)))
         return found
@@ -143,6 +160,12 @@ class _Errors:
     """Standard errors as sharp as the estimate and the statistic together make them."""
 
     fit: Fit
+
+    @property
+    def correction(self) -> float:
+        """Robust errors are larger by this for the columns of the model."""
+        n = self.fit.statistics["n"]
+        return n / max(n - len(self.fit.estimates), 1)
 
     @cached_property
     def reference(self) -> float:
