@@ -3,13 +3,18 @@
 __all__ = ["ATTACKS"]
 
 ATTACKS: tuple[str, ...] = (
-    "boxes:Boxes",
-    "cross_products:CrossProducts",
+    "artificial_outlier:ArtificialOutlier",
+    "strategic_dummy:StrategicDummy",
     "dummy_correlations:DummyCorrelations",
+    "known_vectors:KnownVectors",
+    "influence:Influence",
+    "saturated:Saturated",
+    "residual_plots:ResidualPlots",
+    "precision:Precision",
+    "cross_products:CrossProducts",
+    "boxes:Boxes",
     "covariate_switch:CovariateSwitch",
     "logistic_counts:LogisticCounts",
     "plot_sizes:PlotSizes",
-    "precision:Precision",
-    "saturated:Saturated",
 )
 """The attacks of this room, as module:class."""
