@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.arrays import Floats
+from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, number_secret
 from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, Sets
-from confide.attacks.intruder import Intruder, universe
+from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.means import ask_means, class_key, covariates, mean_table
 from confide.attacks.models.reading import Fit, fit_of, quoted
 from confide.model.catalog.dataset import Dataset, Role
@@ -18,6 +18,9 @@ from confide.model.policy import Policy
 from confide.model.request import Measure
 
 __all__ = ["CrossProducts"]
+
+SAME = 0.2
+"""Models over numbers of people that differ by less than this share count as over the same people."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,9 @@ class CrossProducts:
     the policy names no sensitive and no suppressed variables, a confidential number and a key are taken, and never asked
     for together.
 
-    Tried: (1) one x, that of the best fit: 10 % of the means within a tenth, as those who have no x are others. (2) All x
-    at once: refused for fitting too well. (3) The best pair of x, where a second x that is missing for those others leaves
-    them out: kept.
+    Tried: (1) one x, that of the best fit: 10 % of the means within a tenth, as those who have none of x are others. (2) All x
+    at once: refused for fitting too well. (3) One or two x, also over those who have some of x only, and of these the best
+    fit over as many people as the classes hold: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -55,7 +58,8 @@ class CrossProducts:
         every, others = codes(book, classes), _others(book, policy, number)
         means = {x: _class_means(intruder, x, classes, number) for x in others}
         usable = {x: found for x, found in means.items() if np.isfinite(found).any()}
-        chosen = _best(intruder, number, list(usable))
+        told = np.asarray(np.isfinite([*usable.values(), np.full(len(every), np.nan)]).any(axis=0))
+        chosen = _best(intruder, number, usable, _people(intruder, classes, told))
         if chosen is None:
             return
         names, fit = chosen
@@ -98,14 +102,30 @@ def _levels(fit: Fit, classes: str, every: tuple[str, ...]) -> Floats:
     return np.array([fit.level(classes, code) if fit.has(classes, code) else np.nan for code in every])
 
 
-def _best(intruder: Intruder, number: str, others: list[str]) -> tuple[list[str], Fit] | None:
-    """The model of the sensitive number by one or two of the others that explains most of it."""
+def _best(intruder: Intruder, number: str, usable: dict[str, Floats], people: float) -> tuple[list[str], Fit] | None:
+    """Of the models of the sensitive number by one or two others, the best fit among those over as many as are in the classes."""
+    singles = [([x], where) for x in usable for where in ({}, _some(intruder.book, x)) if where is not None]
+    pairs: list[tuple[list[str], dict[str, tuple[str, ...]]]] = [(list(s), {}) for s in combinations(usable, 2)]
     found: list[tuple[list[str], Fit]] = []
-    for names in [list(some) for width in (1, 2) for some in combinations(others, width)]:
-        fit = fit_of(intruder.regression(f"{quoted(number)} ~ {' + '.join(map(quoted, names))}"))
+    for names, where in [*singles, *pairs]:
+        fit = fit_of(intruder.regression(f"{quoted(number)} ~ {' + '.join(map(quoted, names))}", where=where))
         if fit is not None:
             found.append((names, fit))
-    return max(found, key=lambda one: one[1].statistics["r_squared"], default=None)
+    away = [abs(np.log(fit.statistics["n"] / max(people, 1))) for _, fit in found]
+    near = [one for one, distance in zip(found, away, strict=True) if distance <= min(away) + SAME]
+    return max(near, key=lambda one: one[1].statistics["r_squared"], default=None)
+
+
+def _some(book: Dataset, x: str) -> dict[str, tuple[str, ...]] | None:
+    """Those who have some of a number: all its bins but the lowest; None where it has no bins."""
+    variable = book.variable(x)
+    return {x: codes(book, x)[1:]} if variable.classifies and variable.universe and len(codes(book, x)) > 1 else None
+
+
+def _people(intruder: Intruder, classes: str, there: Bools) -> float:
+    """How many are in the classes whose means are told."""
+    table = intruder.table(classes)
+    return 0.0 if table is None else float(np.nan_to_num(values(table))[there].sum())
 
 
 def _everyone(intruder: Intruder, number: str) -> float:
