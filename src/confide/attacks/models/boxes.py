@@ -86,15 +86,17 @@ def _claims(readings: Sequence[Sequence[Reading]]) -> Claims:
 
 
 def _class_and_box(book: Dataset) -> tuple[str, ...]:
-    """Many classes for the model; for the box a number in bins, the coarsest key, and the top of the finest hierarchy."""
+    """Many classes for the model; for the box a number in bins, the coarsest key, and the top of the finest hierarchy.
+
+    Where there is no hierarchy the key with most classes is in the box, so that people are alone, and the next is the class.
+    """
     found = keys(book)
     binned = [v for v in found if v.binned and size(v) > 3][:1]
     rest = [v for v in found if v not in binned]
     if len(rest) < 2:
         return ()
-    coarsest = rest[-1]
-    others = [v for v in rest if v is not coarsest]
-    tops = [v for v in others if v.parent][:1] if len(others) > 1 else []
+    coarsest, others = rest[-1], rest[:-1]
+    tops = ([v for v in others if v.parent] or others)[:1] if len(others) > 1 else []
     box = [*(v.name for v in binned), coarsest.name, *(book.root(v.name) for v in tops)]
     return next(v.name for v in others if v not in tops), *box
 

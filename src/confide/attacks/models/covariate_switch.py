@@ -52,9 +52,13 @@ class CovariateSwitch:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, number = intruder.book, number_secret(intruder.book, self.secret)
         classes = self.keys[0] if self.keys else class_key(book)
-        ask_means(intruder, number, classes)
+        plain = ask_means(intruder, number, classes)
         guesses = mean_table(intruder, classes, of=number)
         facts = tuple(SetFact(universe({classes: (code,)}), Measure.MEAN, number) for code in codes(book, classes))
+        if plain is not None:
+            # Nothing needs switching off: the means stand there.
+            yield _told(_levels(plain, classes, codes(book, classes)), facts, guesses)
+            return
         for covariate in covariates(book, number):
             fit = ask_means(intruder, number, classes, covariate)
             if fit is not None:

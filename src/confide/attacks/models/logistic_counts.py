@@ -118,8 +118,13 @@ def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tu
     table = intruder.table(predictor, response, where=part, measure=measures)
     if table is None:
         return []
-    rows = table.columns[measures[-1]].values[:-1, -1]
-    mean = float(np.nansum(rows) / np.nansum(table.columns["count"].values[:-1, -1]))
+    missing = [code.missing for code in intruder.book.variable(response).codes or ()]
+    # Who has no response is in the margin but not in a model.
+    rows, units = (
+        table.columns[m].values[:-1, -1] - np.nansum(values(table, m)[:, missing], axis=1)
+        for m in (measures[-1], "count")
+    )
+    mean = float(np.nansum(rows) / np.nansum(units))
     frame = _Frame(predictor, response, part, rows / mean, values(table))
     found: list[_Cell] = []
     for place, code in enumerate(codes(intruder.book, response)):

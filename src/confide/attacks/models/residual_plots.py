@@ -33,7 +33,8 @@ class ResidualPlots:
 
     Tried: (1) the plot along fitted values: too many others have the same. (2) The plot along the number, one response: kept.
     (3) The middle of three responses: kept, the noise is that of fewer readings by design. (4) Larger universes: a plot
-    has at most 5,000 points, and those near the target are then somebody else's.
+    has at most 5,000 points, and those near the target are then somebody else's. Against synthetic plots none helps: where
+    few are, no point is drawn.
     """
 
     keys: tuple[str, ...] = ()
