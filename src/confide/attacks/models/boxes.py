@@ -134,15 +134,19 @@ class _Survey:
         return {key: self.sizes.weights(key) for key in self.box}
 
     @cached_property
+    def taking(self) -> tuple[Floats, Floats]:
+        return self.sizes.taking(self.secret)
+
+    @cached_property
     def covariate(self) -> str:
         return _covariate(self.intruder.book, self.box, self.secret)
 
-    def reading(self, target: int, place: int, transform: str) -> Reading | None:
+    def reading(self, target: int, which: int, transform: str) -> Reading | None:
         """What a universe says of a target, None if it says nothing; it is the one of that place in the target's list."""
         parts = self._parts(target)
-        if place >= len(parts):
+        if which >= len(parts):
             return None
-        part, code = parts[place], self._code(target, self.classes)
+        part, code = parts[which], self._code(target, self.classes)
         whole = self._fit(transform, _whole(part))
         if whole is None or not whole.has(self.classes, code):
             return None
@@ -150,7 +154,8 @@ class _Survey:
         sums = self.sizes.of(part)
         if less is None or sums is None or not less.has(self.classes, code):
             return None
-        heavy = float(sums[self._place(target, self.classes)]) / self._weight(target)
+        place = self._place(target, self.classes)
+        heavy = float(sums[place] * self.taking[transform == "log"][place]) / self._weight(target)
         return self._compared(target, part, transform, whole, less, heavy) if heavy > 1 else None
 
     def _compared(self, target: int, part: Part, transform: str, whole: Fit, less: Fit, heavy: float) -> Reading:

@@ -39,6 +39,19 @@ class Sizes:
         counts = even if table is None else np.nan_to_num(values(table))
         return np.asarray(np.maximum(counts, 0.1) / np.maximum(counts, 0.1).sum(axis=1, keepdims=True))
 
+    def taking(self, number: str) -> tuple[Floats, Floats]:
+        """The share of each class that has the number at all, and that has more than none of it, as a logarithm needs."""
+        variable, even = self.intruder.book.variable(number), np.ones(len(codes(self.intruder.book, self.classes)))
+        table = self.intruder.table(self.classes, number) if variable.classifies else None
+        if table is None:
+            return even, even
+        counts = np.nan_to_num(values(table))
+        there = np.array([not code.missing for code in variable.codes or ()])
+        some = there.copy()
+        some[0] &= not (variable.cutpoints and variable.cutpoints[0] <= 1)
+        whole = np.maximum(counts.sum(axis=1), 1)
+        return counts[:, there].sum(axis=1) / whole, counts[:, some].sum(axis=1) / whole
+
     def weights(self, key: str) -> Floats:
         """The mean weight in each bin of a key, as a share of the mean of all."""
         even = np.ones(len(codes(self.intruder.book, key)))
