@@ -29,8 +29,8 @@ class Influence:
     Within the class, y is explained by the square of that number, once with the target's bin and once without. The two fits at
     the target differ by its leverage h times (y - fit without it), and h follows from the published counts by bins.
 
-    Tried: (1) one model, taking its fit for the value: the leverage is a third at most. (2) Two models, with and without:
-    kept. (3) Square, root and logarithm together: the rounding of coefficients that depend on each other drowns the fit.
+    Tried, without weights and rules: (1) one model, taking its fit for the value: 30 %. (2) Two models, with and without, on
+    the number as it is: 77 %. (3) On its square: 93 %, kept.
     """
 
     keys: tuple[str, ...] = ()

@@ -31,10 +31,8 @@ class ResidualPlots:
     is the fit there and the residual times sigma. The response enters as it is, as its root and as its logarithm, whose
     noise is drawn apart.
 
-    Tried: (1) the plot along fitted values: too many others have the same. (2) The plot along the number, one response: kept.
-    (3) The middle of three responses: kept, the noise is that of fewer readings by design. (4) Larger universes: a plot
-    has at most 5,000 points, and those near the target are then somebody else's. Against synthetic plots none helps: where
-    few are, no point is drawn.
+    Tried: (1) one response. (2) The middle of three responses, whose noise is drawn apart: kept. (3) Every point in the
+    target's bin, not the nearest: kept. Against synthetic plots none helps: where few people are, no point is drawn.
     """
 
     keys: tuple[str, ...] = ()
