@@ -89,8 +89,14 @@ class Intruder:
     def regression(
         self, formula: str, *, where: Where = EVERYONE, family: str = "gaussian", diagnostics: bool = False
     ) -> "ModelRelease[RegressionRequest] | None":
-        """A protected regression, or None if it is refused."""
-        request = RegressionRequest(self.book.name, read_formula(formula), universe(where), Family(family))
+        """A protected regression, or None if it is refused, or cannot even be written."""
+        try:
+            request = RegressionRequest(self.book.name, read_formula(formula), universe(where), Family(family))
+        except Mistake:
+            # What the language of formulas cannot say is tried all the same, and costs a question as anything does.
+            self.asked += 1
+            self.mistakes += 1
+            return None
         return self.ask(request, diagnostics=diagnostics)
 
     def correlation(self, *variables: str, where: Where = EVERYONE) -> "ModelRelease[CorrelationRequest] | None":

@@ -2,5 +2,19 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = (
+    "artificial_outlier:ArtificialOutlier",
+    "strategic_dummy:StrategicDummy",
+    "dummy_correlations:DummyCorrelations",
+    "known_vectors:KnownVectors",
+    "influence:Influence",
+    "saturated:Saturated",
+    "residual_plots:ResidualPlots",
+    "precision:Precision",
+    "cross_products:CrossProducts",
+    "boxes:Boxes",
+    "covariate_switch:CovariateSwitch",
+    "logistic_counts:LogisticCounts",
+    "plot_sizes:PlotSizes",
+)
 """The attacks of this room, as module:class."""

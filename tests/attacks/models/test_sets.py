@@ -1,0 +1,52 @@
+"""Attacks that read facts about sets out of models, plots and correlations."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from confide.attacks.attack import Attack
+from confide.attacks.models.covariate_switch import CovariateSwitch
+from confide.attacks.models.cross_products import CrossProducts
+from confide.attacks.models.dummy_correlations import DummyCorrelations
+from confide.attacks.models.logistic_counts import LogisticCounts
+from confide.attacks.models.plot_sizes import PlotSizes
+from confide.attacks.models.precision import Precision
+from confide.attacks.models.saturated import Saturated
+from confide.attacks.runner import LocalField, Settings, carry_out
+from confide.model.policy import Policy
+
+Field = Callable[..., LocalField]
+
+
+@pytest.mark.parametrize(
+    ("attack", "least"),
+    [
+        (CovariateSwitch(), 0.9),
+        (DummyCorrelations(), 0.8),
+        (Precision(), 0.8),
+        (Saturated(), 0.8),
+        (PlotSizes(keys=("age",)), 0.95),
+    ],
+)
+def test_an_open_site_tells_facts_about_sets(attack: Attack, least: float, field: Field) -> None:
+    result = carry_out(attack, field("open"), Settings(questions=60))
+    assert result.claimed > 5
+    assert result.success >= least
+
+
+def test_logits_tell_counts_that_cell_keys_hide(field: Field) -> None:
+    """Against `tablebuilder`, as `open` publishes the counts themselves."""
+    result = carry_out(LogisticCounts(secret="income"), field("tablebuilder"), Settings(questions=60))
+    assert result.claimed > 30
+    assert result.success > 0.85
+    assert result.guess < 0.4
+
+
+def test_what_must_not_be_related_is_worked_out_by_way_of_other_numbers(field: Field, lax: Policy) -> None:
+    """The attack asks for nothing that the policy suppresses, so that nothing is refused for it."""
+    frontier = replace(lax.models, sensitive="income", suppressed=("occupation",))
+    result = carry_out(CrossProducts(), field(replace(lax, models=frontier)), Settings(questions=60))
+    assert "models.suppressed" not in result.rules
+    assert result.success > 0.8
+    assert result.lift > 0.5
