@@ -1,6 +1,6 @@
-"""Reconstruction of records and membership."""
+"""Attacks that rebuild the records from many answers, or find out who is in them."""
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ()
+ATTACKS: tuple[str, ...] = ("lp_reconstruction:LinearPrograms", "drop_padding:DropPadding")
 """The attacks of this room, as module:class."""
