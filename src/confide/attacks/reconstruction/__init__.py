@@ -2,5 +2,9 @@
 
 __all__ = ["ATTACKS"]
 
-ATTACKS: tuple[str, ...] = ("lp_reconstruction:LinearPrograms", "drop_padding:DropPadding")
+ATTACKS: tuple[str, ...] = (
+    "lp_reconstruction:LinearPrograms",
+    "drop_padding:DropPadding",
+    "membership:Membership",
+)
 """The attacks of this room, as module:class."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.arrays import Bools, Floats
+from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import class_secret, codes, named
 from confide.attacks.claims import Claims, Units
 from confide.attacks.counts.keys import three_keys
@@ -14,20 +14,33 @@ from confide.attacks.intruder import Intruder, values
 from confide.attacks.reconstruction.least_error import least_error
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
+from confide.model.universe import Piece, Universe
 
 __all__ = ["LinearPrograms"]
 
-SETS = 2.0
-"""So many universes for each bin of the first key: with fewer, the program has too little to hold on to."""
+LOOKS = (60, 120, 240)
+"""After so many tables claims are made; the last time for good."""
+
+LIKELY = 3
+"""So many classes of each target go through the linear program: those that least squares, which is quick, finds likeliest."""
+
+TOGETHER = 20
+"""So many small programs are solved as one: more at once take longer than one after the other."""
 
 
 @dataclass(frozen=True)
 class LinearPrograms:
-    """Read the confidential class of people who are alone on three keys by reconstructing who is in each bin.
+    """Read the confidential class of people who are alone on three keys by reconstructing who is in each box of two of them.
 
-    For a random half H of the confidential classes, the table of two keys is asked over H and many random sets of bins of
-    the third key. In the cell of a target the numbers of people in H in each bin are unknown, and at most 1 in the
-    target's own. Those that explain all published counts with the least absolute error say whether the target is in H.
+    Each universe is a random set of boxes: for some codes of one key a piece with random bins of another. The table shows
+    the third key and the confidential classes. In each cell of the target's row the numbers of people in the boxes are
+    unknown, and at most 1 in the target's own. Those that explain all published counts with the least absolute error say
+    in which class the target is.
+
+    Tried (20,000 people): (1) random halves of the classes in the universe and two keys in the table, a program for each half
+    with two sets a bin: 63 % against `tablebuilder` in 217 questions and 65 % against `standard` in 577, of which the rule on
+    remainders refused 321. (2) The classes in the table, least squares: serves to choose what goes into the program. (3) The
+    program for the likeliest classes: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -43,50 +56,52 @@ class LinearPrograms:
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
-        classes = codes(intruder.book, wanted.secret)
-        margin = intruder.table(wanted.secret)
-        prior = np.ones(len(classes)) if margin is None else np.maximum(np.nan_to_num(values(margin)), 0.5)
-        sets = int(SETS * len(codes(intruder.book, wanted.keys[0])))
-        bits: list[Floats] = []
-        halves: list[Bools] = []
-        while intruder.left >= sets:
-            half = intruder.rng.permutation(len(classes)) < (len(classes) + 1) // 2
-            found = self._bits(intruder, wanted, half, sets)
-            if found is not None:
-                bits.append(found)
-                halves.append(half)
-                yield _claims(np.stack(bits), np.stack(halves), prior / prior.sum())
-
-    def _bits(self, intruder: Intruder, wanted: Units, half: Bools, sets: int) -> Floats | None:
-        """How much of each target is in this half of the classes; None if too little was answered."""
-        known = intruder.known
-        hidden, *shown = wanted.keys
-        inside = named(intruder.book, wanted.secret, half)
-        bins = codes(intruder.book, hidden)
+        bins, shown, pieces = wanted.keys
+        known, book = intruder.known, intruder.book
+        own = np.ravel_multi_index((known.places[pieces], known.places[bins]), _shape(book, wanted))
         asked: list[Bools] = []
-        counts: list[Floats] = []
-        for _ in range(sets):
-            some = intruder.rng.random(len(bins)) < 0.5
-            chosen = named(intruder.book, hidden, some)
-            table = intruder.table(*shown, where={wanted.secret: inside, hidden: chosen}) if chosen else None
+        rows: list[Floats] = []
+        while len(asked) < LOOKS[-1]:
+            boxes = _boxes(intruder.rng, _shape(book, wanted), intruder.policy.universe.pieces)
+            table = intruder.table(shown, wanted.secret, where=_universe(book, wanted, boxes))
             if table is not None:
-                asked.append(some)
-                counts.append(values(table)[tuple(known.places[key] for key in shown)])
-        if len(asked) < len(bins):
-            return None
-        own = np.arange(len(bins)) == known.places[hidden][:, None]
-        found = least_error(np.stack(asked), np.stack(counts, axis=1), np.where(own, 1.0, np.inf))
-        return np.asarray(found[own])
+                asked.append(boxes.ravel())
+                rows.append(np.nan_to_num(values(table)[known.places[shown]]))
+            if table is not None and len(asked) in LOOKS:
+                yield Claims.of(_classes(np.stack(asked), np.stack(rows), own))
 
 
-def _claims(bits: Floats, halves: Bools, prior: Floats) -> Claims:
-    """The class that lies in the halves the target is in, weighed by the spread of the bits, learnt along the way."""
-    belief = np.tile(prior, (bits.shape[1], 1))
-    for _ in range(20):
-        expected = halves.T[None].astype(np.float64)
-        squares = ((bits.T[:, None, :] - expected) ** 2).sum(axis=2)
-        spread = max(float((belief * squares).sum()) / bits.size, 0.01)
-        log = np.log(prior) - squares / (2 * spread)
-        belief = np.exp(log - log.max(axis=1, keepdims=True))
-        belief /= belief.sum(axis=1, keepdims=True)
-    return Claims.of(belief.argmax(axis=1))
+def _shape(book: Dataset, wanted: Units) -> tuple[int, int]:
+    bins, _, pieces = wanted.keys
+    return len(codes(book, pieces)), len(codes(book, bins))
+
+
+def _boxes(rng: np.random.Generator, shape: tuple[int, int], pieces: int) -> Bools:
+    """Random bins for as many codes as there may be pieces; never none."""
+    chosen = rng.permutation(shape[0]) < pieces
+    boxes = (rng.random(shape) < 0.5) & chosen[:, None]
+    boxes[chosen, rng.integers(shape[1])] = True
+    return np.asarray(boxes)
+
+
+def _universe(book: Dataset, wanted: Units, boxes: Bools) -> Universe:
+    bins, _, pieces = wanted.keys
+    parts = zip(codes(book, pieces), boxes, strict=True)
+    return Universe(tuple(Piece.of({pieces: [code], bins: named(book, bins, some)}) for code, some in parts if some.any()))
+
+
+def _classes(asked: Bools, rows: Floats, own: Ints) -> Floats:
+    """The class whose cell holds most of the target's own box; `rows` has tables, targets and classes for axes."""
+    tables, targets, classes = rows.shape
+    rough = np.linalg.lstsq(asked.astype(np.float64), rows.reshape(tables, -1), rcond=None)[0]
+    rough = rough.reshape(-1, targets, classes)[own, np.arange(targets)]
+    likely = np.argsort(-rough, axis=1)[:, :LIKELY]
+    answers = np.take_along_axis(rows, likely[None], axis=2).reshape(tables, -1).T
+    boxes = np.repeat(own, likely.shape[1])
+    most = np.where(np.arange(asked.shape[1]) == boxes[:, None], 1.0, np.inf)
+    groups = range(0, len(boxes), TOGETHER)
+    found = [least_error(asked, answers[i : i + TOGETHER], most[i : i + TOGETHER]) for i in groups]
+    held = np.concatenate(found)[np.arange(len(boxes)), boxes].reshape(likely.shape)
+    # Where the program cannot tell, least squares does.
+    best = (held + 1e-3 * np.take_along_axis(rough, likely, axis=1)).argmax(axis=1)
+    return likely[np.arange(targets), best].astype(np.float64)
