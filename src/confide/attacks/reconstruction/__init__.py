@@ -5,6 +5,7 @@ __all__ = ["ATTACKS"]
 ATTACKS: tuple[str, ...] = (
     "lp_reconstruction:LinearPrograms",
     "drop_padding:DropPadding",
+    "predictable_keys:PredictableKeys",
     "membership:Membership",
 )
 """The attacks of this room, as module:class."""
