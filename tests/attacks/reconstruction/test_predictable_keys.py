@@ -9,12 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from confide.attacks.reconstruction.known_keys import GuessedSecret
 from confide.attacks.reconstruction.predictable_keys import PredictableKeys
 from confide.attacks.result import Result
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.attacks.truth.truth import truth_of_site
 from confide.model.policy import PRESETS
+from confide.site.draws import Draws, record_keys
 from confide.site.ingest import add
+from confide.site.secret import Secret
 
 Attacked = Callable[[str], Result]
 
@@ -52,3 +55,14 @@ def test_a_drawn_secret_is_not_guessed(attacked: Attacked) -> None:
 
 def test_named_units_are_left_alone(field: Callable[..., LocalField]) -> None:
     assert not carry_out(PredictableKeys(), field("tablebuilder"), replace(Settings(), targets=5)).applies
+
+
+def test_the_intruder_draws_as_the_site_does() -> None:
+    secret, content = Secret(b"k" * 32), (3, 0, 2)
+    name = np.array(content, np.int64).tobytes()
+    record = record_keys([name, name + b"\0" + b"1"], secret)[1].view(np.int32)
+    keys = np.array([record[0], record[0] ^ record[1]], np.int64)
+    units = np.array([1, 2])
+    guessed = GuessedSecret(b"k" * 32)
+    assert (guessed.cells(content, 2) == keys).all()
+    assert (guessed.uniforms(units, keys) == Draws(secret).counts(units, units, keys)[0]).all()

@@ -39,8 +39,9 @@ class LinearPrograms:
 
     Tried (20,000 people): (1) random halves of the classes in the universe and two keys in the table, a program for each half
     with two sets a bin: 63 % against `tablebuilder` in 217 questions and 65 % against `standard` in 577, of which the rule on
-    remainders refused 321. (2) The classes in the table, least squares: serves to choose what goes into the program. (3) The
-    program for the likeliest classes: kept.
+    remainders refused 321. (2) The classes in the table and a program for each: ten times the time. (3) The same, with a
+    program only for the classes that least squares finds likeliest: 88 % against `tablebuilder` and 93 % against `standard`
+    in 274 questions, kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -87,7 +88,9 @@ def _boxes(rng: np.random.Generator, shape: tuple[int, int], pieces: int) -> Boo
 def _universe(book: Dataset, wanted: Units, boxes: Bools) -> Universe:
     bins, _, pieces = wanted.keys
     parts = zip(codes(book, pieces), boxes, strict=True)
-    return Universe(tuple(Piece.of({pieces: [code], bins: named(book, bins, some)}) for code, some in parts if some.any()))
+    return Universe(
+        tuple(Piece.of({pieces: [code], bins: named(book, bins, some)}) for code, some in parts if some.any())
+    )
 
 
 def _classes(asked: Bools, rows: Floats, own: Ints) -> Floats:
@@ -104,4 +107,4 @@ def _classes(asked: Bools, rows: Floats, own: Ints) -> Floats:
     held = np.concatenate(found)[np.arange(len(boxes)), boxes].reshape(likely.shape)
     # Where the program cannot tell, least squares does.
     best = (held + 1e-3 * np.take_along_axis(rough, likely, axis=1)).argmax(axis=1)
-    return likely[np.arange(targets), best].astype(np.float64)
+    return np.asarray(likely[np.arange(targets), best], np.float64)

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import ClassVar
@@ -40,7 +40,13 @@ class Membership:
     Every table of the whole data has one cell for the target. Its margins say how many people to expect there if the target is
     not in the data (z - reference); the published count (q - reference) is then more likely with one person more, or without.
     The logs of the ratios of both probabilities are added over tables by all kinds of variables, and the half of the targets
-    with the largest sums is claimed to be in the data.
+    with the largest sums is claimed to be in the data. Where nothing forbids it, the cell of the target in the cross of eight
+    variables is asked for first: it is empty or not.
+
+    Tried (200 of 20,000 people, `standard`): (1) tables with most cells first: nearly all refused, 54 %. (2) Those that say
+    most about the targets if variables were independent, and are not sparse then: 61 to 63 % from 50 to 400 questions, area
+    under the curve .66; kept. (3) Residuals by their spread, cut off or not: .59 and .65. (4) The same with the covariances of
+    overlapping cells: .66. Common people are in large cells of every table that is answered; only rare ones are exposed.
     """
 
     keys: tuple[str, ...] = ()
@@ -59,10 +65,11 @@ class Membership:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
         law = CountLaw(intruder.policy.counts)
+        margins = _margins(intruder, wanted.keys)
         score, due = np.zeros(intruder.known.size), 50
         if intruder.policy.universe.gamma == 0 and intruder.policy.tables.mean_cell == 0:
-            yield _claims(score := _own_cells(intruder, wanted.keys))
-        for by in _tables(intruder, wanted.keys):
+            yield _claims(score := _own_cells(intruder, margins))
+        for by in _tables(intruder, margins):
             if intruder.left <= 0:
                 break
             table = intruder.table(*by)
@@ -75,37 +82,56 @@ class Membership:
         yield _claims(score)
 
 
-def _own_cells(intruder: Intruder, known: tuple[str, ...]) -> Floats:
-    """What the cell of each target in the cross of as many variables as one question may name says: it is empty or not."""
-    book, policy = intruder.book, intruder.policy
-    finest = {_thing(book, book.variable(name)): name for name in sorted(known, key=lambda n: size(book.variable(n)))}
-    ordered = sorted(finest.values(), key=lambda name: -size(book.variable(name)))
-    inside = [name for name in ordered if book.variable(name).universe][: policy.universe.variables]
-    shown = [name for name in ordered if name not in inside][-policy.tables.dimensions :]
+def _margins(intruder: Intruder, known: tuple[str, ...]) -> dict[str, Floats]:
+    """How many people are in each class, the total last; no variable whose tables are refused, or will be with others."""
+    margins: dict[str, Floats] = {}
+    for name in known:
+        confidential = intruder.book.variable(name).role is Role.CONFIDENTIAL
+        table = None if confidential and intruder.policy.tables.class_disclosure else intruder.table(name)
+        if table is not None:
+            margins[name] = table.columns["count"].values
+    return margins
+
+
+def _own_cells(intruder: Intruder, margins: Mapping[str, Floats]) -> Floats:
+    """What the cell of each target, in the cross of the rarest of its classes that one question may name, says."""
     score = np.zeros(intruder.known.size)
     for target in range(min(intruder.known.size, intruder.left)):
-        places = {name: int(intruder.known.places[name][target]) for name in known}
-        table = intruder.table(*shown, where={name: [codes(book, name)[places[name]]] for name in inside})
+        places = {name: int(intruder.known.places[name][target]) for name in margins}
+        shown, inside = _rarest(intruder, {name: margins[name][place] for name, place in places.items()})
+        where = {name: [codes(intruder.book, name)[places[name]]] for name in inside}
+        table = intruder.table(*shown, where=where)
         if table is not None:
-            count = values(table)[tuple(places[name] for name in shown)]
-            score[target] = CERTAIN if count > 0 else -CERTAIN
+            count = float(values(table)[tuple(places[name] for name in shown)])
+            # Of a few alike the target may be one; of nobody it is none.
+            score[target] = CERTAIN / count if count else -CERTAIN
     return score
+
+
+def _rarest(intruder: Intruder, shares: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Variables in whose classes the target is rarest: some for the table, the others for the universe."""
+    book, policy = intruder.book, intruder.policy
+    rarest: dict[str, str] = {}
+    for name in sorted(shares, key=lambda n: shares[n]):
+        rarest.setdefault(_thing(book, book.variable(name)), name)
+    inside = [name for name in rarest.values() if book.variable(name).universe][: policy.universe.variables]
+    shown: list[str] = []
+    for name in rarest.values():
+        cells = math.prod(len(codes(book, n)) for n in (*shown, name))
+        if name not in inside and len(shown) < policy.tables.dimensions and cells <= policy.tables.cells:
+            shown.append(name)
+    return shown, inside
 
 
 def _claims(score: Floats) -> Claims:
     """Half of the targets are in: those whose cells hold most."""
-    return Claims.of((score > np.median(score)).astype(np.float64))
+    rank = np.argsort(np.argsort(-score, kind="stable"))
+    return Claims.of((rank < len(score) // 2).astype(np.float64))
 
 
-def _tables(intruder: Intruder, known: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _tables(intruder: Intruder, margins: Mapping[str, Floats]) -> list[tuple[str, ...]]:
     """Tables that the policy may answer, in random order, of those that say most if the variables were independent."""
-    book, rules = intruder.book, intruder.policy.tables
-    margins: dict[str, Floats] = {}
-    for name in known:
-        hidden = rules.class_disclosure and book.variable(name).role is Role.CONFIDENTIAL
-        table = None if hidden else intruder.table(name)
-        if table is not None:
-            margins[name] = table.columns["count"].values
+    rules = intruder.policy.tables
     found: list[tuple[float, tuple[str, ...]]] = []
     for by in _combinations(intruder, list(margins)):
         expected = reduce(np.multiply.outer, [margins[name][:-1] / max(margins[name][-1], 1) for name in by])
@@ -156,7 +182,8 @@ def expected_counts(published: Floats) -> Floats:
     fitted = np.ones(published[inner].shape)
     for _ in range(SWEEPS if published.ndim > 2 else 2):
         for axis in range(published.ndim):
-            margin = np.take(published, [-1], axis=axis)[tuple(slice(0, None if i == axis else -1) for i in range(published.ndim))]
+            rest = tuple(slice(-1, None) if i == axis else slice(0, -1) for i in range(published.ndim))
+            margin = published[rest]
             now = fitted.sum(axis=axis, keepdims=True)
             fitted = fitted * np.divide(margin, now, out=np.zeros_like(now), where=now > 0)
     return fitted

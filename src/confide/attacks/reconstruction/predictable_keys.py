@@ -1,6 +1,5 @@
 """D4: keys that can be computed, since the secret can be guessed and the content of a record is its name."""
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -96,9 +95,6 @@ def _nearest(fits: Bools, published: Ints, distance: int) -> Floats:
 
 
 def _facts(book: Dataset, cells: Ints) -> tuple[SetFact, ...]:
-    every = list(itertools.starmap(lambda name, _: codes(book, name), book.variables.items()))
-    names = list(book.variables)
-    return tuple(
-        SetFact(universe({n: [every[i][place]] for i, (n, place) in enumerate(zip(names, cell, strict=True))}))
-        for cell in cells.tolist()
-    )
+    every = {name: codes(book, name) for name in book.variables}
+    conditions = [{name: [every[name][p]] for name, p in zip(every, cell, strict=True)} for cell in cells.tolist()]
+    return tuple(SetFact(universe(condition)) for condition in conditions)
