@@ -21,11 +21,8 @@ __all__ = ["LinearPrograms"]
 LOOKS = (60, 120, 240)
 """After so many tables claims are made; the last time for good."""
 
-LIKELY = 3
+LIKELY = 2
 """So many classes of each target go through the linear program: those that least squares, which is quick, finds likeliest."""
-
-TOGETHER = 20
-"""So many small programs are solved as one: more at once take longer than one after the other."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +99,8 @@ def _classes(asked: Bools, rows: Floats, own: Ints) -> Floats:
     answers = np.take_along_axis(rows, likely[None], axis=2).reshape(tables, -1).T
     boxes = np.repeat(own, likely.shape[1])
     most = np.where(np.arange(asked.shape[1]) == boxes[:, None], 1.0, np.inf)
-    groups = range(0, len(boxes), TOGETHER)
-    found = [least_error(asked, answers[i : i + TOGETHER], most[i : i + TOGETHER]) for i in groups]
-    held = np.concatenate(found)[np.arange(len(boxes)), boxes].reshape(likely.shape)
+    found = least_error(asked, answers, most)
+    held = found[np.arange(len(boxes)), boxes].reshape(likely.shape)
     # Where the program cannot tell, least squares does.
     best = (held + 1e-3 * np.take_along_axis(rough, likely, axis=1)).argmax(axis=1)
     return np.asarray(likely[np.arange(targets), best], np.float64)
