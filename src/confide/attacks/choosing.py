@@ -1,9 +1,10 @@
 """Which variables an intruder would use, judged by the public codebook alone."""
 
+from confide.arrays import Bools
 from confide.attacks.claims import NotApplicable
 from confide.model.catalog.dataset import Dataset, Role, Variable
 
-__all__ = ["class_secret", "codes", "confidential", "keys", "number_secret", "size"]
+__all__ = ["class_secret", "codes", "confidential", "keys", "named", "number_secret", "size"]
 
 
 def size(variable: Variable) -> int:
@@ -15,6 +16,11 @@ def codes(book: Dataset, name: str) -> tuple[str, ...]:
     """All codes of a variable in declared order: a place in it is what `Known` holds."""
     found = book.variable(name).codes
     return found.names if found else ()
+
+
+def named(book: Dataset, name: str, chosen: Bools) -> list[str]:
+    """The codes of a variable whose places are chosen."""
+    return [code for code, there in zip(codes(book, name), chosen, strict=True) if there]
 
 
 def keys(book: Dataset) -> list[Variable]:

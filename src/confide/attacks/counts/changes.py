@@ -13,6 +13,9 @@ UNSEEN, SAME, MOVED = range(STATES)
 
 ROUNDS = 30
 
+START = np.array([[0.3, 0.68, 0.02], [0.3, 0.1, 0.6]])
+"""How often each state is thought to be seen, the target out and in, before anything was."""
+
 
 def cell_states(first: Floats, second: Floats) -> Ints:
     """The state of each cell in two tables; a cell that is marked in either is unseen."""
@@ -21,20 +24,21 @@ def cell_states(first: Floats, second: Floats) -> Ints:
     return np.where(moved, MOVED, np.where(seen & (first > 0), SAME, UNSEEN))
 
 
-def class_posterior(states: Ints, inside: Bools, prior: Floats) -> Floats:
+def class_posterior(states: Ints, inside: Bools, prior: Floats, *, start: Floats = START) -> Floats:
     """How likely each class is for each target, from what its cell did in each comparison.
 
     `states` has a row a target and a column a comparison (-1 where it was not made); `inside` says for each target,
     comparison and class whether a target of that class would have been in the part that was compared (the first axis may
     have length 1). How often a cell moves with and without its target in it is learnt along the way (expectation and
-    maximisation), so that no knowledge of the noise is needed. `prior` may have a row a target.
+    maximisation) from `start`, which has a column a state, so that no knowledge of the noise is needed. `prior` may have a
+    row a target.
     """
     made = states >= 0
-    chance = np.array([[0.3, 0.68, 0.02], [0.3, 0.1, 0.6]])
+    chance = start
     belief = np.broadcast_to(prior, (len(states), inside.shape[-1]))
     for _ in range(ROUNDS):
         belief = _believe(states, inside, prior, np.log(chance), made)
-        chance = _chances(states, inside, belief, made)
+        chance = _chances(states, inside, belief, made, chance.shape[1])
     return belief
 
 
@@ -47,11 +51,11 @@ def _believe(states: Ints, inside: Bools, prior: Floats, chance: Floats, made: B
     return np.asarray(likely / likely.sum(axis=1, keepdims=True))
 
 
-def _chances(states: Ints, inside: Bools, belief: Floats, made: Bools) -> Floats:
+def _chances(states: Ints, inside: Bools, belief: Floats, made: Bools, size: int) -> Floats:
     """How often each state is seen when the target is out, and in; a little of everything is always possible."""
     within = np.einsum("tk,thk->th", belief, _whole(inside, states.shape))
-    counts = np.empty((2, STATES))
-    for state in range(STATES):
+    counts = np.empty((2, size))
+    for state in range(size):
         here = made & (states == state)
         counts[1, state], counts[0, state] = within[here].sum(), (1 - within)[here].sum()
     counts += 0.5
