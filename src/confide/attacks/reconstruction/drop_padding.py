@@ -36,8 +36,8 @@ class DropPadding:
 
     Tried (20,000 people): (1) pads of a third variable: all refused, as three variables leave groups of one or two people.
     (2) Pads of bins of the same key: 95 % against `census-mas` in 133 questions and 97 % against `standard` in 295, kept;
-    each pad makes another part of what is left of U, which has drops of its own. (3) What a cell does (same or moved) in place of the differences: see T18; it
-    needs cells that stay the same.
+    each pad makes another part of what is left of U, which has drops of its own. (3) What a cell does (same or moved) in place
+    of the differences: 97 % too, but it needs cells that stay the same.
     """
 
     keys: tuple[str, ...] = ()

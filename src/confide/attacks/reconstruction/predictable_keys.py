@@ -36,9 +36,9 @@ class PredictableKeys:
     the count that would be published. A wrong secret fails to explain about a third of the published counts; the right
     one explains them all, and then the true count is among the few that fit.
 
-    Tried: (1) the total of data sets whose units are numbered from 1 on: a single cell, which some number of units explains
-    under any secret. (2) Cells of one known person in data sets with named units: the name is needed, which a register has and
-    the frame has not. (3) Full crosses by content: kept, for data sets without a unit or numbers.
+    Only the last of three ways was carried out. The total of data sets whose units are numbered from 1 on is a single cell,
+    which some number of units explains under any secret. Cells of one known person in data sets with named units need the
+    name, which a register has and `Known` has not. Full crosses by content serve for data sets without unit, weight or numbers.
     """
 
     name: ClassVar = "predictable-keys"
