@@ -71,7 +71,7 @@ REMEMBERED = 10_000
 """So many outcomes of different questions a replay remembers: the same question has the same outcome for ever."""
 
 SUGGESTIONS = 3
-"""So many ways forward are offered with a refusal."""
+"""So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ class Service:
         *,
         allow_open: bool,
         analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
+        suggestions: int = SUGGESTIONS,
     ) -> None:
+        self._suggestions = suggestions
         self.policy, self.papers, self.audit = policy, Papers(folder.path), AuditLog(folder.ledger)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
@@ -162,7 +164,7 @@ class Service:
         with self._turn(road.dataset.name, who):
             considered = road.consider(question)
             if considered.reasons:
-                suggestions = list(islice(road.suggest(question), SUGGESTIONS))
+                suggestions = list(islice(road.suggest(question), self._suggestions))
                 self._record(road, question, who, considered.reasons, "")
                 raise Refused(considered.reasons, policy=self.policy.title, suggestions=suggestions)
             release: Any = road.release(considered, diagnostics=diagnostics)

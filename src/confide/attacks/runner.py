@@ -3,7 +3,7 @@
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from confide.client import Site
 from confide.model.policy import Policy
 
 __all__ = ["Battlefield", "LocalField", "RemoteField", "Settings", "carry_out"]
+
+SETTLED, FEWEST = 0.99, 100
+"""An attack ends when this share of its claims has stayed the same while its questions doubled, to at least so many."""
 
 QUESTIONS = 1000
 """So many questions an attack has where the policy sets no quota."""
@@ -52,8 +55,9 @@ class LocalField:
     truth: Truth
 
     @contextmanager
-    def opened(self, without: Ints | None = None) -> Iterator[Site | None]:
-        with copied(self.site, self.name, self.policy, truth=self.truth, without=without) as site:
+    def opened(self, without: Ints | None = None, *, suggestions: bool = False) -> Iterator[Site | None]:
+        copy = copied(self.site, self.name, self.policy, truth=self.truth, without=without, suggestions=suggestions)
+        with copy as site:
             yield site
 
 
@@ -67,7 +71,7 @@ class RemoteField:
     truth: Truth
 
     @contextmanager
-    def opened(self, without: Ints | None = None) -> Iterator[Site | None]:
+    def opened(self, without: Ints | None = None, *, suggestions: bool = False) -> Iterator[Site | None]:
         yield self.site if without is None else None
 
 
@@ -111,7 +115,7 @@ class _Run:
         chosen = None if isinstance(wanted, Sets) else truth.choose(wanted, self.settings.targets, rng)
         absent = chosen.units[~chosen.present] if isinstance(wanted, Members) and chosen else None
         without = chosen.units if chosen and not isinstance(wanted, Members) else None
-        with self.field.opened(absent) as site, self._twin(without) as twin:
+        with self._opened(absent) as site, self._twin(without) as twin:
             if site is None:
                 raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
             before = self._intruder(twin, chosen) if twin else None
@@ -127,8 +131,12 @@ class _Run:
         if without is None:
             yield None
             return
-        with self.field.opened(without) as site:
+        with self._opened(without) as site:
             yield site
+
+    def _opened(self, without: Ints | None) -> AbstractContextManager[Site | None]:
+        # Looking for suggestions takes most of the time of a refusal: of use only to who measures it.
+        return self.field.opened(without, suggestions=getattr(self.attack, "measures_time", False))
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng([self.settings.seed, zlib.crc32(self.attack.name.encode())])
@@ -158,9 +166,22 @@ class _Run:
         try:
             for claim in self.attack.run(intruder):
                 claims.append((intruder.asked, claim))
+                if _settled(claims):
+                    break
         except Spent as spent:
             stopped = str(spent)
         return _Fought(claims, intruder, stopped)
+
+
+def _settled(claims: list[tuple[int, Claims]]) -> bool:
+    """Whether the claims are those of half as many questions ago: more questions would hardly change them."""
+    asked, now = claims[-1]
+    earlier = [claim for when, claim in claims if 2 * when <= asked]
+    if asked < FEWEST or not earlier or len(earlier[-1].values) != len(now.values):
+        return False
+    then = earlier[-1]
+    same = (then.made == now.made) & ((then.values == now.values) | ~now.made)
+    return bool(same.mean() >= SETTLED) if len(same) else False
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ class Timing:
 
     name: ClassVar = "timing"
     code: ClassVar = "S1"
+    measures_time: ClassVar = True
     words: ClassVar = "how long questions about the target's box take, beside boxes that hold nobody"
     knows: ClassVar = "the keys of the target, and that nobody else has them"
 

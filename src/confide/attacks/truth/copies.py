@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from confide.answering.service import make_base
+from confide.answering.service import Service, make_base
 from confide.arrays import Ints
 from confide.attacks.truth.truth import Truth
-from confide.client import Site
-from confide.client import open as open_site
+from confide.client import LocalSite, Site
 from confide.engines.duckdb.store import write_store
 from confide.model.policy import Policy, write_policy
 from confide.site.folder import Folder
@@ -26,9 +25,11 @@ RECORDS = {"records.duckdb", "safe.parquet"}
 
 
 @contextmanager
-def copied(site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints | None = None) -> Iterator[Site]:
+def copied(
+    site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints | None = None, suggestions: bool = False
+) -> Iterator[Site]:
     """A copy of a site with one of its data sets, its secret, and a policy without quotas; all records, or those of all
-    units but some. It is gone afterwards.
+    units but some; refusals with suggestions or without. It is gone afterwards.
     """
     source = Folder(site)
     with TemporaryDirectory(prefix="confide-") as place:
@@ -39,7 +40,8 @@ def copied(site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints
         _copy_dataset(source, target, name, truth, without)
         if without is not None and policy.counts.mechanism == "safe" and source.base(name).exists():
             _make_base(source, target, name)
-        with open_site(target.path, allow_open=True) as opened:
+        few = {} if suggestions else {"suggestions": 0}
+        with LocalSite(Service.open(target.path, allow_open=True, **few)) as opened:
             yield opened
 
 
