@@ -30,6 +30,9 @@ Where = Universe | Mapping[str, Iterable[str]] | Iterable[Mapping[str, Iterable[
 TRIES = 4
 """So often a question is put again when the network drops; each time after twice the wait."""
 
+MANY = 60
+"""After so many questions one knows whether they get through."""
+
 
 class Spent(Exception):
     """No more questions can be asked; says why."""
@@ -64,6 +67,8 @@ class Intruder:
     before: "Intruder | None" = None
     progress: Callable[[int], None] = lambda asked: None
     wait: float = 1.0
+    most: int = 10**9
+    """No more than this, whatever the attack does with `questions`."""
     asked: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     mistakes: int = 0
@@ -72,11 +77,16 @@ class Intruder:
     @property
     def left(self) -> int:
         """So many questions may still be asked."""
-        return self.questions - self.asked
+        return min(self.questions, self.most) - self.asked
 
     def afresh(self) -> "Intruder":
         """The same with all questions still to be asked, for an attack that asks two sites."""
         return replace(self, asked=0, mistakes=0, refused=Counter())
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether nearly everything is refused: no random question will get through."""
+        return self.asked >= MANY and self.refused.total() > 0.9 * self.asked
 
     def table(
         self, *by: str, where: Where = EVERYONE, measure: str | tuple[str, ...] = "count", of: str | None = None

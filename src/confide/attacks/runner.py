@@ -120,7 +120,8 @@ class _Run:
                 raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
             before = self._intruder(twin, chosen) if twin else None
             here = self._fight(self._intruder(site, chosen, before))
-            there = self._fight(self._intruder(twin, chosen, before)) if twin else None
+            # Without the targets claims may never settle; as many questions as with them are enough.
+            there = self._fight(self._intruder(twin, chosen, before, here.intruder.asked)) if twin else None
         claims = here.claims or [(here.intruder.asked, _silence(chosen))]
         scores = [(asked, score(c, wanted, chosen, truth)) for asked, c in claims]
         others = score(there.claims[-1][1], wanted, chosen, truth).success if there and there.claims else None
@@ -141,7 +142,9 @@ class _Run:
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng([self.settings.seed, zlib.crc32(self.attack.name.encode())])
 
-    def _intruder(self, site: Site, chosen: Chosen | None, before: Intruder | None = None) -> Intruder:
+    def _intruder(
+        self, site: Site, chosen: Chosen | None, before: Intruder | None = None, most: int = 10**9
+    ) -> Intruder:
         book, policy, rng = read_codebook(site.codebook(self.field.name)), self.field.policy, self._rng()
         return Intruder(
             site=site,
@@ -152,6 +155,7 @@ class _Run:
             questions=self.settings.questions,
             known=chosen.known if chosen else NOBODY,
             before=before,
+            most=most,
             progress=self._tick,
         )
 

@@ -21,7 +21,7 @@ __all__ = ["Timing", "differs"]
 SURE = 0.001
 """A latency is a sign only if a rank test says so at this level, shared among all targets."""
 
-MOST = 20
+MOST = 8
 """So many targets are asked about, at most: each costs many questions."""
 
 

@@ -55,7 +55,7 @@ class RandomUniverses:
         rows = intruder.known.places[wanted.keys[1]]
         inside: list[Bools] = []
         cells: list[Floats] = []
-        while len(cells) < LOOKS[-1]:
+        while len(cells) < LOOKS[-1] and not intruder.hopeless:
             drawn = boxes.draw()
             table = boxes.table(drawn)
             if table is not None:

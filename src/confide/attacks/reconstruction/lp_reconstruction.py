@@ -59,7 +59,7 @@ class LinearPrograms:
         own = np.ravel_multi_index((known.places[pieces], known.places[bins]), _shape(book, wanted))
         asked: list[Bools] = []
         rows: list[Floats] = []
-        while len(asked) < LOOKS[-1]:
+        while len(asked) < LOOKS[-1] and not intruder.hopeless:
             boxes = _boxes(intruder.rng, _shape(book, wanted), intruder.policy.universe.pieces)
             table = intruder.table(shown, wanted.secret, where=_universe(book, wanted, boxes))
             if table is not None:
