@@ -93,14 +93,12 @@ def report_page(report: AttackReport, *, limit: float, quota: int) -> ReportPage
 
 def _grid(results: Sequence[Result]) -> pa.Table:
     """The same as `rows`, as numbers."""
-    counts = {"targets": "targets", "questions": "questions", "refused": "refusals"}
-    shares = {"claimed": "claim_rate"}
-    columns: dict[str, list[object]] = {}
-    for name in HEAD:
-        field = counts.get(name, shares.get(name, name))
-        found = [getattr(r, field) for r in results]
-        columns[name] = found if name in {"code", "attack", *counts} else [_hundredfold(value) for value in found]
-    return pa.table(columns)
+    columns: dict[str, list[object]] = {"attack": [f"{r.code} {r.attack}" for r in results]}
+    columns["targets"] = [r.targets for r in results]
+    columns["claimed"] = [_hundredfold(r.claim_rate) for r in results]
+    for name in ("precision", "success", "guess", "others", "lift"):
+        columns[name] = [_hundredfold(getattr(r, name)) for r in results]
+    return pa.table({**columns, "questions": [r.questions for r in results], "refused": [r.refusals for r in results]})
 
 
 def _hundredfold(share: float | None) -> float | None:

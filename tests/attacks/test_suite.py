@@ -1,0 +1,49 @@
+"""The whole red team in its short form: every attack, on people and on firms, with few targets and few questions."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from confide.attacks.red_team import RedTeam, open_field
+from confide.attacks.registry import attacks
+from confide.attacks.report import AttackReport
+
+SHORT = RedTeam(targets=15, questions=40, minutes=60)
+
+
+@pytest.fixture(scope="module")
+def report(demo_site: Callable[[int, str], Path]) -> Callable[[str], AttackReport]:
+    found: dict[str, AttackReport] = {}
+
+    def attacked(name: str) -> AttackReport:
+        if name not in found:
+            with open_field(demo_site(5_000, name), name) as field:
+                found[name] = SHORT.attack(field)
+        return found[name]
+
+    return attacked
+
+
+@pytest.mark.parametrize("name", ["people", "firms"])
+def test_no_attack_breaks_down(report: Callable[[str], AttackReport], name: str) -> None:
+    results = report(name).results
+    assert [result.attack for result in results] == list(attacks())
+    assert not [result.stopped for result in results if "broke down" in result.stopped]
+
+
+def test_every_attack_on_a_site_applies_to_people_or_firms_but_those_that_need_more(
+    report: Callable[[str], AttackReport],
+) -> None:
+    """Slivers need two recodes that cut across each other, C1 a protected base, D4 records without names or numbers."""
+    applied = {result.code for name in ("people", "firms") for result in report(name).results if result.applies}
+    assert {attack.code for attack in attacks().values()} - applied == {"T8b", "C1", "D4"}
+
+
+def test_attacks_count_their_questions_and_stay_within_them(report: Callable[[str], AttackReport]) -> None:
+    for name in ("people", "firms"):
+        for result in report(name).results:
+            accounts = 5 if result.attack == "many-accounts" else 1
+            assert result.questions <= SHORT.questions * accounts, result
+            assert result.refusals <= result.questions
+            assert 0 <= result.right <= result.claimed <= result.targets
