@@ -60,7 +60,8 @@ class Sizes:
         table = self.intruder.table(key, measure=("count", "weighted_count"))
         if table is None:
             return even
-        return np.nan_to_num(values(table, "weighted_count") / values(table) / self.mean_weight, nan=1.0)
+        counts = values(table)
+        return np.divide(values(table, "weighted_count") / self.mean_weight, counts, out=even, where=counts > 0)
 
     @cached_property
     def mean_weight(self) -> float:

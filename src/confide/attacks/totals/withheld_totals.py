@@ -194,7 +194,8 @@ def _covariate_means(intruder: Intruder, classes: str, of: str) -> Floats:
     if not told:
         return np.full(len(codes(intruder.book, classes)), np.nan)
     means, precision = (np.array(part) for part in zip(*told, strict=True))
-    return np.asarray(np.nansum(means * precision, axis=0) / np.sum(precision, axis=0))
+    known = np.sum(precision, axis=0)
+    return np.divide(np.nansum(means * precision, axis=0), known, out=np.full(len(known), np.nan), where=known > 0)
 
 
 def _summed(weights: Floats, totals: Floats, noise: Floats) -> tuple[Floats, Floats]:
