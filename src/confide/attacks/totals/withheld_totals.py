@@ -195,7 +195,8 @@ def _covariate_means(intruder: Intruder, classes: str, of: str) -> Floats:
         return np.full(len(codes(intruder.book, classes)), np.nan)
     means, precision = (np.array(part) for part in zip(*told, strict=True))
     known = np.sum(precision, axis=0)
-    return np.divide(np.nansum(means * precision, axis=0), known, out=np.full(len(known), np.nan), where=known > 0)
+    unknown = np.full(len(known), np.nan)
+    return np.asarray(np.divide(np.nansum(means * precision, axis=0), known, out=unknown, where=known > 0))
 
 
 def _summed(weights: Floats, totals: Floats, noise: Floats) -> tuple[Floats, Floats]:
