@@ -181,11 +181,11 @@ def _settled(claims: list[tuple[int, Claims]]) -> bool:
     """Whether the claims are those of half as many questions ago: more questions would hardly change them."""
     asked, now = claims[-1]
     earlier = [claim for when, claim in claims if 2 * when <= asked]
-    if asked < FEWEST or not earlier or len(earlier[-1].values) != len(now.values):
+    if asked < FEWEST or not now.made.any() or not earlier or len(earlier[-1].values) != len(now.values):
         return False
     then = earlier[-1]
     same = (then.made == now.made) & ((then.values == now.values) | ~now.made)
-    return bool(same.mean() >= SETTLED) if len(same) else False
+    return bool(same.mean() >= SETTLED)
 
 
 @dataclass(frozen=True)

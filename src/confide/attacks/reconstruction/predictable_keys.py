@@ -36,8 +36,8 @@ class PredictableKeys:
     the count that would be published. A wrong secret fails to explain about a third of the published counts; the right
     one explains them all, and then the true count is among the few that fit.
 
-    Only the last of three ways was carried out. The total of data sets whose units are numbered from 1 on is a single cell,
-    which some number of units explains under any secret. Cells of one known person in data sets with named units need the
+    Tried by reasoning alone, but for the last of three ways, which was carried out: the total of data sets whose units are
+    numbered from 1 on is a single cell, which some number of units explains under any secret. Cells of one known person in data sets with named units need the
     name, which a register has and `Known` has not. Full crosses by content serve for data sets without unit, weight or numbers.
     """
 

@@ -49,7 +49,7 @@ def measure_site(
     truth = truth_of_site(site, name)
     recorded = recorded_requests(folder.ledger, name, most=generator.questions) if ledger else None
     with (
-        copied(site, name, policy, truth=truth) as copy,
+        copied(site, name, policy, truth=truth, suggestions=True) as copy,
         true_answers(truth, store=folder.store(name)) as true,
     ):
         drawn = Drawn(recorded, {}) if recorded else generator.draw(truth.dataset, TrueSizes(true))
