@@ -37,8 +37,9 @@ class PredictableKeys:
     one explains them all, and then the true count is among the few that fit.
 
     Tried by reasoning alone, but for the last of three ways, which was carried out: the total of data sets whose units are
-    numbered from 1 on is a single cell, which some number of units explains under any secret. Cells of one known person in data sets with named units need the
-    name, which a register has and `Known` has not. Full crosses by content serve for data sets without unit, weight or numbers.
+    numbered from 1 on is a single cell, which some number of units explains under any secret. Cells of one known person in
+    data sets with named units need the name, which a register has and `Known` has not. Full crosses by content serve for
+    data sets without unit, weight or numbers.
     """
 
     name: ClassVar = "predictable-keys"
