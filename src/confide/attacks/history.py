@@ -28,6 +28,15 @@ class Scorecard:
     when: str
     results: tuple[Result, ...]
 
+    @property
+    def tried(self) -> list[Result]:
+        """The attacks that had something to try."""
+        return [result for result in self.results if result.applies and result.targets]
+
+    def above(self, limit: float) -> list[Result]:
+        """Those whose lift is above a limit."""
+        return [result for result in self.tried if result.lift > limit]
+
 
 def keep_report(papers: Papers, report: AttackReport) -> Path:
     """Keep a run with the site."""

@@ -141,7 +141,8 @@ def test_the_check_of_the_site_is_that_of_the_command_line(place, run):
     said = text_of(place.done("/custodian/check"))
     place.server.stop()
     found = run("check", place.site).stdout.decode()
-    sentences = re.findall(r"(?:people|firms): [^.]+\.", found)
+    # What honest questions get is measured against the truth, which no page reaches.
+    sentences = [each for each in re.findall(r"(?:people|firms): [^.]+\.", found) if "honest questions" not in each]
     assert sentences and all(re.sub(r"\s+", " ", sentence) in said for sentence in sentences)
 
 
@@ -533,6 +534,7 @@ def test_the_scorecard_says_what_was_not_attacked_and_shows_what_was(place):
     assert "R10 boxes" in said and "standard, version 7" in said and "1,234" in said
     assert "<strong>80 % (+50)</strong>" in page.text and "boxes in &lt;models&gt;" in page.text
     assert "The policy has changed since the last run" in said
+    assert "1 of 1 attacks are above the limit of 5 points" in text_of(place.here.get("/custodian"))
 
 
 # ---- the map of models

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
+from confide.attacks.history import scorecards
 from confide.formats.charts.colours import SERIES
 from confide.site.access import Person
 from confide.site.audit import Counted, Filter
@@ -42,6 +43,8 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
             chart=picture(request, _chart(days), custodian) if days else None,
             last=[shown_entry(entry) for entry in last],
             most=LISTED,
+            attacked={name: cards[0] for name, cards in scorecards(service.papers).items()},
+            limit=service.policy.red_team.limit,
         )
 
     @app.get("/custodian/check", include_in_schema=False)

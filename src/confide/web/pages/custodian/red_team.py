@@ -55,7 +55,7 @@ def add_red_team(app: FastAPI, context: CustodianContext) -> None:
 
 def _sheet(request: Request, custodian: Person, name: str, cards: list[Scorecard], limit: float) -> _Sheet:
     shown = tuple(cards[:POLICIES])
-    tried = [result for result in shown[0].results if result.applies and result.targets]
+    tried = shown[0].tried
     chart = picture(request, {**lifts_chart(tried, limit=limit), "title": None, "width": "container"}, custodian)
     return _Sheet(name, shown, _lines(shown), chart if tried else None)
 
