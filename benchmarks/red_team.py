@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from confide import demo
-from confide.attacks.red_team import Progress, RedTeam, open_field
+from confide.attacks.red_team import AttackProgress, RedTeam, open_field
 from confide.attacks.result import Result
 from confide.attacks.showing import rows
 from confide.model.policy import PRESETS
@@ -34,7 +34,7 @@ KEPT = ("attack", "code", "words", "targets", "claimed", "right", "success", "gu
         "seconds", "stopped", "applies")  # fmt: skip
 
 
-class Told(Progress):
+class Told(AttackProgress):
     """Prints each result as it comes."""
 
     def ended(self, result: Result) -> None:

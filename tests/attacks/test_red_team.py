@@ -13,7 +13,7 @@ import confide
 from confide import demo
 from confide.attacks.claims import NotApplicable
 from confide.attacks.history import keep_report, scorecards
-from confide.attacks.red_team import Progress, RedTeam, named_policy, open_field
+from confide.attacks.red_team import AttackProgress, RedTeam, named_policy, open_field
 from confide.attacks.registry import attacks, chosen_attacks
 from confide.attacks.report import read_report
 from confide.attacks.runner import RemoteField
@@ -25,7 +25,7 @@ from confide.site.folder import Papers
 ONE = RedTeam(only="T18", targets=30, questions=45)
 
 
-class Counting(Progress):
+class Counting(AttackProgress):
     """Counts the questions, and breaks off after some."""
 
     def __init__(self, most: int = 10**9) -> None:

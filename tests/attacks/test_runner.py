@@ -1,6 +1,6 @@
 """One attack from beginning to end, and what the frame says of it."""
 
-from confide.attacks.counts.secret_in_universe import SecretInUniverse
+from confide.attacks.counts.universes.secret_in_universe import SecretInUniverse
 from confide.attacks.runner import Settings, carry_out
 
 

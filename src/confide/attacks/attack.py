@@ -1,7 +1,8 @@
 """What an attack is: what it wants to know, and how it goes about it."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from dataclasses import Field
+from typing import Any, ClassVar, Protocol
 
 from confide.attacks.claims import Claims, Wanted
 from confide.attacks.intruder import Intruder
@@ -17,6 +18,7 @@ class Attack(Protocol):
     `knows` says in words what the intruder knows beforehand, beside the codebook, the policy and the code of Confide.
     """
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     name: ClassVar[str]
     code: ClassVar[str]
     """Its place in the catalogue, as in T17."""

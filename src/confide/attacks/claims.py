@@ -11,7 +11,17 @@ from confide.arrays import Bools, Floats, Ints
 from confide.model.request import Measure
 from confide.model.universe import EVERYONE, Universe
 
-__all__ = ["WITHIN", "Claims", "Known", "Members", "NotApplicable", "SetFact", "Sets", "Units", "Wanted"]
+__all__ = [
+    "WITHIN",
+    "Claims",
+    "Known",
+    "MemberTargets",
+    "NotApplicable",
+    "SetFact",
+    "SetTargets",
+    "UnitTargets",
+    "Wanted",
+]
 
 WITHIN = 0.1
 """A number is disclosed by a claim that is off by no more than this share of it."""
@@ -22,7 +32,7 @@ class NotApplicable(Exception):
 
 
 @dataclass(frozen=True)
-class Units:
+class UnitTargets:
     """Targets are units of whom the intruder knows the keys; a confidential variable of theirs is wanted.
 
     A target is alone in its cell of the cross of the keys (a public register tells the intruder so). With `number` the
@@ -44,7 +54,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Members:
+class MemberTargets:
     """Targets are units of whom everything in `keys` is known; whether they are in the data is wanted. Half of them are.
 
     With `alone` nobody else has their keys, and a public register tells the intruder so.
@@ -55,11 +65,11 @@ class Members:
 
 
 @dataclass(frozen=True)
-class Sets:
+class SetTargets:
     """The attack itself says which sets it learns something of: its claims carry the facts."""
 
 
-Wanted = Units | Members | Sets
+Wanted = UnitTargets | MemberTargets | SetTargets
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,10 +20,10 @@ from confide.errors import Mistake, nearest
 from confide.model.policy import PRESETS, Policy, preset_policy, read_policy
 from confide.site.folder import Folder
 
-__all__ = ["Progress", "RedTeam", "attack_site", "named_policy", "open_field"]
+__all__ = ["AttackProgress", "RedTeam", "attack_site", "named_policy", "open_field"]
 
 
-class Progress:
+class AttackProgress:
     """Is told what goes on; this one keeps silent."""
 
     def began(self, attacks: int) -> None:
@@ -53,10 +53,10 @@ class RedTeam:
     secret: str = ""
     json: Path | None = None
 
-    def attack(self, field: Battlefield, *, progress: Progress | None = None) -> AttackReport:
+    def attack(self, field: Battlefield, *, progress: AttackProgress | None = None) -> AttackReport:
         """The report on a data set of a site."""
         chosen = chosen_attacks(self.only)
-        telling = progress or Progress()
+        telling = progress or AttackProgress()
         report = self._begun(field)
         left = {name: attack for name, attack in chosen.items() if name not in report.finished}
         telling.began(len(left))

@@ -40,5 +40,5 @@ def chosen_attacks(only: str = "") -> dict[str, Attack]:
 
 
 def _order(attack: Attack) -> tuple[int, int, str]:
-    letter, number, rest = re.fullmatch(r"([A-Z])(\d+)(.*)", attack.code).groups()  # type: ignore[union-attr]
-    return "TDMRBCS".index(letter), int(number), rest
+    letter, number = attack.code[0], re.sub(r"\D", "", attack.code)
+    return "TDMRBCS".index(letter), int(number), attack.code

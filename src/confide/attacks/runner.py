@@ -12,13 +12,13 @@ import numpy as np
 
 from confide.arrays import Ints
 from confide.attacks.attack import Attack
-from confide.attacks.claims import NOBODY, Claims, Members, NotApplicable, Sets
+from confide.attacks.claims import NOBODY, Claims, MemberTargets, NotApplicable, SetTargets
 from confide.attacks.codebook import read_codebook
 from confide.attacks.intruder import Intruder, Spent
 from confide.attacks.result import Result
 from confide.attacks.simulation import simulated
 from confide.attacks.truth.copies import copied
-from confide.attacks.truth.scoring import Score, score
+from confide.attacks.truth.scoring import ClaimScore, score
 from confide.attacks.truth.truth import Chosen, Truth
 from confide.client import Site
 from confide.model.policy import Policy
@@ -94,10 +94,9 @@ def carry_out(
 
 def _set(attack: Attack, settings: Settings) -> Attack:
     """The attack with the variables that the settings name, as far as it has a place for them."""
-    own = {f.name for f in fields(attack)}  # type: ignore[arg-type]  # every attack is a dataclass
-    given = {"keys": settings.keys, "secret": settings.secret}
-    changed: Any = replace(attack, **{name: value for name, value in given.items() if value and name in own})  # type: ignore[type-var]
-    return changed  # type: ignore[no-any-return]
+    own = {f.name for f in fields(attack)}
+    given: dict[str, Any] = {"keys": settings.keys, "secret": settings.secret}
+    return replace(attack, **{name: value for name, value in given.items() if value and name in own})
 
 
 @dataclass(frozen=True)
@@ -112,9 +111,9 @@ class _Run:
     def result(self) -> dict[str, Any]:
         truth, rng = self.field.truth, self._rng()
         wanted = self.attack.wants(truth.dataset, self.field.policy)
-        chosen = None if isinstance(wanted, Sets) else truth.choose(wanted, self.settings.targets, rng)
-        absent = chosen.units[~chosen.present] if isinstance(wanted, Members) and chosen else None
-        without = chosen.units if chosen and not isinstance(wanted, Members) else None
+        chosen = None if isinstance(wanted, SetTargets) else truth.choose(wanted, self.settings.targets, rng)
+        absent = chosen.units[~chosen.present] if isinstance(wanted, MemberTargets) and chosen else None
+        without = chosen.units if chosen and not isinstance(wanted, MemberTargets) else None
         with self._opened(absent) as site, self._twin(without) as twin:
             if site is None:
                 raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
@@ -219,7 +218,7 @@ def _silence(chosen: Chosen | None) -> Claims:
     return Claims(np.zeros(size), np.zeros(size, bool))
 
 
-def _scored(scores: list[tuple[int, Score]]) -> dict[str, Any]:
+def _scored(scores: list[tuple[int, ClaimScore]]) -> dict[str, Any]:
     last = scores[-1][1]
     return {
         "targets": last.targets,

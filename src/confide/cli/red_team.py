@@ -93,7 +93,7 @@ def _status(found: AttackReport, limit: float) -> int:
     return 1 if any(result.stopped and result.applies for result in found.results) else 0
 
 
-class _Shown(red_team.Progress):
+class _Shown(red_team.AttackProgress):
     """Progress on stderr, to a person as bars, to a file as a line an attack."""
 
     def __init__(self) -> None:

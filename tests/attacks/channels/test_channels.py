@@ -13,7 +13,7 @@ from confide.attacks.channels.error_classes import ErrorClasses
 from confide.attacks.channels.many_accounts import ManyAccounts
 from confide.attacks.channels.metadata import Metadata
 from confide.attacks.channels.timing import Timing, differs
-from confide.attacks.counts.secret_in_universe import SecretInUniverse
+from confide.attacks.counts.universes.secret_in_universe import SecretInUniverse
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.attacks.truth.truth import Truth
 from confide.client import Site
@@ -122,8 +122,8 @@ def test_ranks_tell_latencies_apart_only_if_they_differ() -> None:
 
 
 def test_who_makes_a_site_slower_is_in_the_data(field) -> None:
-    """By the clock of the site, no machine's: of eight targets that are asked about some four are there, and found."""
-    attack = Timing(keys=("municipality", "age", "occupation"), clock=lambda: Slow.clock)
+    """By the clock of the site, no machine's: half of the targets are there, and nearly all of these are found."""
+    attack = Timing(keys=("municipality", "age", "occupation"), most=20, clock=lambda: Slow.clock)
     result = carry_out(attack, LeakyField(field("standard", rows=5_000), Slow), Settings(targets=20, questions=480))
-    assert result.claimed >= 3
+    assert result.claimed >= 8
     assert result.precision > 0.7

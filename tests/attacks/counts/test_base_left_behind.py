@@ -8,8 +8,8 @@ import pytest
 
 from confide.answering.service import make_base
 from confide.attacks.claims import NotApplicable
-from confide.attacks.counts.base_left_behind import BaseLeftBehind
-from confide.attacks.counts.changed_cells import ChangedCells
+from confide.attacks.counts.universes.base_left_behind import BaseLeftBehind
+from confide.attacks.counts.universes.changed_cells import ChangedCells
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.model.policy import preset_policy
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from confide.attacks.counts.differencing import Differencing
-from confide.attacks.counts.noise_in_signal import NoiseInSignal
-from confide.attacks.counts.padding import Padding
+from confide.attacks.counts.pairs.differencing import Differencing
+from confide.attacks.counts.pairs.noise_in_signal import NoiseInSignal
+from confide.attacks.counts.pairs.padding import Padding
 from confide.attacks.counts.zeros import Zeros
 from confide.attacks.runner import Settings, carry_out
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from confide import demo
-from confide.attacks.counts.bounds import Bounds, possible
+from confide.attacks.counts.bounds import MarginBounds, possible
 from confide.attacks.counts.missing_levels import MissingLevels
 from confide.attacks.counts.moving_cutpoints import MovingCutpoints
 from confide.attacks.counts.partitions import Partitions
@@ -47,7 +47,7 @@ def test_splits_average_cell_keys_away(field) -> None:
 
 def test_bounds_and_margins_beat_the_published_count_where_changes_are_small(field) -> None:
     policy = replace(PRESETS["tablebuilder"], counts=CountRules(distance=1, variance=0.6, small=0))
-    result = carry_out(Bounds(), field(policy), Settings())
+    result = carry_out(MarginBounds(), field(policy), Settings())
     assert result.success > result.guess + 0.15
 
 

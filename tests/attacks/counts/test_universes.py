@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from confide.attacks.claims import Known, NotApplicable, Units
-from confide.attacks.counts.boxes import Boxes
-from confide.attacks.counts.changed_cells import ChangedCells
-from confide.attacks.counts.changes import cell_posterior
-from confide.attacks.counts.random_universes import RandomUniverses
-from confide.attacks.counts.words_for_a_set import WordsForASet
+from confide.attacks.claims import Known, NotApplicable, UnitTargets
+from confide.attacks.counts.universes.boxes import Boxes
+from confide.attacks.counts.universes.changed_cells import ChangedCells
+from confide.attacks.counts.universes.changes import cell_posterior
+from confide.attacks.counts.universes.random_universes import RandomUniverses
+from confide.attacks.counts.universes.words_for_a_set import WordsForASet
 from confide.attacks.intruder import Intruder
 from confide.attacks.runner import Settings, carry_out
 from confide.model.catalog.dataset import Code, CodeList, Dataset, Kind, Variable
@@ -57,7 +57,7 @@ def test_a_data_set_with_two_variables_has_no_other_words() -> None:
 def test_a_box_may_change_sides_without_one_piece_too_many(field) -> None:
     """A third key with many classes would need as many pieces; those beyond the limit are left out alike."""
     there = field("tablebuilder", rows=3_000)
-    wanted = Units(("age", "sex", "county"), "income")
+    wanted = UnitTargets(("age", "sex", "county"), "income")
     known = Known(1, {"age": np.array([3]), "sex": np.array([0]), "county": np.array([7])})
     rng = np.random.default_rng(1)
     with there.opened() as site:

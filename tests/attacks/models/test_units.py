@@ -8,7 +8,7 @@ import pytest
 
 from confide.attacks.attack import Attack
 from confide.attacks.models.artificial_outlier import ArtificialOutlier
-from confide.attacks.models.boxes import Boxes
+from confide.attacks.models.boxes import BoxesInModels
 from confide.attacks.models.influence import Influence
 from confide.attacks.models.known_vectors import KnownVectors
 from confide.attacks.models.numbers import Reading, best_claim
@@ -22,7 +22,7 @@ Unweighted = Callable[[Policy], LocalField]
 
 
 def test_boxes_read_most_incomes_of_an_open_site(field: Field) -> None:
-    result = carry_out(Boxes(), field("open"), Settings(targets=15, questions=60))
+    result = carry_out(BoxesInModels(), field("open"), Settings(targets=15, questions=60))
     assert result.success > 0.6
     assert max(result.guess, result.others or 0) < 0.4
 

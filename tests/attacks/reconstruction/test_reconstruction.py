@@ -8,7 +8,7 @@ import pytest
 from confide.attacks.reconstruction.drop_padding import FARTHEST, DropPadding, gains
 from confide.attacks.reconstruction.least_error import least_error
 from confide.attacks.reconstruction.lp_reconstruction import LinearPrograms
-from confide.attacks.reconstruction.membership import Membership, expected_counts
+from confide.attacks.reconstruction.membership import MembershipGuess, expected_counts
 from confide.attacks.runner import LocalField, Settings, carry_out
 
 Field = Callable[..., LocalField]
@@ -28,7 +28,7 @@ def test_pads_read_classes_through_drops(field: Field) -> None:
 
 
 def test_exact_counts_tell_who_is_in_the_data(field: Field) -> None:
-    result = carry_out(Membership(), field("open"), Settings(targets=60, questions=90))
+    result = carry_out(MembershipGuess(), field("open"), Settings(targets=60, questions=90))
     assert result.success > 0.8
 
 

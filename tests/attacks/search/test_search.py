@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confide.attacks.claims import Known, NotApplicable, Units
+from confide.attacks.claims import Known, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.runner import Settings, carry_out
 from confide.attacks.search.evolving import Search
@@ -54,7 +54,7 @@ def test_a_question_serves_all_targets_in_a_bin(field) -> None:
     book = field("open", rows=3_000).truth.dataset
     known = Known(4, {"age": np.array([1, 1, 2, 3]), "municipality": np.arange(4), "sex": np.array([0, 0, 1, 1])})
     intruder = Intruder(None, book, preset_policy("open"), np.random.default_rng(1), 10, known)
-    panel = Panel(intruder, Units(("age", "municipality", "sex"), "income"), np.ones(18, bool), np.ones(10, bool))
+    panel = Panel(intruder, UnitTargets(("age", "municipality", "sex"), "income"), np.ones(18, bool), np.ones(10, bool))
     assert panel.cost(Shape(("second",), False, (("all", "all"), ("without", "all")))) == 4
     assert panel.cost(Shape(("second",), False, (("some", "all"), ("all", "all")))) == 1
     assert panel.cost(Shape(("second",), False, (("all", "own"), ("all", "others")))) == 2
@@ -71,7 +71,7 @@ def test_mutation_changes_a_shape_and_keeps_it_one() -> None:
 def test_invented_targets_are_alone_on_their_keys() -> None:
     rng = np.random.default_rng(1)
     people = {name: rng.integers(0, size, 300) for name, size in (("a", 6), ("b", 20), ("c", 2), ("s", 3))}
-    known, truth = targets(people, Units(("a", "b", "c"), "s"))
+    known, truth = targets(people, UnitTargets(("a", "b", "c"), "s"))
     for target in range(known.size):
         same = np.logical_and.reduce([people[key] == known.places[key][target] for key in "abc"])
         assert same.sum() == 1
@@ -82,4 +82,4 @@ def test_invented_targets_are_alone_on_their_keys() -> None:
 def test_nothing_is_learnt_where_nobody_invented_is_alone() -> None:
     people = {name: np.zeros(300, np.int64) for name in "abcs"}
     with pytest.raises(NotApplicable, match="invents"):
-        targets(people, Units(("a", "b", "c"), "s"))
+        targets(people, UnitTargets(("a", "b", "c"), "s"))

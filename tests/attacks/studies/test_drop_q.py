@@ -15,8 +15,8 @@ from confide.answering.mechanisms.dropq.risk import (
     padding_probability,
 )
 from confide.attacks.studies import EXPECTED, StudyResult
-from confide.attacks.studies.lucero import Differencing
-from confide.attacks.studies.padding import Padding
+from confide.attacks.studies.lucero import DifferencingStudy
+from confide.attacks.studies.padding import PaddingStudy
 
 UNIFORM = [0.25] * 4
 
@@ -38,7 +38,7 @@ def test_differencing_of_skewed_tables_discloses_as_formula_5_says(shares: tuple
 
     4 standard errors of 200,000 pairs are at most .0025; drawing without replacement and rounded shares move it a little more.
     """
-    result = replace(Differencing(), shares=shares, averaged=(1,)).run()
+    result = replace(DifferencingStudy(), shares=shares, averaged=(1,)).run()
     for k in range(3, 8):
         apparent, correct = apparent_probability(shares, k=k)
         assert result["disclosed correctly, by k"][str(k)] == pytest.approx(apparent * correct, abs=0.005)
@@ -71,7 +71,7 @@ def test_under_drops_as_a_site_makes_them_every_pad_shows_one_difference(town: A
         universe={"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "remainder": 0},
         tables={"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False},
         counts={"mechanism": "none"},
-        drop={"k": Padding().k},
+        drop={"k": PaddingStudy().k},
     )
     pads: list[list[dict[str, Any]]] = [
         [{"town": "b1"}],

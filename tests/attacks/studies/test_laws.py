@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from confide.attacks.studies.exact_means import ExactMeans
+from confide.attacks.studies.exact_means import ExactMeansStudy
 from confide.attacks.studies.known_maximum import bounds
 from confide.attacks.studies.membership import MarginMembership, area
 from confide.attacks.studies.noise_layers import NoiseLayers
@@ -74,7 +74,7 @@ def _consistent(inner: np.ndarray, margins: np.ndarray) -> np.ndarray:
 
 
 def test_means_that_are_rounded_to_thousands_do_not_solve_counts() -> None:
-    solved = ExactMeans(decimals=-3, rows=200).run()["rows solved, by use of"]
+    solved = ExactMeansStudy(decimals=-3, rows=200).run()["rows solved, by use of"]
     assert max(solved.values()) < 0.05
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from confide.attacks.claims import Units
+from confide.attacks.claims import UnitTargets
 from confide.attacks.runner import Settings, carry_out
 from confide.attacks.totals.mean_and_count import MeanAndCount
 from confide.attacks.totals.rival import Rival
@@ -50,7 +50,7 @@ def test_a_rival_reads_cells_of_two_where_totals_are_exact(field) -> None:
 
 def test_a_rival_knows_the_second_largest_contribution(field) -> None:
     truth = field("open", rows=ROWS, name="firms").truth
-    wanted = Units(("region", "legal_form"), "turnover", number=True, weighted=True, rival=True)
+    wanted = UnitTargets(("region", "legal_form"), "turnover", number=True, weighted=True, rival=True)
     chosen = truth.choose(wanted, 5, np.random.default_rng(1))
     amounts = truth.numbers("turnover") * truth.weights
     for target in range(5):

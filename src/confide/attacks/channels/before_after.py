@@ -9,8 +9,8 @@ import numpy as np
 
 from confide.arrays import Bools, Ints
 from confide.attacks.choosing import class_secret, codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, Units
-from confide.attacks.counts.changes import MOVED, cell_states, class_posterior
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
+from confide.attacks.counts.universes.changes import MOVED, cell_states, class_posterior
 from confide.attacks.intruder import Intruder, Where, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -41,11 +41,11 @@ class BeforeAfter:
     words: ClassVar = "the same tables before and after the target joined, and which cells changed"
     knows: ClassVar = "three keys of the target, that nobody else has them, and that the target is new in the data"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or _coarse(book)
         if len(chosen) != 3:
             raise NotApplicable("It needs three keys.")
-        return Units(chosen, class_secret(book, self.secret))
+        return UnitTargets(chosen, class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted, before = self.wants(intruder.book, intruder.policy), intruder.before

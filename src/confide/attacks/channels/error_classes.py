@@ -9,7 +9,7 @@ import numpy as np
 from confide.arrays import Bools, Floats
 from confide.attacks.channels.boxes import around, box_keys, nobody
 from confide.attacks.choosing import keys
-from confide.attacks.claims import Claims, Members
+from confide.attacks.claims import Claims, MemberTargets
 from confide.attacks.intruder import Intruder, Where, universe
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -44,8 +44,8 @@ class ErrorClasses:
     words: ClassVar = "the reasons of refusals when all but the target's own box is asked about"
     knows: ClassVar = "the keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Members:
-        return Members(box_keys(book, policy, self.keys), alone=True)
+    def wants(self, book: Dataset, policy: Policy) -> MemberTargets:
+        return MemberTargets(box_keys(book, policy, self.keys), alone=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         names = self.wants(intruder.book, intruder.policy).keys

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from confide.attacks.claims import Claims, Units
-from confide.attacks.counts.secret_in_universe import SecretInUniverse
+from confide.attacks.claims import Claims, UnitTargets
+from confide.attacks.counts.universes.secret_in_universe import SecretInUniverse
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -29,7 +29,7 @@ class ManyAccounts:
     words: ClassVar = "the secret in the universe, with the questions of five accounts"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         return self._alone.wants(book, policy)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from confide.attacks.choosing import codes, keys, number_secret
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Formula, write_formula
@@ -41,10 +41,10 @@ class Metadata:
     words: ClassVar = "numbers in what surrounds an answer: codebook, notes, sizes, statistics"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if not keys(book):
             raise NotApplicable("No key may define a universe.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         codebook = intruder.site.codebook(intruder.book.name)

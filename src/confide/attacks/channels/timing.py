@@ -11,7 +11,7 @@ from scipy.stats import mannwhitneyu
 from confide.arrays import Floats
 from confide.attacks.channels.boxes import Box, box_keys, exactly, nobody
 from confide.attacks.choosing import keys
-from confide.attacks.claims import Claims, Members
+from confide.attacks.claims import Claims, MemberTargets
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -20,9 +20,6 @@ __all__ = ["Timing", "differs"]
 
 SURE = 0.001
 """A latency is a sign only if a rank test says so at this level, shared among all targets."""
-
-MOST = 8
-"""So many targets are asked about, at most: each costs many questions."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,8 @@ class Timing:
     """
 
     keys: tuple[str, ...] = ()
+    most: int = 8
+    """So many targets are asked about, at most: each costs many questions."""
     repeats: int = 12
     clock: Callable[[], float] = perf_counter
 
@@ -47,12 +46,12 @@ class Timing:
     words: ClassVar = "how long questions about the target's box take, beside boxes that hold nobody"
     knows: ClassVar = "the keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Members:
-        return Members(box_keys(book, policy, self.keys), alone=True)
+    def wants(self, book: Dataset, policy: Policy) -> MemberTargets:
+        return MemberTargets(box_keys(book, policy, self.keys), alone=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         names = self.wants(intruder.book, intruder.policy).keys
-        targets = min(intruder.known.size, MOST, intruder.questions // (2 * self.repeats))
+        targets = min(intruder.known.size, self.most, intruder.questions // (2 * self.repeats))
         taken, empty = np.zeros((targets, self.repeats)), np.zeros((targets, self.repeats))
         # All targets once, then all again: a machine that gets slower does so for everybody.
         for turn in range(self.repeats):

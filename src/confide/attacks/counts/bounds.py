@@ -9,20 +9,20 @@ from scipy.optimize import linprog
 
 from confide.arrays import Floats
 from confide.attacks.choosing import keys, size
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.cell_facts import cell_facts
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import CountRules, Policy
 from confide.tables.perturbation.transitions import transitions
 
-__all__ = ["Bounds", "bounds_of_cells", "possible"]
+__all__ = ["MarginBounds", "bounds_of_cells", "possible"]
 
 MOST_CELLS = 100
 
 
 @dataclass(frozen=True)
-class Bounds:
+class MarginBounds:
     """Find counts of a small table that its margins and the largest change leave no choice for.
 
     A published count tells which true counts it can come from, and cells add up to margins. Cells whose least and greatest
@@ -41,9 +41,9 @@ class Bounds:
     words: ClassVar = "bounds and fits of cells from margins and the largest change of a count"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._by(book, policy)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         by = self._by(intruder.book, intruder.policy)

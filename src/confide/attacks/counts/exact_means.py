@@ -8,10 +8,10 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.bounds import possible
 from confide.attacks.counts.cell_facts import cell_facts
-from confide.attacks.counts.pairs import coarse_keys
+from confide.attacks.counts.keys import coarse_keys
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import CountRules, Policy
@@ -43,10 +43,10 @@ class ExactMeans:
     words: ClassVar = "counts that fit the means of two parts and of their whole"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._by(book)
         number_secret(book, self.secret)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         by = self._by(intruder.book)

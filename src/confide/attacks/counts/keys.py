@@ -1,10 +1,10 @@
-"""Three keys for attacks by universes: one to leave bins out of, two for the table."""
+"""The keys that attacks on counts use: some to leave bins out of, some for the table."""
 
 from confide.attacks.choosing import keys, size
 from confide.attacks.claims import NotApplicable
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import Dataset, Variable
 
-__all__ = ["by_use", "three_keys"]
+__all__ = ["by_use", "coarse_keys", "table_keys", "three_keys"]
 
 _NEEDED = "It needs three keys: one to leave bins out of, two for the table."
 
@@ -24,3 +24,29 @@ def by_use(book: Dataset, given: tuple[str, ...] = ()) -> tuple[str, ...]:
     if len(chosen) < 3:
         raise NotApplicable(_NEEDED)
     return chosen
+
+
+def coarse_keys(book: Dataset) -> list[Variable]:
+    """The keys, each one level above its finest if it has such a level: tables by them are not refused as sparse."""
+    return [coarser if (coarser := _above(book, variable)) else variable for variable in keys(book)]
+
+
+def table_keys(book: Dataset) -> tuple[str, ...]:
+    """A number in bins to leave one out of, the key with most coarse classes and the smallest of more than two."""
+    found = keys(book)
+    hidden = next((v for v in found if v.binned and size(v) > 3), None)
+    rest = [v for v in coarse_keys(book) if hidden is not None and v.column != hidden.column]
+    small = [v for v in rest[1:] if size(v) > 2] or rest[1:]
+    if hidden is None or not small:
+        raise NotApplicable("It needs a key in bins to leave one out of, and two others for the table.")
+    return hidden.name, _hierarchical(book, rest).name, small[-1].name
+
+
+def _hierarchical(book: Dataset, found: list[Variable]) -> Variable:
+    """The first that is one level of several, such as an area: its classes are of like size; else the first."""
+    return next((v for v in found if len(book.levels(v.name)) > 1), found[0])
+
+
+def _above(book: Dataset, variable: Variable) -> Variable | None:
+    levels = [level for level in book.levels(variable.name)[:-1] if level.universe and not level.binned]
+    return levels[-1] if levels else None

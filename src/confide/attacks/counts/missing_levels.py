@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts, drops_expected
-from confide.attacks.counts.pairs import coarse_keys
+from confide.attacks.counts.keys import coarse_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -44,9 +44,9 @@ class MissingLevels:
     words: ClassVar = "a rare level left out as if it were missing: what is gone is counted"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         rare, shown = self._keys(intruder.book)

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes, confidential, keys
-from confide.attacks.claims import Claims, NotApplicable, Units
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.cell_facts import Schedule
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
@@ -41,13 +41,13 @@ class MovingCutpoints:
     words: ClassVar = "totals below one cutpoint minus totals below another"
     knows: ClassVar = "a key of the target and the bin of its number, and that nobody else has both"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         secret = _binned_number(book, self.secret)
         areas = [v.name for v in keys(book) if not v.binned]
         if not areas:
             raise NotApplicable("It needs a key with classes.")
         area = self.keys[0] if self.keys else areas[0]
-        return Units((area, secret), secret, number=True, weighted=book.weight is not None, largest=True)
+        return UnitTargets((area, secret), secret, number=True, weighted=book.weight is not None, largest=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

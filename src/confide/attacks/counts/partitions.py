@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Claims, Sets
+from confide.attacks.claims import Claims, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts, drops_expected
-from confide.attacks.counts.pairs import table_keys
+from confide.attacks.counts.keys import table_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -38,9 +38,9 @@ class Partitions:
     words: ClassVar = "sums of the two halves of a group over many splits, averaged"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         _ = self.keys or table_keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         hidden, *by = self.keys or table_keys(intruder.book)

@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.counts.cell_facts import Schedule
-from confide.attacks.counts.pairs import coarse_keys
+from confide.attacks.counts.keys import coarse_keys
 from confide.attacks.intruder import Intruder, universe, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -40,11 +40,11 @@ class RefusalOracle:
     words: ClassVar = "sets padded to the threshold: the refusal is the secret bit"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if not policy.universe.gamma:
             raise NotApplicable("The policy has no least size of a universe.")
         self._keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         group, hidden = self._keys(intruder.book)

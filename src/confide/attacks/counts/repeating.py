@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Floats
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts
-from confide.attacks.counts.pairs import coarse_keys
+from confide.attacks.counts.keys import coarse_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -38,9 +38,9 @@ class Repeating:
     words: ClassVar = "the same question many times, averaged"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._by(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         by = self._by(intruder.book)

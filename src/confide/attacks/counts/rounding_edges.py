@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
@@ -38,9 +38,9 @@ class RoundingEdges:
     words: ClassVar = "unions that push a rounded count over its edge"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         shown, hidden = self._keys(intruder.book)

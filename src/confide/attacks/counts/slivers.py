@@ -9,9 +9,9 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts
-from confide.attacks.counts.pairs import coarse_keys
+from confide.attacks.counts.keys import coarse_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
@@ -37,9 +37,9 @@ class Slivers:
     words: ClassVar = "differences of bins of two recodes of one number"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._setting(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         first, second, shown = self._setting(intruder.book)

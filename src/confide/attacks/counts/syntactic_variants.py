@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.counts.cell_facts import cell_facts
 from confide.attacks.intruder import Intruder, Where, values
 from confide.model.catalog.dataset import Dataset, Variable
@@ -39,9 +39,9 @@ class SyntacticVariants:
     words: ClassVar = "the same units through different words, averaged"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         coarse, fine, shown = self._keys(intruder.book)

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetTargets
 from confide.attacks.counts.cell_facts import Schedule, cell_facts, drops_expected
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
@@ -39,9 +39,9 @@ class Tracker:
     words: ClassVar = "counts of refused sets from unions with large ones"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._keys(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         group, hidden = self._keys(intruder.book)

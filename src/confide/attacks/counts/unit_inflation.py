@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret
-from confide.attacks.claims import Claims, NotApplicable, Units
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -37,14 +37,14 @@ class UnitInflation:
     words: ClassVar = "totals of cells with many records of one unit"
     knows: ClassVar = "two keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         found = [v for v in keys(book) if not v.binned]
         if book.unit is None:
             raise NotApplicable("Every record is a unit of its own.")
         if len(self.keys or found) < 2:
             raise NotApplicable("It needs two keys with classes.")
         chosen = self.keys[:2] or (found[0].name, found[1].name)
-        return Units(chosen, number_secret(book, self.secret), number=True, weighted=book.weight is not None)
+        return UnitTargets(chosen, number_secret(book, self.secret), number=True, weighted=book.weight is not None)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

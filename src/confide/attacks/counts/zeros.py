@@ -9,9 +9,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.cell_facts import Schedule
-from confide.attacks.counts.pairs import table_keys
+from confide.attacks.counts.keys import table_keys
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -44,8 +44,8 @@ class Zeros:
     words: ClassVar = "published zeros rule out all classes but one"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(self.keys or table_keys(book), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -72,7 +72,7 @@ def _sets(rng: np.random.Generator, classes: int) -> Iterator[Bools]:
         yield np.asarray(rng.permutation(classes) < (classes + 1) // 2)
 
 
-def _counts(intruder: Intruder, wanted: Units, inside: Bools) -> Floats | None:
+def _counts(intruder: Intruder, wanted: UnitTargets, inside: Bools) -> Floats | None:
     """The published counts of the targets' cells among the people of some classes."""
     named = [code for code, there in zip(codes(intruder.book, wanted.secret), inside, strict=True) if there]
     table = intruder.table(*wanted.keys, where={wanted.secret: named})

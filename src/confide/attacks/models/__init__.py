@@ -12,7 +12,7 @@ ATTACKS: tuple[str, ...] = (
     "residual_plots:ResidualPlots",
     "precision:Precision",
     "cross_products:CrossProducts",
-    "boxes:Boxes",
+    "boxes:BoxesInModels",
     "covariate_switch:CovariateSwitch",
     "logistic_counts:LogisticCounts",
     "plot_sizes:PlotSizes",

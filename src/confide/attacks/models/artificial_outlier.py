@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
@@ -47,10 +47,10 @@ class ArtificialOutlier:
     words: ClassVar = "a universe in which the target lies far off, so that a line goes through it"
     knows: ClassVar = "some keys of the target, one of them a number, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         classes, number = class_and_bins(book)
         coarsest = [v.name for v in keys(book) if v.name not in (classes, number)][-1:]
-        return Units(self.keys or (classes, number, *coarsest), number_secret(book, self.secret), number=True)
+        return UnitTargets(self.keys or (classes, number, *coarsest), number_secret(book, self.secret), number=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -66,7 +66,7 @@ class ArtificialOutlier:
         yield Claims.of(found)
 
 
-def _line(intruder: Intruder, target: int, wanted: Units, counts: Floats) -> float:
+def _line(intruder: Intruder, target: int, wanted: UnitTargets, counts: Floats) -> float:
     """The target's value by the line through the crowd and the target, NaN if there is none or it is not trusted."""
     classes, x = wanted.keys[:2]
     middles = bin_middles(intruder, x)

@@ -10,15 +10,15 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret, size
-from confide.attacks.claims import Claims, NotApplicable, Units
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.attacks.models.numbers import TRANSFORMS, Reading, best_claim
 from confide.attacks.models.reading import Fit, fit_of, quoted
-from confide.attacks.models.sizes import Part, Sizes, bin_middles
+from confide.attacks.models.sizes import ClassSizes, Part, bin_middles
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 
-__all__ = ["Boxes"]
+__all__ = ["BoxesInModels"]
 
 Pieces = tuple[tuple[tuple[str, tuple[str, ...]], ...], ...]
 
@@ -33,7 +33,7 @@ STEP = 1.6
 
 
 @dataclass(frozen=True)
-class Boxes:
+class BoxesInModels:
     """Read the number of people who are alone of their class in a box of three coarse keys.
 
     A covariate beside the class keeps the rule of implied tables away, so levels of classes are released. The level of the
@@ -55,13 +55,13 @@ class Boxes:
     words: ClassVar = "class means of a regression over a universe, and over the same without a box around the target"
     knows: ClassVar = "a class and some coarser keys of the target, and that nobody else has them all"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or _class_and_box(book)
         if len(chosen) < 3:
             raise NotApplicable("It needs a key with many classes, and two coarser keys for a box.")
         secret = number_secret(book, self.secret)
         _covariate(book, chosen[1:], secret)
-        return Units(chosen, secret, number=True)
+        return UnitTargets(chosen, secret, number=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -122,8 +122,8 @@ class _Survey:
     parts: dict[int, list[Part]] = field(default_factory=dict)
 
     @cached_property
-    def sizes(self) -> Sizes:
-        return Sizes(self.intruder, self.classes)
+    def sizes(self) -> ClassSizes:
+        return ClassSizes(self.intruder, self.classes)
 
     @cached_property
     def shares(self) -> dict[str, Floats]:

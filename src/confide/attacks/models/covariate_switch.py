@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, number_secret
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe
 from confide.attacks.models.means import ask_means, class_key, covariates, mean_table
 from confide.attacks.models.reading import Fit
@@ -43,11 +43,11 @@ class CovariateSwitch:
     words: ClassVar = "refused class means from models with a covariate"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         class_key(book)
         if not covariates(book, number_secret(book, self.secret)):
             raise NotApplicable("It needs a number to stand beside the class in a model.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, number = intruder.book, number_secret(intruder.book, self.secret)

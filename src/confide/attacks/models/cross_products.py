@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, number_secret
-from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.means import ask_means, class_key, covariates, mean_table
 from confide.attacks.models.reading import Fit, fit_of, quoted
@@ -46,11 +46,11 @@ class CrossProducts:
     words: ClassVar = "refused class means from the sums of products that released models tell"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if not _others(book, policy, self._number(book, policy)):
             raise NotApplicable("It needs a second number that may be related to both.")
         self._classes(book, policy)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, policy = intruder.book, intruder.policy

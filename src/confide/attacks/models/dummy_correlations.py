@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, confidential, keys, size
-from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -38,10 +38,10 @@ class DummyCorrelations:
     words: ClassVar = "a table from the correlations of its indicators"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if len(self._variables(book)) < 2:
             raise NotApplicable("It needs two variables with classes.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         names = self._variables(intruder.book)

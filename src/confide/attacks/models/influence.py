@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, number_secret
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
@@ -41,10 +41,10 @@ class Influence:
     words: ClassVar = "the fit to the square of a number, with and without the target's bin"
     knows: ClassVar = "a class of the target and a bin of a number, and that nobody else has both"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or class_and_bins(book)
         high = codes(book, chosen[1])[len(codes(book, chosen[1])) // 2 :]
-        return Units(chosen, number_secret(book, self.secret), number=True, where=universe({chosen[1]: high}))
+        return UnitTargets(chosen, number_secret(book, self.secret), number=True, where=universe({chosen[1]: high}))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -56,7 +56,7 @@ class Influence:
         yield Claims.of(found)
 
 
-def _read(intruder: Intruder, target: int, wanted: Units, counts: Floats) -> float:
+def _read(intruder: Intruder, target: int, wanted: UnitTargets, counts: Floats) -> float:
     classes, x = wanted.keys
     own = int(intruder.known.places[x][target])
     squares = bin_middles(intruder, x) ** 2

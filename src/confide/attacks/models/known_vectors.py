@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from confide.attacks.choosing import number_secret
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, Where, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.targets import class_and_bins, code_of, other_codes
@@ -38,8 +38,8 @@ class KnownVectors:
     words: ClassVar = "covariances with indicators that are known of everyone"
     knows: ClassVar = "a class of the target and a bin of a number, and that nobody else has both"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -55,7 +55,7 @@ class KnownVectors:
         yield Claims.of(found)
 
 
-def _sums(intruder: Intruder, wanted: Units, where: Where) -> dict[str, float]:
+def _sums(intruder: Intruder, wanted: UnitTargets, where: Where) -> dict[str, float]:
     """The sum of the number in each class over a universe, in mean weights; of those classes that have an indicator."""
     classes, number = wanted.keys[0], wanted.secret
     release = intruder.correlation(number, classes, where=where)

@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.reading import Fit, fit_of, quoted
 from confide.model.catalog.dataset import Dataset, Role
@@ -45,10 +45,10 @@ class LogisticCounts:
     words: ClassVar = "small counts from the logits of models of classes"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if not _responses(book, self.secret) or not self._predictors(book):
             raise NotApplicable("It needs a key, and a variable with classes that is none.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book = intruder.book

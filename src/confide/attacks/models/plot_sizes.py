@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret, size
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.means import covariates
 from confide.attacks.models.reading import quoted
@@ -46,11 +46,11 @@ class PlotSizes:
     words: ClassVar = "exact counts from the number of points in diagnostic plots"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         self._binned(book)
         if not covariates(book, number_secret(book, self.secret)):
             raise NotApplicable("It needs a number that explains another, to have a plot.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, binned = intruder.book, self._binned(intruder.book)

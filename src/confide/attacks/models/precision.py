@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from confide.attacks.choosing import codes, keys, number_secret, size
-from confide.attacks.claims import Claims, SetFact, Sets
+from confide.attacks.claims import Claims, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe
 from confide.attacks.models.means import ask_means, mean_table
 from confide.attacks.models.reading import Fit
@@ -42,9 +42,9 @@ class Precision:
     words: ClassVar = "class means to a thousandth from the digits of coefficients"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         number_secret(book, self.secret)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, number = intruder.book, number_secret(intruder.book, self.secret)

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import number_secret
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
@@ -43,8 +43,8 @@ class ResidualPlots:
     words: ClassVar = "the residual in a plot and the fitted value of the target"
     knows: ClassVar = "a class of the target and a bin of a number, and that nobody else has both"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -63,7 +63,7 @@ def _middle(found: Floats) -> Floats:
     return middle
 
 
-def _plotted(intruder: Intruder, target: int, wanted: Units, transform: str) -> float:
+def _plotted(intruder: Intruder, target: int, wanted: UnitTargets, transform: str) -> float:
     """The target's value as a plot gives it, NaN where no point lies in its bin."""
     classes, x = wanted.keys
     response = f"{transform}({quoted(wanted.secret)})" if transform else quoted(wanted.secret)

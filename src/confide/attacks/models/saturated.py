@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret, size
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe
 from confide.attacks.models.means import covariates, mean_table
 from confide.attacks.models.reading import Fit, fit_of, quoted
@@ -40,10 +40,10 @@ class Saturated:
     words: ClassVar = "cell means from a model with all interactions, and a covariate beside them"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         number_secret(book, self.secret)
         self._pairs(book)
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         number = number_secret(intruder.book, self.secret)

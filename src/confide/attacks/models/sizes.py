@@ -9,14 +9,14 @@ from confide.arrays import Floats
 from confide.attacks.choosing import codes
 from confide.attacks.intruder import Intruder, values
 
-__all__ = ["Part", "Sizes", "bin_middles"]
+__all__ = ["ClassSizes", "Part", "bin_middles"]
 
 Part = tuple[tuple[str, str], ...]
 """Codes of some keys, which a universe holds fixed."""
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ClassSizes:
     """Sizes of the classes of one variable in units of a mean weight; each table is asked for once."""
 
     intruder: Intruder

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret, size
-from confide.attacks.claims import Claims, NotApplicable, Units
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.attacks.models.means import covariates
 from confide.attacks.models.reading import Fit, fit_of, quoted
@@ -42,8 +42,8 @@ class StrategicDummy:
     words: ClassVar = "the coefficient of an interaction in whose cell the target is alone"
     knows: ClassVar = "two keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(self.keys or _pair(book), number_secret(book, self.secret), number=True)
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(self.keys or _pair(book), number_secret(book, self.secret), number=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -78,7 +78,7 @@ def _cells(intruder: Intruder, fit: Fit, pair: tuple[str, str], covariate: str) 
     return found
 
 
-def _within(intruder: Intruder, target: int, wanted: Units) -> float:
+def _within(intruder: Intruder, target: int, wanted: UnitTargets) -> float:
     """The level of the target's class in a universe of its other key."""
     a, b = wanted.keys
     x = covariates(intruder.book, wanted.secret)[0]

@@ -6,6 +6,6 @@ ATTACKS: tuple[str, ...] = (
     "lp_reconstruction:LinearPrograms",
     "drop_padding:DropPadding",
     "predictable_keys:PredictableKeys",
-    "membership:Membership",
+    "membership:MembershipGuess",
 )
 """The attacks of this room, as module:class."""

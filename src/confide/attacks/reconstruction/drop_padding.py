@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import class_secret, codes, named
-from confide.attacks.claims import Claims, NotApplicable, Units
-from confide.attacks.counts.changes import class_posterior
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.keys import three_keys
+from confide.attacks.counts.universes.changes import class_posterior
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -48,10 +48,10 @@ class DropPadding:
     words: ClassVar = "differences by the bin of the target, under many pieces that do not matter"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         if policy.universe.pieces < 2 or policy.universe.variables < 2:
             raise NotApplicable("It needs universes of two pieces and two variables.")
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -69,7 +69,7 @@ class DropPadding:
             belief = class_posterior(made, np.stack(halves)[None], prior / prior.sum(), start=_start())
             yield Claims(belief.argmax(axis=1).astype(np.float64), np.asarray((made >= 0).any(axis=1)))
 
-    def _compare(self, intruder: Intruder, wanted: Units, half: Bools, bins: Ints) -> Ints:
+    def _compare(self, intruder: Intruder, wanted: UnitTargets, half: Bools, bins: Ints) -> Ints:
         """What each target's cell gains by its bin, under a new pad; -1 for those in the pad or where an answer was refused."""
         known = intruder.known
         hidden, *shown = wanted.keys

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import class_secret, codes, named
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.reconstruction.least_error import least_error
@@ -49,8 +49,8 @@ class LinearPrograms:
     words: ClassVar = "counts over many overlapping universes, explained with the least error"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -69,7 +69,7 @@ class LinearPrograms:
                 yield Claims.of(_classes(np.stack(asked), np.stack(rows), own))
 
 
-def _shape(book: Dataset, wanted: Units) -> tuple[int, int]:
+def _shape(book: Dataset, wanted: UnitTargets) -> tuple[int, int]:
     bins, _, pieces = wanted.keys
     return len(codes(book, pieces)), len(codes(book, bins))
 
@@ -82,7 +82,7 @@ def _boxes(rng: np.random.Generator, shape: tuple[int, int], pieces: int) -> Boo
     return np.asarray(boxes)
 
 
-def _universe(book: Dataset, wanted: Units, boxes: Bools) -> Universe:
+def _universe(book: Dataset, wanted: UnitTargets, boxes: Bools) -> Universe:
     bins, _, pieces = wanted.keys
     parts = zip(codes(book, pieces), boxes, strict=True)
     return Universe(

@@ -12,13 +12,13 @@ from scipy.stats import nbinom, poisson
 
 from confide.arrays import Floats, Ints
 from confide.attacks.choosing import codes, size
-from confide.attacks.claims import Claims, Members, NotApplicable
+from confide.attacks.claims import Claims, MemberTargets, NotApplicable
 from confide.attacks.counts.law import CountLaw
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 
-__all__ = ["Membership", "expected_counts", "log_ratio"]
+__all__ = ["MembershipGuess", "expected_counts", "log_ratio"]
 
 SWEEPS = 12
 """Rounds of proportional fitting: more change no expectation by a tenth of a person."""
@@ -34,7 +34,7 @@ CERTAIN = 50.0
 
 
 @dataclass(frozen=True)
-class Membership:
+class MembershipGuess:
     """Tell who is in the data, of people about whom everything else is known.
 
     Every table of the whole data has one cell for the target. Its margins say how many people to expect there if the target is
@@ -56,11 +56,11 @@ class Membership:
     words: ClassVar = "many small cells of the target, against what their margins let expect"
     knows: ClassVar = "all classes of the target in all variables, and that half of the targets are in the data"
 
-    def wants(self, book: Dataset, policy: Policy) -> Members:
+    def wants(self, book: Dataset, policy: Policy) -> MemberTargets:
         known = self.keys or tuple(v.name for v in book.variables.values() if v.classifies and size(v) > 1)
         if len(known) < 2:
             raise NotApplicable("It needs two variables with classes.")
-        return Members(known)
+        return MemberTargets(known)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

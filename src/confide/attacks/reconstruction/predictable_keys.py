@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.reconstruction.known_keys import GuessedSecret, guesses
 from confide.model.catalog.dataset import Dataset
@@ -47,7 +47,7 @@ class PredictableKeys:
     words: ClassVar = "noise that a guessed secret explains, undone"
     knows: ClassVar = "how keys are drawn, and some secrets that somebody may have typed in"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         named = book.unit is not None or book.weight is not None
         if named or any(v.codes is None or v.numeric for v in book.variables.values()):
             raise NotApplicable("Records have names, weights or numbers that the intruder does not know.")
@@ -55,7 +55,7 @@ class PredictableKeys:
             raise NotApplicable("No one table shows the cross of all variables.")
         if policy.counts.mechanism == "none":
             raise NotApplicable("There is no noise to undo.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         by = tuple(intruder.book.variables)

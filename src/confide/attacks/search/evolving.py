@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.intruder import Intruder
 from confide.attacks.search.invented import invented, targets
@@ -62,8 +62,8 @@ class Search:
     words: ClassVar = "questions and a decision rule evolved on invented data behind the same policy"
     knows: ClassVar = "three keys of the target, that nobody else has them, and the code of the site"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -88,7 +88,7 @@ class _Trial:
 
     own: Intruder
     real: Intruder
-    wanted: Units
+    wanted: UnitTargets
     truth: Ints
     prior: Floats
 

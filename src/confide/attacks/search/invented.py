@@ -4,7 +4,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Known, NotApplicable, Units
+from confide.attacks.claims import Known, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder, values
 
 __all__ = ["invented", "targets"]
@@ -19,7 +19,7 @@ BINS, TARGETS = 4, 160
 """Invented targets are so many at most, and lie in so few bins: each bin costs questions to the intruder's own site."""
 
 
-def invented(intruder: Intruder, wanted: Units) -> dict[str, Ints]:
+def invented(intruder: Intruder, wanted: UnitTargets) -> dict[str, Ints]:
     """People with the keys and the wanted variable, which depends on the first key; all as the site's tables have it."""
     first, second, third = wanted.keys
     rng = intruder.rng
@@ -37,7 +37,7 @@ def invented(intruder: Intruder, wanted: Units) -> dict[str, Ints]:
     }
 
 
-def targets(people: dict[str, Ints], wanted: Units) -> tuple[Known, Ints]:
+def targets(people: dict[str, Ints], wanted: UnitTargets) -> tuple[Known, Ints]:
     """Those who are alone on the keys, in the bins that have most of them; and what is true of them."""
     first, second, third = (people[key] for key in wanted.keys)
     cell = (first * (second.max() + 1) + second) * (third.max() + 1) + third

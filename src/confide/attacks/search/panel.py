@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Units
+from confide.attacks.claims import UnitTargets
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.search.shapes import Shape, Side
 
@@ -29,13 +29,13 @@ class Panel:
     """Targets, whom to ask, and what is drawn for one round: some bins, and half of the classes of the wanted variable."""
 
     intruder: Intruder
-    wanted: Units
+    wanted: UnitTargets
     some: Bools
     half: Bools
     asked: dict[tuple[tuple[str, ...], bool, Where], Floats | None] = field(default_factory=dict)
 
     @classmethod
-    def draw(cls, intruder: Intruder, wanted: Units, rng: np.random.Generator) -> "Panel":
+    def draw(cls, intruder: Intruder, wanted: UnitTargets, rng: np.random.Generator) -> "Panel":
         """With a random three quarters of the bins, and a random half of the classes."""
         bins, classes = (len(codes(intruder.book, name)) for name in (wanted.keys[0], wanted.secret))
         half = rng.permutation(classes) < (classes + 1) // 2

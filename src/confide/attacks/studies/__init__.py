@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from confide.attacks.studies.bleninger import FirmRegressions
-from confide.attacks.studies.exact_means import ExactMeans
+from confide.attacks.studies.exact_means import ExactMeansStudy
 from confide.attacks.studies.expected import EXPECTED, Expected
 from confide.attacks.studies.known_maximum import KnownMaximum
 from confide.attacks.studies.leverage import HighLeverage
-from confide.attacks.studies.lucero import Differencing
+from confide.attacks.studies.lucero import DifferencingStudy
 from confide.attacks.studies.membership import MarginMembership
 from confide.attacks.studies.noise_layers import NoiseLayers
-from confide.attacks.studies.padding import Padding
+from confide.attacks.studies.padding import PaddingStudy
 from confide.attacks.studies.partitions import PartitionAveraging
 from confide.attacks.studies.reconstruction import LinearReconstruction
 from confide.attacks.studies.rekeyed import RekeyedNoise
@@ -35,11 +35,11 @@ STUDIES: Mapping[str, Study] = MappingProxyType(
         "rekeyed-noise": RekeyedNoise(),
         "partitions": PartitionAveraging(),
         "known-maximum": KnownMaximum(),
-        "exact-means": ExactMeans(),
+        "exact-means": ExactMeansStudy(),
         "rounding": DeterministicRounding(),
         "noise-layers": NoiseLayers(),
-        "differencing": Differencing(),
-        "padding": Padding(),
+        "differencing": DifferencingStudy(),
+        "padding": PaddingStudy(),
         "reconstruction": LinearReconstruction(),
         "membership": MarginMembership(),
         "leverage": HighLeverage(),

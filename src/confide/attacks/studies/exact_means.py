@@ -9,11 +9,11 @@ import numpy as np
 from confide.arrays import Ints
 from confide.attacks.studies.study import StudyResult, figures
 
-__all__ = ["ExactMeans"]
+__all__ = ["ExactMeansStudy"]
 
 
 @dataclass(frozen=True)
-class ExactMeans:
+class ExactMeansStudy:
     """A row of cells: counts moved by at most D, and beside them the true mean of each cell and of the row, to `decimals`.
 
     The intruder goes through all counts that the noise allows. The row's mean must be that of the cells, weighted by their

@@ -8,11 +8,11 @@ import numpy as np
 from confide.arrays import Ints
 from confide.attacks.studies.study import StudyResult, figures
 
-__all__ = ["Differencing", "dropped"]
+__all__ = ["DifferencingStudy", "dropped"]
 
 
 @dataclass(frozen=True)
-class Differencing:
+class DifferencingStudy:
     """Four cells of n units with the given shares; the target is in the last, the rarest.
 
     Each table loses q units, q uniform on 2..k, drawn without replacement, and never the same ones in both. Subtracted they show

@@ -9,11 +9,11 @@ from confide.arrays import Ints
 from confide.attacks.studies.lucero import dropped
 from confide.attacks.studies.study import StudyResult, figures
 
-__all__ = ["Padding"]
+__all__ = ["PaddingStudy"]
 
 
 @dataclass(frozen=True)
-class Padding:
+class PaddingStudy:
     """T(U + P) - T(U - x + P), where the pad P is a piece of its own of which the table shows where it ends.
 
     Plain Drop q drops from the whole universe, anew for every universe. One large pad leaves U nearly whole; many pads, here of

@@ -4,7 +4,7 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import codes, number_secret
-from confide.attacks.claims import NotApplicable, Units
+from confide.attacks.claims import NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.totals.parts import classes_for_table, leaving
 from confide.model.catalog.dataset import Dataset
@@ -12,7 +12,7 @@ from confide.model.catalog.dataset import Dataset
 __all__ = ["in_the_top_bin", "with_and_without"]
 
 
-def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> Units:
+def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> UnitTargets:
     """The largest units that are alone in the top bin of the number, in their cell of two other variables."""
     wanted = number_secret(book, secret)
     variable = book.variable(wanted)
@@ -20,10 +20,10 @@ def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> Unit
         raise NotApplicable("The number to be found out has no cutpoints, so that its bins cannot define a universe.")
     by = keys or tuple(v.name for v in classes_for_table(book, besides=wanted))
     top = [code.code for code in variable.codes or () if not code.missing][-1:]
-    return Units((wanted, *by), wanted, number=True, weighted=True, largest=True, where=universe({wanted: top}))
+    return UnitTargets((wanted, *by), wanted, number=True, weighted=True, largest=True, where=universe({wanted: top}))
 
 
-def with_and_without(intruder: Intruder, wanted: Units, *measures: str) -> Floats | None:
+def with_and_without(intruder: Intruder, wanted: UnitTargets, *measures: str) -> Floats | None:
     """The measures in the cell of each target with the top bin and without it: two by measures by targets.
 
     The lowest bin is left out both times: all but the top bin would leave out few units, which is refused.

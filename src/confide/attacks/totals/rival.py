@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from confide.attacks.choosing import number_secret
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.totals.parts import classes_for_table
 from confide.model.catalog.dataset import Dataset
@@ -42,10 +42,10 @@ class Rival:
     words: ClassVar = "the second largest contributor takes its own part off the total"
     knows: ClassVar = "the intruder's own contribution, and that nobody but the target contributes more to the cell"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         secret = number_secret(book, self.secret)
         keys = self.keys or tuple(v.name for v in classes_for_table(book, besides=secret, cells=CELLS))
-        return Units(keys, secret, number=True, weighted=True, rival=True)
+        return UnitTargets(keys, secret, number=True, weighted=True, rival=True)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted, known = self.wants(intruder.book, intruder.policy), intruder.known

@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.attacks.totals.differences import in_the_top_bin
 from confide.attacks.totals.parts import leaving, noisy_totals, parts_of_sums, subsets
@@ -49,7 +49,7 @@ class SubsetTotals:
         "two classes of the target, that it is in the top bin of the number, and that nobody else there is"
     )
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         return in_the_top_bin(book, keys=self.keys, secret=self.secret)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
@@ -62,7 +62,9 @@ class SubsetTotals:
                 yield _claims(numbers + found[0], weights + found[1])
             numbers, weights = numbers + found[0], weights + found[1]
 
-    def _one_table(self, intruder: Intruder, wanted: Units, by: tuple[str, ...]) -> Iterator[tuple[Floats, Floats]]:
+    def _one_table(
+        self, intruder: Intruder, wanted: UnitTargets, by: tuple[str, ...]
+    ) -> Iterator[tuple[Floats, Floats]]:
         """What one table tells of the targets as subset by subset is asked for: estimates times weights, and weights."""
         bins = codes(intruder.book, wanted.secret)
         every = subsets(len(bins))

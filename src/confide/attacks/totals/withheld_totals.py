@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, confidential, size
-from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import WITHIN, Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, Where, universe, values
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.formula import Factor, Formula, write_formula
@@ -56,10 +56,10 @@ class WithheldTotals:
     words: ClassVar = "totals that are withheld, from models with a covariate beside the classes"
     knows: ClassVar = "nothing"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if not self._responses(book) or len(_numbers(book)) < 2 or not _classes(book):
             raise NotApplicable("It needs two numbers, one of them confidential, and a variable with classes.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         found = _Found()

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.attacks.claims import Claims, Units
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.attacks.totals.differences import in_the_top_bin, with_and_without
 from confide.model.catalog.dataset import Dataset
@@ -34,7 +34,7 @@ class WithoutLargest:
         "two classes of the target, that it is in the top bin of the number, and that nobody else there is"
     )
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         return in_the_top_bin(book, keys=self.keys, secret=self.secret)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:

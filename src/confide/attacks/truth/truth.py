@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.attacks.claims import Claims, Known, Members, NotApplicable, SetFact, Units
+from confide.attacks.claims import Claims, Known, MemberTargets, NotApplicable, SetFact, UnitTargets
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store
 from confide.errors import Mistake
@@ -99,11 +99,11 @@ class Truth:
     def facts(self, claims: Claims) -> Floats:
         return np.array([self.fact(fact) for fact in claims.facts], np.float64)
 
-    def choose(self, wanted: Units | Members, most: int, rng: np.random.Generator) -> Chosen:
+    def choose(self, wanted: UnitTargets | MemberTargets, most: int, rng: np.random.Generator) -> Chosen:
         """At most so many targets, drawn at random or the largest."""
-        return self._members(wanted, most, rng) if isinstance(wanted, Members) else self._units(wanted, most, rng)
+        return self._members(wanted, most, rng) if isinstance(wanted, MemberTargets) else self._units(wanted, most, rng)
 
-    def _members(self, wanted: Members, most: int, rng: np.random.Generator) -> Chosen:
+    def _members(self, wanted: MemberTargets, most: int, rng: np.random.Generator) -> Chosen:
         able = np.arange(len(self.units))
         if wanted.alone:
             cell = self._cells(wanted.keys)
@@ -114,7 +114,7 @@ class Truth:
         present = rng.permutation(len(records)) < len(records) // 2
         return Chosen(self._known(wanted.keys, records), self.units[records], present.astype(float), 0.0, present)
 
-    def _units(self, wanted: Units, most: int, rng: np.random.Generator) -> Chosen:
+    def _units(self, wanted: UnitTargets, most: int, rng: np.random.Generator) -> Chosen:
         records, values, own = self._rivals(wanted) if wanted.rival else (*self._eligible(wanted), None)
         if wanted.rival and not len(records):
             raise NotApplicable(f"No cell of {', '.join(wanted.keys)} has two contributors.")
@@ -132,7 +132,7 @@ class Truth:
         known = known if own is None else replace(known, own=own[taken])
         return Chosen(known, self.units[rows], values[taken], guess, present)
 
-    def _eligible(self, wanted: Units) -> tuple[Ints, Floats]:
+    def _eligible(self, wanted: UnitTargets) -> tuple[Ints, Floats]:
         """One record for each possible target, and what is true of the target."""
         inside = self.within(wanted.where)
         if wanted.number:
@@ -150,7 +150,7 @@ class Truth:
         cells, first = np.unique(cell[rows], return_index=True)
         return rows[first], np.asarray(np.bincount(cell, amounts)[cells], np.float64)
 
-    def _rivals(self, wanted: Units) -> tuple[Ints, Floats, Floats]:
+    def _rivals(self, wanted: UnitTargets) -> tuple[Ints, Floats, Floats]:
         """A record of the largest contributor to each cell, what it contributes, and what the second largest does."""
         amounts = np.nan_to_num(self.numbers(wanted.secret)) * (self.weights if wanted.weighted else 1.0)
         rows = np.flatnonzero(self.within(wanted.where))

@@ -8,11 +8,11 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, Units
-from confide.attacks.counts.boxes import Boxes
-from confide.attacks.counts.changes import STATES, cell_posterior, cell_states, class_posterior
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
-from confide.attacks.counts.secret_in_universe import moved_in_half, random_half
+from confide.attacks.counts.universes.boxes import Boxes
+from confide.attacks.counts.universes.changes import STATES, cell_posterior, cell_states, class_posterior
+from confide.attacks.counts.universes.secret_in_universe import moved_in_half, random_half
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -48,14 +48,14 @@ class ChangedCells:
     words: ClassVar = "a key and the confidential class in the table, boxes of the other keys in and out"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         yield from read_classes(intruder, self.wants(intruder.book, intruder.policy))
 
 
-def read_classes(intruder: Intruder, wanted: Units, *, measure: tuple[str, ...] = ("count",)) -> Iterator[Claims]:
+def read_classes(intruder: Intruder, wanted: UnitTargets, *, measure: tuple[str, ...] = ("count",)) -> Iterator[Claims]:
     """Claims of the class of every target, from the counts of tables of these measures."""
     boxes = Boxes(intruder, wanted, measure)
     margin = intruder.table(wanted.secret, measure=measure)

@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, Units
-from confide.attacks.counts.changes import cell_states, class_posterior
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import by_use
+from confide.attacks.counts.universes.changes import cell_states, class_posterior
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -38,9 +38,9 @@ class SecretInUniverse:
     words: ClassVar = "the confidential class in the universe, keys in the table, one bin in and out"
     knows: ClassVar = "three keys of the target, or a few more, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         found = by_use(book, self.keys)
-        return Units(found[:3], class_secret(book, self.secret), more=found[3 : policy.tables.dimensions + 1])
+        return UnitTargets(found[:3], class_secret(book, self.secret), more=found[3 : policy.tables.dimensions + 1])
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)
@@ -59,7 +59,7 @@ class SecretInUniverse:
 
 
 def moved_in_half(
-    intruder: Intruder, wanted: Units, half: Bools, bins: Ints, *, measure: tuple[str, ...] = ("count",)
+    intruder: Intruder, wanted: UnitTargets, half: Bools, bins: Ints, *, measure: tuple[str, ...] = ("count",)
 ) -> Ints:
     """What each target's cell does when its bin is left out of the universe of this half of the classes; -1 if unasked."""
     book, known = intruder.book, intruder.known

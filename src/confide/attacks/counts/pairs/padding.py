@@ -8,8 +8,9 @@ import numpy as np
 
 from confide.arrays import Floats
 from confide.attacks.choosing import class_secret
-from confide.attacks.claims import Claims, Units
-from confide.attacks.counts.pairs import Pairs, table_keys
+from confide.attacks.claims import Claims, UnitTargets
+from confide.attacks.counts.keys import table_keys
+from confide.attacks.counts.pairs.comparing import Pairs
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -40,8 +41,8 @@ class Padding:
     words: ClassVar = "differences by the bin of the target under many irrelevant pads, averaged"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(self.keys or table_keys(book), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

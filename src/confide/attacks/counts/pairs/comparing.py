@@ -6,16 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.attacks.choosing import codes, keys, size
-from confide.attacks.claims import NotApplicable
+from confide.attacks.choosing import codes
 from confide.attacks.intruder import Intruder, values
-from confide.model.catalog.dataset import Dataset, Variable
 
-__all__ = ["Pair", "Pairs", "coarse_keys", "table_keys"]
+__all__ = ["ComparedCells", "Pairs"]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class ComparedCells:
     """The cells of each target with its bin and without it; NaN where either table was refused."""
 
     with_bin: Floats
@@ -54,11 +52,11 @@ class Pairs:
         while self.intruder.left > len(self.bins):
             yield self.half()
 
-    def compare(self, base: Bools, where: Mapping[str, Sequence[str]] | None = None) -> Pair:
+    def compare(self, base: Bools, where: Mapping[str, Sequence[str]] | None = None) -> ComparedCells:
         """The cells of the targets over these bins, and over them with the bin of the target put in or left out."""
         known = self.intruder.known
         whole = self._cells(base, where or {})
-        found = Pair(np.full(whole.shape, np.nan), np.full(whole.shape, np.nan))
+        found = ComparedCells(np.full(whole.shape, np.nan), np.full(whole.shape, np.nan))
         if np.isfinite(whole).any():
             for bin in self.bins:
                 changed = base.copy()
@@ -79,29 +77,3 @@ class Pairs:
         if table is None:
             return np.full((known.size, *([len(codes(book, self.secret))] if self.secret else [])), np.nan)
         return values(table)[tuple(known.places[key] for key in self.shown)]
-
-
-def coarse_keys(book: Dataset) -> list[Variable]:
-    """The keys, each one level above its finest if it has such a level: tables by them are not refused as sparse."""
-    return [coarser if (coarser := _above(book, variable)) else variable for variable in keys(book)]
-
-
-def table_keys(book: Dataset) -> tuple[str, ...]:
-    """A number in bins to leave one out of, the key with most coarse classes and the smallest of more than two."""
-    found = keys(book)
-    hidden = next((v for v in found if v.binned and size(v) > 3), None)
-    rest = [v for v in coarse_keys(book) if hidden is not None and v.column != hidden.column]
-    small = [v for v in rest[1:] if size(v) > 2] or rest[1:]
-    if hidden is None or not small:
-        raise NotApplicable("It needs a key in bins to leave one out of, and two others for the table.")
-    return hidden.name, _hierarchical(book, rest).name, small[-1].name
-
-
-def _hierarchical(book: Dataset, found: list[Variable]) -> Variable:
-    """The first that is one level of several, such as an area: its classes are of like size; else the first."""
-    return next((v for v in found if len(book.levels(v.name)) > 1), found[0])
-
-
-def _above(book: Dataset, variable: Variable) -> Variable | None:
-    levels = [level for level in book.levels(variable.name)[:-1] if level.universe and not level.binned]
-    return levels[-1] if levels else None

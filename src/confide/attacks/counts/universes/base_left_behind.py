@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from confide.attacks.choosing import class_secret
-from confide.attacks.claims import Claims, NotApplicable, Units
-from confide.attacks.counts.changed_cells import read_classes
+from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.keys import three_keys
+from confide.attacks.counts.universes.changed_cells import read_classes
 from confide.attacks.intruder import Intruder
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -35,10 +35,10 @@ class BaseLeftBehind:
     words: ClassVar = "a second measure leads out of the protected base; then changed cells as without one"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         if policy.counts.mechanism != "safe":
             raise NotApplicable("No count is read from a SAFE base under this policy.")
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

@@ -8,9 +8,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.attacks.choosing import class_secret
-from confide.attacks.claims import Claims, Units
-from confide.attacks.counts.boxes import Boxes
+from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
+from confide.attacks.counts.universes.boxes import Boxes
 from confide.attacks.intruder import Intruder, values
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -46,8 +46,8 @@ class RandomUniverses:
     words: ClassVar = "universes without many bins at random, and least squares of cells on bins"
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
-    def wants(self, book: Dataset, policy: Policy) -> Units:
-        return Units(three_keys(book, self.keys), class_secret(book, self.secret))
+    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
+        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy)

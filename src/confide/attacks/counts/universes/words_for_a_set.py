@@ -9,7 +9,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes, size
-from confide.attacks.claims import Claims, NotApplicable, SetFact, Sets
+from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.counts.law import CountLaw
 from confide.attacks.intruder import Intruder, universe, values
 from confide.model.catalog.dataset import Dataset, Variable
@@ -49,10 +49,10 @@ class WordsForASet:
     words: ClassVar = "one set in the words of different variables, and the count behind its several answers"
     knows: ClassVar = "nothing beforehand: two-way tables show which classes coincide"
 
-    def wants(self, book: Dataset, policy: Policy) -> Sets:
+    def wants(self, book: Dataset, policy: Policy) -> SetTargets:
         if len(_variables(book)) < 3:
             raise NotApplicable("It needs three variables with classes: two for one set, one to split it by.")
-        return Sets()
+        return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         found: list[tuple[SetFact, float, float]] = []

@@ -7,7 +7,7 @@ import numpy as np
 
 from confide.arrays import Bools, Ints
 from confide.attacks.choosing import codes
-from confide.attacks.claims import Units
+from confide.attacks.claims import UnitTargets
 from confide.attacks.intruder import Intruder
 from confide.model.release import Release
 
@@ -22,7 +22,7 @@ class Boxes:
     """The cross of two keys, any boxes of which can be left out of a universe: a piece for each class of the coarser."""
 
     intruder: Intruder
-    wanted: Units
+    wanted: UnitTargets
     measure: tuple[str, ...] = ("count",)
 
     @property

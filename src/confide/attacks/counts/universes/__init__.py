@@ -1,0 +1,1 @@
+"""Universes that leave something out: which cells change, and what follows for one person."""
