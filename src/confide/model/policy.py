@@ -110,6 +110,10 @@ class TableRules(Section):
     sparse_below: int = parameter(5, "A cell with fewer units than this, but not none, is sparse.", low=0)
     sparsity: float = parameter(0.5, "Largest share of sparse cells among cells that are not empty.", low=0.0, high=1.0)
     mean_cell: float = parameter(4.0, "Least units a cell on average, over the declared cells.", low=0.0)
+    cross: bool = parameter(
+        False,
+        "Judge the cross of all class variables that a question names, in the whole file, instead of its table alone.",
+    )
     class_disclosure: bool = parameter(True, "Refuse a table in which a whole group falls into one confidential class.")
     additive: bool = parameter(
         False, "Change protected counts a little more, so that totals are the sums of their parts."
@@ -150,6 +154,35 @@ class QuotaRules(Section):
 
 
 @dataclass(frozen=True)
+class RecordRules(Section):
+    name: ClassVar = "records"
+    keys: int = parameter(
+        0, "Keys an intruder is taken to know of a unit at once; 0 looks for nobody who is exposed.", low=0, high=6
+    )
+    alone: int = parameter(2, "A group of at most so many units on such keys is exposed.", low=1, high=20)
+    exchange: float = parameter(
+        0.0, "Share of the exposed units that exchange a key with a unit alike.", low=0.0, high=1.0
+    )
+    background: float = parameter(0.0, "Share of all other units that exchange a key too.", low=0.0, high=0.5)
+    partners: int = parameter(10, "Least units that a partner for the exchange is drawn from.", low=2, high=1000)
+    noise: float = parameter(
+        0.0, "Standard deviation of the noise of confidential numbers, once for each unit, as a share of the number.",
+        low=0.0, high=1.0,
+    )  # fmt: skip
+    noise_exposed: float = parameter(
+        0.0, "The same for exposed units and for those that dominate a total.", low=0.0, high=1.0
+    )
+    dominance: float = parameter(
+        0.3, "A unit dominates that holds more than this share of a total by the keys.", low=0.0, high=1.0
+    )
+
+    @property
+    def changes(self) -> bool:
+        """Whether the records are changed at all before anything is answered from them."""
+        return bool((self.keys and self.exchange) or self.background or self.noise or self.noise_exposed)
+
+
+@dataclass(frozen=True)
 class RedTeamRules(Section):
     name: ClassVar = "red_team"
     limit: float = parameter(
@@ -162,8 +195,9 @@ class RedTeamRules(Section):
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
-    name: str = "standard"
+    name: str = "drop-q"
     version: int = 1
+    records: RecordRules = RecordRules()
     universe: UniverseRules = UniverseRules()
     drop: DropRules = DropRules()
     counts: CountRules = CountRules()
@@ -187,17 +221,26 @@ class Policy:
     @property
     def protects(self) -> bool:
         """False when nothing is protected: such a site needs an explicit flag to run."""
-        return not (self.counts.mechanism == "none" and self.drop.k < 2)
+        return self.records.changes or self.counts.mechanism != "none" or self.drop.k >= 2
 
 
 SECTIONS: dict[str, type[Section]] = {
     f.name: f.default.__class__ for f in fields(Policy) if isinstance(f.default, Section)
 }
 
-_OPEN_UNIVERSE = UniverseRules(decide_on="true", gamma=0, gamma_star=0, marginals=False, complement=False, remainder=0)
+_EVERY_UNIVERSE = UniverseRules(gamma=0, gamma_star=0, marginals=False, complement=False, remainder=0)
+_EVERY_TOTAL = TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percent=0.0, risk_limit=1.0)
 
 PRESETS: dict[str, Policy] = {
-    "standard": Policy(),
+    "standard": Policy(
+        name="standard",
+        records=RecordRules(keys=3, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.25),
+        universe=_EVERY_UNIVERSE,
+        drop=DropRules(k=0),
+        totals=_EVERY_TOTAL,
+        tables=TableRules(cross=True, sparsity=1.0, mean_cell=4.0, class_disclosure=False),
+    ),
+    "drop-q": Policy(),
     "census-mas": Policy(
         name="census-mas",
         universe=UniverseRules(decide_on="true", gamma=75, gamma_star=25, complement=False, remainder=0),
@@ -205,22 +248,23 @@ PRESETS: dict[str, Policy] = {
     ),
     "tablebuilder": Policy(
         name="tablebuilder",
-        universe=UniverseRules(gamma=0, gamma_star=0, marginals=False, complement=False, remainder=0),
+        universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),
         tables=TableRules(class_disclosure=False),
     ),
     "open": Policy(
         name="open",
-        universe=_OPEN_UNIVERSE,
+        universe=replace(_EVERY_UNIVERSE, decide_on="true"),
         drop=DropRules(k=0),
         counts=CountRules(mechanism="none"),
-        totals=TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percent=0.0, risk_limit=1.0),
+        totals=_EVERY_TOTAL,
         tables=TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False),
         output=OutputRules(digits=15),
         red_team=RedTeamRules(limit=1.0),
     ),
 }
-"""`standard` is the default; `census-mas` is Lucero et al. as written; `tablebuilder` is cell keys alone; `open` protects nothing."""
+"""`standard`, the default, answers from protected records and judges the cross; `drop-q` is universe rules, Drop q and cell
+keys on the true records; `census-mas` is Lucero et al. as written; `tablebuilder` is cell keys alone; `open` protects nothing."""
 
 
 def preset_policy(name: str) -> Policy:
