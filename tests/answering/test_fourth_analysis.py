@@ -33,7 +33,7 @@ from confide.model.model_release import Grid, ModelRelease
 from confide.model.policy import Policy
 from confide.model.request import Request, text
 from confide.model.universe import EVERYONE, Universe
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.site.ledger import read
 from confide.spelling.json import read_request, write_request
 from confide.spelling.pasted import read_pasted

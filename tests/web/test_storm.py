@@ -22,7 +22,7 @@ from schemathesis import checks
 
 from confide import demo
 from confide.answering.service import Service
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.spelling.codebook import write_codebook
 from confide.web.api import create_app
 from confide.web.pages.refusals import wants_page

@@ -55,6 +55,11 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
             raise Mistake(
                 f"The data of {name!r} were ingested under another secret. Restore that secret, or ingest again."
             )
+        if engine.facts.records != policy.records_mark:
+            raise Mistake(
+                f"The records of {name!r} were not protected as the policy's [records] asks for.",
+                suggestions=[f"Run: confide records SITE {name} --renew"],
+            )
         base = partial(read_base, folder, name, engine.facts)
         return Road(dataset, engine, Shield(policy, secret), base=base, analyses=analyses)
     except BaseException:

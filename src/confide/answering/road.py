@@ -79,7 +79,7 @@ class Road:
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 
     def under(self, policy: Policy) -> "Road":
-        """The same data under another policy; closing it is not the caller's business."""
+        """The same data under another policy; closing it is not the caller's business. The records stay as they are."""
         shield, analyses = Shield(policy, self._shield.secret), tuple(self._analyses.values())
         return Road(self.dataset, self._engine, shield, base=self._read_base, analyses=analyses)
 

@@ -11,7 +11,7 @@ from confide.answering.service import Service
 from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
 from confide.errors import Fault, Mistake
-from confide.site import ingest as ingesting
+from confide.records import ingest as ingesting
 from confide.site.access import PersonRole, add_token, must_be_loopback, set_public
 from confide.site.folder import Folder
 

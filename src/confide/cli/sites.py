@@ -10,7 +10,7 @@ from confide.answering.service import make_base
 from confide.attacks.workload.glance import glance
 from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
-from confide.site import ingest as ingesting
+from confide.records import ingest as ingesting
 from confide.site.cutpoints.draft import draft_cutpoints
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]

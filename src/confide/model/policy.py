@@ -215,6 +215,14 @@ class Policy:
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
+    def records_mark(self) -> str:
+        """The fingerprint of what decides how records are protected when they are ingested; nothing if they are not."""
+        if not self.records.changes:
+            return ""
+        told = [asdict(self.records), self.tables.mean_cell]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
     def title(self) -> str:
         return f"{self.name}, version {self.version}"
 
@@ -234,7 +242,9 @@ _EVERY_TOTAL = TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percen
 PRESETS: dict[str, Policy] = {
     "standard": Policy(
         name="standard",
-        records=RecordRules(keys=3, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.25),
+        records=RecordRules(
+            keys=3, alone=1, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.5, dominance=1.0
+        ),
         universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),
         totals=_EVERY_TOTAL,

@@ -1,7 +1,7 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
-mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet
+mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet  people/truth.parquet  people/records.json
 """
 
 import re
@@ -95,6 +95,14 @@ class Folder(Papers):
 
     def base(self, name: str) -> Path:
         return self.path / name / "safe.parquet"
+
+    def truth(self, name: str) -> Path:
+        """The true records, where the store has protected ones. No answer needs them: they may be kept elsewhere."""
+        return self.path / name / "truth.parquet"
+
+    def report(self, name: str) -> Path:
+        """What protecting the records did, for the custodian."""
+        return self.path / name / "records.json"
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from confide.engines import Coded, StoreFacts
 from confide.errors import Fault
 
-__all__ = ["STORED_TOP", "pair_name", "read_store", "write_store"]
+__all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
 
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
@@ -128,10 +128,18 @@ def _fill_products(
 
 def read_store(path: Path) -> Coded:
     """The coded records of a store, as they were written."""
+    return Coded(read_store_facts(path), _read(path, "SELECT * FROM records"))
+
+
+def read_store_facts(path: Path) -> StoreFacts:
+    """What a store says of itself."""
+    [described] = _read(path, "SELECT facts FROM meta")["facts"].to_pylist()
+    return StoreFacts(**json.loads(described)["facts"])
+
+
+def _read(path: Path, sql: str) -> pa.Table:
     try:
         with duckdb.connect(str(path), read_only=True) as db:
-            [(described,)] = db.sql("SELECT facts FROM meta").fetchall()
-            records = db.sql("SELECT * FROM records").to_arrow_table()
+            return db.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise Fault(f"The store could not be read ({type(error).__name__}).") from None
-    return Coded(StoreFacts(**json.loads(described)["facts"]), records)

@@ -1,4 +1,4 @@
-"""From a data file to a site: draft its description, code the records, write the store."""
+"""From a data file to a site: draft its description, code the records, protect them, write the store."""
 
 import os
 from collections.abc import Iterator
@@ -6,14 +6,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from confide.engines import Coded
 from confide.engines.duckdb.store import write_store
 from confide.errors import Mistake, nearest
+from confide.records.keeping import read_truth, write_kept
+from confide.records.protect import protect_records
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.sources.source import Source, read_source
 
-__all__ = ["add", "ingest"]
+__all__ = ["add", "ingest", "protect_again"]
 
 
 def add(
@@ -58,10 +61,23 @@ def ingest(source: Any, site: str | Path, *, name: str, table: str | None = None
     return folder
 
 
+def protect_again(site: str | Path, *, name: str) -> Folder:
+    """Protect the records of a data set anew from the true ones that were kept, after `[records]` of its policy changed."""
+    folder = Folder(Path(site))
+    _write(folder, name, read_truth(folder, name))
+    return folder
+
+
 def _store(folder: Folder, name: str, read: Source) -> None:
-    coded = encode(folder.dataset(name), read.table, secret=folder.secret())
-    write_store(coded, folder.store(name))
+    _write(folder, name, encode(folder.dataset(name), read.table, secret=folder.secret()))
+
+
+def _write(folder: Folder, name: str, true: Coded) -> None:
+    """The store of protected records, and beside it what is kept of the true ones."""
+    protected, report = protect_records(true, folder.dataset(name), folder.policy(), folder.secret())
+    write_store(protected, folder.store(name))
     os.chmod(folder.store(name), 0o600)
+    write_kept(folder, name, true, report)
 
 
 @contextmanager
