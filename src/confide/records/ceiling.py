@@ -21,14 +21,14 @@ __all__ = ["WITHIN", "Ceiling", "best_guess", "find_ceilings"]
 WITHIN = 0.1
 """A number is disclosed by a claim that is off by no more than this share of it."""
 
-MOST_CROSSES = 40
+MOST_CROSSES = 20
 """So many crosses, those that expose most units, stand for all of them."""
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """How often a perfect reconstruction is right about a variable of those exposed on up to `keys` keys, and how often the
-    one best guess is. Of a number, right means within ten per cent."""
+    """How often a perfect reconstruction is `right` about a variable of those exposed on up to `keys` keys; how often the one
+    best `guess` is, and what the true records of `others` would tell. Of a number, right means within ten per cent."""
 
     variable: str
     keys: int
@@ -36,6 +36,7 @@ class Ceiling:
     exposed: int
     right: float
     guess: float
+    others: float
 
 
 def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:
@@ -65,6 +66,7 @@ def _class_ceiling(
     classes = int(max(secret.max(initial=0), shown.max(initial=0))) + 1
     right: dict[str, int] = {}
     targets: list[Ints] = []
+    others = 0
     for one in sorted(crosses, key=lambda one: -len(one.rows))[:MOST_CROSSES]:
         targets.append(secret[one.rows])
         names = one.cross.names
@@ -74,17 +76,24 @@ def _class_ceiling(
         scores = {use: int((claim == secret[one.rows]).sum()) for use, claim in claims.items()}
         right["record"] = right.get("record", 0) + scores.pop("record")
         right["alike"] = right.get("alike", 0) + max(scores.values())
+        del uses["record"]
+        told = [
+            _commonest(known.of(by), known.of(by)[one.rows], secret, classes, own=secret[one.rows])
+            for by in uses.values()
+        ]
+        others += max(int((claim == secret[one.rows]).sum()) for claim in told)
     truth = np.concatenate(targets)
     guess = float(np.bincount(truth).max() / len(truth))
-    return Ceiling(name, keys, False, len(truth), max(right.values()) / len(truth), guess)
+    return Ceiling(name, keys, False, len(truth), max(right.values()) / len(truth), guess, others / len(truth))
 
 
-def _commonest(cell: Ints, wanted: Ints, shown: Ints, classes: int) -> Ints:
-    """The commonest class among the records of each wanted cell; of an empty one, among all."""
+def _commonest(cell: Ints, wanted: Ints, shown: Ints, classes: int, own: Ints | None = None) -> Ints:
+    """The commonest class among the records of each wanted cell, without one of class `own`; of an empty cell, among all."""
     size = int(max(cell.max(initial=0), wanted.max(initial=0))) + 1
-    table = np.bincount(cell * classes + shown, minlength=size * classes).reshape(size, classes)
-    best = table.argmax(axis=1)
-    return np.where(table[wanted].any(axis=1), best[wanted], int(np.bincount(shown).argmax()))
+    table = np.bincount(cell * classes + shown, minlength=size * classes).reshape(size, classes)[wanted]
+    if own is not None:
+        table[np.arange(len(own)), own] -= 1
+    return np.where(table.any(axis=1), table.argmax(axis=1), int(np.bincount(shown).argmax()))
 
 
 def _number_ceiling(true: Floats, shown: Floats, name: str) -> Ceiling:
@@ -97,7 +106,8 @@ def _number_ceiling(true: Floats, shown: Floats, name: str) -> Ceiling:
             claim = np.exp(weight * logs + (1 - weight) * usual + shift)
             right = max(right, float((np.abs(claim - true) <= WITHIN * true)[there].sum() / len(true)))
     guess = best_guess(true)
-    return Ceiling(name, 0, True, len(true), right, float((np.abs(guess - true) <= WITHIN * true).mean()))
+    guessed = float((np.abs(guess - true) <= WITHIN * true).mean())
+    return Ceiling(name, 0, True, len(true), right, guessed, guessed)
 
 
 def best_guess(values: Floats) -> float:

@@ -132,7 +132,11 @@ def _ladder(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities", p
 
 
 def _joined(group: Ints, column: Ints) -> Ints:
-    return np.asarray(np.unique(group * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].ravel())
+    """Groups parted by a column too, numbered without gaps."""
+    cell = group * (int(column.max(initial=0)) + 1) + column
+    if int(cell.max(initial=0)) > 8 * len(cell):
+        return np.asarray(np.unique(cell, return_inverse=True)[1].ravel())
+    return np.asarray(np.cumsum(np.bincount(cell) > 0)[cell] - 1)
 
 
 def _association(first: Ints, second: Ints) -> float:

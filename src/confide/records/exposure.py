@@ -79,7 +79,9 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
         cell = cells.of(cross.names)
         alone = cells.sizes(cell) <= rules.alone
         for name, values in amounts.items():
-            numbers[name] |= alone | (cells.shares(cell, values) > rules.dominance)
+            numbers[name] |= alone
+            if rules.dominance < 1:
+                numbers[name] |= cells.shares(cell, values) > rules.dominance
         if cross.cells <= by_class:
             rows = np.flatnonzero(alone & ~_told(found, cross, len(alone)))
             found += [Exposed(cross, rows)] if len(rows) else []

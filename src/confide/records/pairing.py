@@ -22,7 +22,11 @@ def find_partners(
     which a partner must differ in column `level`; `spot` and `aim` are where a unit stands and where it starts to look.
     A group of fewer units than `least` has no partners for anybody.
     """
-    order = np.lexsort((spot, group))
+    wanted = np.zeros(int(group.max(initial=-1)) + 2, bool)
+    wanted[group[seeking]] = True
+    wanted[-1] = False  # where those of group -1 look
+    able = np.flatnonzero(wanted[group])
+    order = able[np.lexsort((spot[able], group[able]))]
     return _walk(order, group, value, level, seeking, spot, aim, least)
 
 
@@ -37,7 +41,7 @@ def _walk(
         while last < len(order) and group[order[last]] == group[order[first]]:
             last += 1
         size = last - first
-        if group[order[first]] >= 0 and size >= least:
+        if size >= least:
             for at in range(first, last):
                 unit = order[at]
                 if not seeking[unit] or partner[unit] >= 0:

@@ -4,10 +4,10 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import prod
 
 import numpy as np
 
-from confide.arrays import Ints
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
@@ -67,14 +67,12 @@ class RecordsReport:
 
 def ceiling_words(ceiling: Ceiling) -> str:
     """A ceiling as a sentence that a respondent can read."""
-    if ceiling.number:
-        return (
-            f"Ceiling: whoever had the whole protected file would know {ceiling.variable!r} of an exposed unit to within 10 % "
-            f"in {ceiling.right:.0%} of cases; the best guess is right in {ceiling.guess:.0%}."
-        )
+    whom = "an exposed unit" if ceiling.number else f"a unit exposed on {ceiling.keys} keys or fewer"
+    what = f"{ceiling.variable!r} to within 10 %" if ceiling.number else f"the class of {ceiling.variable!r}"
+    rest = "" if ceiling.number else f", statistics on the others in {ceiling.others:.0%}"
     return (
-        f"Ceiling: whoever had the whole protected file would know the class of {ceiling.variable!r} of a unit exposed on "
-        f"{ceiling.keys} keys or fewer in {ceiling.right:.0%} of cases; the best guess is right in {ceiling.guess:.0%}."
+        f"Ceiling: whoever had the whole protected file would know {what} of {whom} in {ceiling.right:.0%} of cases; "
+        f"the best guess is right in {ceiling.guess:.0%}{rest}."
     )
 
 
@@ -103,24 +101,19 @@ def compare(
     )
 
 
-def _moved(true: Coded, protected: Coded, dataset: Dataset, size: int) -> float:
+def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> float:
     """How far counts moved, over tables by coarse variables; classes of noised numbers are left out."""
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
-    tables = list(itertools.combinations(coarse, size))
+    tables = list(itertools.combinations(coarse, variables))
     step = max(1, len(tables) // MOST_TABLES)
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
     moved, cells = 0, 0
     for by in tables[::step]:
-        old, new = _counts(before.of(by), after.of(by))
+        size = prod(len(dataset.variables[name].codes or ()) for name in by)
+        old, new = (np.bincount(cells_of.of(by), minlength=size) for cells_of in (before, after))
         moved, cells = moved + int(np.abs(new - old).sum()), cells + int(((old > 0) | (new > 0)).sum())
     return moved / max(cells, 1)
-
-
-def _counts(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    _, cell = np.unique(np.concatenate([first, second]), return_inverse=True)
-    size = int(cell.max(initial=-1)) + 1
-    return np.bincount(cell[: len(first)], minlength=size), np.bincount(cell[len(first) :], minlength=size)
 
 
 def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:
