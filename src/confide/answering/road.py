@@ -13,6 +13,7 @@ from typing import Any
 
 from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
 from confide.answering.correlations.analysis import CorrelationAnalysis
+from confide.answering.cross import JudgedCross
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import scope
@@ -45,6 +46,10 @@ ANALYSES: tuple[Analysis[Any, Any, Any], ...] = (TableAnalysis(), RegressionAnal
 TRIED = 12
 """At most so many nearby requests are tried for suggestions."""
 
+CROSSES = 4096
+"""So many crosses are remembered: what a rule has once found of one is a few numbers."""
+
+_ON_CROSSES = (Stage.CROSS, Stage.CROSS_CELLS)
 _ON_NUMBERS = tuple(stage for stage in Stage if stage > Stage.UNIVERSE)
 
 
@@ -76,6 +81,7 @@ class Road:
         self._base = base() if base is not None and shield.policy.counts.mechanism == "safe" else None
         self._analyses = {analysis.kind: analysis for analysis in analyses}
         self._cached = lru_cache(maxsize=64)(engine.tally)
+        self._cross = lru_cache(maxsize=CROSSES)(self._judge_cross)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 
     def under(self, policy: Policy) -> "Road":
@@ -94,8 +100,9 @@ class Road:
     def consider(self, question: Admitted[Request[Any]]) -> Considered:
         """What the policy makes of a question: protected numbers, or the reasons to refuse."""
         analysis, shield = self._analysis(question), self._shield
-        verdicts, protected = Verdicts(analysis.rules, self.policy), None
-        if verdicts.passes(question, [Stage.SHAPE]):
+        rules = [rule for rule in analysis.rules if rule.concerns(self.policy)]
+        verdicts, protected = Verdicts(rules, self.policy), None
+        if verdicts.passes(question, [Stage.SHAPE]) and verdicts.passes(self._crosses(question), _ON_CROSSES):
             protected = None if self._base is None else analysis.read(question, self._base, shield)
             if protected is None and verdicts.passes(self._judged(question.universe), [Stage.UNIVERSE]):
                 evidence = analysis.gather(question, self._selection(question.universe), shield)
@@ -150,6 +157,16 @@ class Road:
 
     def _analysis(self, question: Admitted[Request[Any]]) -> Analysis[Any, Any, Any]:
         return self._analyses[type(question.request)]
+
+    def _crosses(self, question: Admitted[Request[Any]]) -> Sequence[JudgedCross]:
+        """What the question addresses, as rules see it; nothing if the policy does not judge it."""
+        if not self.policy.tables.cross:
+            return ()
+        return [self._cross(names) for names in self._analysis(question).cross(question)]
+
+    def _judge_cross(self, names: tuple[str, ...]) -> JudgedCross:
+        sparse = self.policy.tables.sparse_below
+        return JudgedCross(names, self.dataset, self._cached, self._shield.decision, sparse)
 
     def _judged(self, universe: Resolved) -> JudgedUniverse:
         return JudgedUniverse(universe, self.dataset, self._census(universe), self._shield.decision)

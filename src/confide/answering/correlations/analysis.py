@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
@@ -15,6 +16,7 @@ from confide.answering.rules.universe import UNIVERSE_RULES
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.model.admission.correlation import admit_correlation
+from confide.model.admission.cross import cross_of
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
 from confide.model.request import CorrelationRequest
@@ -31,6 +33,14 @@ class CorrelationAnalysis:
 
     def admit(self, request: CorrelationRequest, dataset: Dataset) -> CorrelationRequest:
         return admit_correlation(request, dataset)
+
+    def cross(self, question: Admitted[CorrelationRequest]) -> list[tuple[str, ...]]:
+        """Every class, and every pair of them, with the universe."""
+        dataset, shared = question.dataset, question.universe.variables
+        classes = [name for name in question.request.variables if not dataset.variables[name].measurable]
+        some = chain([()], combinations(classes, 1), combinations(classes, 2))
+        crosses = dict.fromkeys(cross_of([*shared, *names], dataset) for names in some)
+        return [cross for cross in crosses if cross]
 
     def gather(self, question: Admitted[CorrelationRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)
