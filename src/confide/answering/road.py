@@ -6,6 +6,7 @@ Nothing here asks what kind of question it has: that is its analysis' business. 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -43,8 +44,11 @@ __all__ = ["ANALYSES", "Considered", "Road"]
 ANALYSES: tuple[Analysis[Any, Any, Any], ...] = (TableAnalysis(), RegressionAnalysis(), CorrelationAnalysis())
 """The kinds of questions that are answered."""
 
+LISTED = 200
+"""At most so many nearby requests are looked at for suggestions."""
+
 TRIED = 12
-"""At most so many nearby requests are tried for suggestions."""
+"""At most so many of them, whose cross passes, are tried."""
 
 CROSSES = 4096
 """So many crosses are remembered: what a rule has once found of one is a few numbers."""
@@ -100,9 +104,8 @@ class Road:
     def consider(self, question: Admitted[Request[Any]]) -> Considered:
         """What the policy makes of a question: protected numbers, or the reasons to refuse."""
         analysis, shield = self._analysis(question), self._shield
-        rules = [rule for rule in analysis.rules if rule.concerns(self.policy)]
-        verdicts, protected = Verdicts(rules, self.policy), None
-        if verdicts.passes(question, [Stage.SHAPE]) and verdicts.passes(self._crosses(question), _ON_CROSSES):
+        verdicts, protected = self._verdicts(question), None
+        if self._opens(question, verdicts):
             protected = None if self._base is None else analysis.read(question, self._base, shield)
             if protected is None and verdicts.passes(self._judged(question.universe), [Stage.UNIVERSE]):
                 evidence = analysis.gather(question, self._selection(question.universe), shield)
@@ -127,14 +130,15 @@ class Road:
         return analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
 
     def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
-        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more."""
-        for near in islice(self._analysis(question).near(question), TRIED):
-            try:
-                passes = not self.consider(self.admit(near.request)).reasons
-            except Mistake:
-                continue
-            if passes:
-                yield Suggestion(near.words, write_url(near.request))
+        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more.
+
+        An intruder saves no question by them either: most are decided on their cross, by a public rule on a number of units
+        that every refusal tells alike; and whatever else a rule looks at comes from records and draws that a direct
+        question meets too, at most `TRIED` times.
+        """
+        for words, near in islice(self._hopeful(question), TRIED):
+            if not self.consider(near).reasons:
+                yield Suggestion(words, write_url(near.request))
 
     def receipt(self, question: Admitted[Request[Any]]) -> str:
         """The content address of the answer: the request bound to the versions of data, policy and keys."""
@@ -157,6 +161,22 @@ class Road:
 
     def _analysis(self, question: Admitted[Request[Any]]) -> Analysis[Any, Any, Any]:
         return self._analyses[type(question.request)]
+
+    def _verdicts(self, question: Admitted[Request[Any]]) -> Verdicts:
+        rules = self._analysis(question).rules
+        return Verdicts([rule for rule in rules if rule.concerns(self.policy)], self.policy)
+
+    def _opens(self, question: Admitted[Request[Any]], verdicts: Verdicts) -> bool:
+        """Whether what a question names may stand together: decided before anything of its universe is gathered."""
+        return verdicts.passes(question, [Stage.SHAPE]) and verdicts.passes(self._crosses(question), _ON_CROSSES)
+
+    def _hopeful(self, question: Admitted[Request[Any]]) -> Iterator[tuple[str, Admitted[Request[Any]]]]:
+        """Nearby requests whose shape and cross pass, which costs next to nothing to see."""
+        for near in islice(self._analysis(question).near(question), LISTED):
+            with suppress(Mistake):
+                admitted = self.admit(near.request)
+                if self._opens(admitted, self._verdicts(admitted)):
+                    yield near.words, admitted
 
     def _crosses(self, question: Admitted[Request[Any]]) -> Sequence[JudgedCross]:
         """What the question addresses, as rules see it; nothing if the policy does not judge it."""

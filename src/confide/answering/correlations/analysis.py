@@ -8,6 +8,7 @@ from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
 from confide.answering.mechanisms.safe.base import Base
+from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
 from confide.answering.notes import model_notes
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.models import MODEL_RULES
@@ -20,7 +21,6 @@ from confide.model.admission.cross import cross_of
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
 from confide.model.request import CorrelationRequest
-from confide.model.universe import EVERYONE
 
 __all__ = ["CorrelationAnalysis"]
 
@@ -65,10 +65,19 @@ class CorrelationAnalysis:
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
     def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[CorrelationRequest]]:
-        request = question.request
-        for name in reversed(request.variables):
-            rest = tuple(n for n in request.variables if n != name)
-            if len(rest) > 1:
-                yield Near(f"without {name!r}", replace(request, variables=rest))
-        if request.where:
-            yield Near("everyone instead of this universe", replace(request, where=EVERYONE))
+        return one_or_two(question.request, lambda asked: _moves(asked, question.dataset))
+
+
+def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:
+    """A coarser form of a variable, a coarser universe, a variable less."""
+    for name in request.variables:
+        for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
+            if form not in request.variables:
+                names = tuple(form if n == name else n for n in request.variables)
+                yield Near(f"{form!r} instead of {name!r}", replace(request, variables=names))
+    yield from near_universes(request, dataset)
+    for name in reversed(request.variables):
+        rest = tuple(n for n in request.variables if n != name)
+        if len(rest) > 1:
+            yield Near(f"without {name!r}", replace(request, variables=rest))
+    yield from without_missing(request, request.variables, dataset)
