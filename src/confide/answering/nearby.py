@@ -16,19 +16,20 @@ from confide.model.universe import EVERYONE, Condition, Piece, Universe
 __all__ = ["coarser_forms", "near_universes", "one_or_two", "without_missing"]
 
 Q = TypeVar("Q", bound=Request[Any])
-Moves = Callable[[Q], Iterable[Near[Q]]]
+Moves = Callable[[Q, Dataset], Iterable[Near[Q]]]
 
 
-def one_or_two(request: Q, moves: Moves[Q]) -> Iterator[Near[Q]]:
-    """The requests that one change leads to, then those of two changes, each once and in the order of the changes."""
+def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q]]:
+    """Over wider bins; then the requests that one change leads to, then two, each once and in the order of the changes."""
+    yield from _wider_bins(request, dataset)
     seen, firsts = {request}, list[Near[Q]]()
-    for near in moves(request):
+    for near in moves(request, dataset):
         if near.request not in seen:
             seen.add(near.request)
             firsts.append(near)
             yield near
     for first in firsts:
-        for second in moves(first.request):
+        for second in moves(first.request, dataset):
             if second.request not in seen:
                 seen.add(second.request)
                 yield Near(f"{first.words}, and {second.words}", second.request)
@@ -44,12 +45,11 @@ def coarser_forms(name: str, dataset: Dataset) -> list[str]:
 
 
 def near_universes(request: Q, dataset: Dataset) -> Iterator[Near[Q]]:
-    """Over a coarser universe: a condition by a coarser form of its variable, by wider bins, or none; a piece less."""
+    """Over a coarser universe: a condition by a coarser form of its variable, or none; a piece less; everyone."""
     where = request.where
     for name in where.variables:
         for form in coarser_forms(name, dataset):
             yield from _lifted(request, name, form, dataset)
-    yield from _wider_bins(request, dataset)
     for name in where.variables:
         without = _without(where, name)
         if without:

@@ -65,7 +65,7 @@ class CorrelationAnalysis:
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
     def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[CorrelationRequest]]:
-        return one_or_two(question.request, lambda asked: _moves(asked, question.dataset))
+        return one_or_two(question.request, question.dataset, _moves)
 
 
 def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:

@@ -1,6 +1,6 @@
-"""Models near a refused one, nearest first: without an interaction, coarser, on a smoother scale, without a predictor."""
+"""Models near a refused one, nearest first: of logarithms, without an interaction, coarser, without a predictor."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from confide.answering.analysis import Near
@@ -15,13 +15,14 @@ __all__ = ["near_models"]
 
 def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
     """Each with the words for it, one change or two. Found from public metadata alone."""
-    return one_or_two(request, lambda asked: _moves(asked, dataset))
+    return one_or_two(request, dataset, _moves)
 
 
 def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    # Logarithms first: they help where a few units carry the model, and where the cross is too fine nothing is lost on them.
+    yield from _logarithms(request, dataset)
     yield from _fewer_interactions(request)
     yield from _coarser_predictors(request, dataset)
-    yield from _logarithms(request, dataset)
     yield from near_universes(request, dataset)
     yield from _fewer_predictors(request)
     yield from without_missing(request, request.names, dataset)
@@ -39,19 +40,24 @@ def _coarser_predictors(request: RegressionRequest, dataset: Dataset) -> Iterato
     for name in request.predictors:
         for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
             if form not in request.names:
-                yield Near(f"{form!r} instead of {name!r}", _exchanged(request, Factor(name), Factor(form)))
+                yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {Factor(name): Factor(form)}))
 
 
 def _logarithms(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
-    """Of amounts without an upper end, a few of which a model rests on: of the response first."""
+    """Of amounts without an upper end, on a few of which a model rests: of all of them, then of one."""
     formula = request.formula
-    numbers = [factor for term in formula.terms for factor in term]
-    numbers += [formula.response] if request.family is Family.GAUSSIAN else []
-    for factor in dict.fromkeys(reversed(numbers)):
-        variable = dataset.variables[factor.variable]
-        if variable.measurable and not factor.transform and not variable.signed and variable.maximum is None:
-            smoother = replace(factor, transform=Transform.LOG)
-            yield Near(f"{label([smoother])} instead of {label([factor])}", _exchanged(request, factor, smoother))
+    numbers = [formula.response] if request.family is Family.GAUSSIAN else []
+    numbers += [factor for term in formula.terms for factor in term]
+    amounts = [factor for factor in dict.fromkeys(numbers) if _amount(factor, dataset)]
+    for some in ([amounts] if len(amounts) > 1 else []) + [[factor] for factor in amounts]:
+        logs = {factor: replace(factor, transform=Transform.LOG) for factor in some}
+        words = " and ".join(f"{label([new])} instead of {label([old])}" for old, new in logs.items())
+        yield Near(words, _exchanged(request, logs))
+
+
+def _amount(factor: Factor, dataset: Dataset) -> bool:
+    variable = dataset.variables[factor.variable]
+    return variable.measurable and not factor.transform and not variable.signed and variable.maximum is None
 
 
 def _fewer_predictors(request: RegressionRequest) -> Iterator[Near[RegressionRequest]]:
@@ -65,8 +71,9 @@ def _with(request: RegressionRequest, terms: tuple[Term, ...]) -> RegressionRequ
     return replace(request, formula=replace(request.formula, terms=terms))
 
 
-def _exchanged(request: RegressionRequest, old: Factor, new: Factor) -> RegressionRequest:
-    """The model with another factor wherever one stands."""
-    terms = tuple(tuple(new if factor == old else factor for factor in term) for term in request.formula.terms)
-    response = new if request.formula.response == old else request.formula.response
-    return replace(request, formula=replace(request.formula, response=response, terms=terms))
+def _exchanged(request: RegressionRequest, new: Mapping[Factor, Factor]) -> RegressionRequest:
+    """The model with other factors wherever some stand."""
+    formula = request.formula
+    terms = tuple(tuple(new.get(factor, factor) for factor in term) for term in formula.terms)
+    response = new.get(formula.response, formula.response)
+    return replace(request, formula=replace(formula, response=response, terms=terms))

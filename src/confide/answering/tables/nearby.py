@@ -13,7 +13,7 @@ __all__ = ["near_tables"]
 
 def near_tables(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:
     """Coarser levels, larger areas, wider bins, a condition less, a variable less, or two of these: with words for it."""
-    return one_or_two(request, lambda asked: _moves(asked, dataset))
+    return one_or_two(request, dataset, _moves)
 
 
 def _moves(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:
