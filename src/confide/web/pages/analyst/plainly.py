@@ -43,8 +43,8 @@ def rules_of(policy: Policy) -> list[tuple[str, list[tuple[str, str]]]]:
     }
     for rule in RULES:
         if rule.applies(policy):
-            first = min(*rule.judges, Stage.CELLS)
-            list(headings.values())[first].append((rule.wants(policy), rule.name))
+            place = {Stage.SHAPE: 0, Stage.UNIVERSE: 1}.get(min(rule.judges), 2)
+            list(headings.values())[place].append((rule.wants(policy), rule.name))
     return list(headings.items())
 
 
