@@ -21,7 +21,8 @@ class StoreFacts:
     """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
-    `value_decimals`.
+    `value_decimals`. `shifts` say by how many bits contributions are cut before they are squared (none where it names none),
+    and `noise` by what share of itself, as a standard deviation, a contribution was changed once and for all; root mean squares.
     """
 
     dataset: str
@@ -36,6 +37,8 @@ class StoreFacts:
     decimals: dict[str, int] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     value_decimals: dict[str, int] = field(default_factory=dict)
+    shifts: dict[str, int] = field(default_factory=dict)
+    noise: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
