@@ -22,8 +22,9 @@ class StoreFacts:
     """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
-    `value_decimals`. Of protected records, `records` marks how they were protected, `noise` has the root mean square of the
-    relative noise of each number, and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    `value_decimals`; `shifts` say by how many bits contributions are cut before they are squared (none where it names none).
+    Of protected records, `records` marks how they were protected, `noise` has the relative noise of each number (root mean
+    square), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
     """
 
     dataset: str
@@ -38,6 +39,7 @@ class StoreFacts:
     decimals: dict[str, int] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     value_decimals: dict[str, int] = field(default_factory=dict)
+    shifts: dict[str, int] = field(default_factory=dict)
     records: str = ""
     noise: dict[str, float] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from confide.arrays import Floats
 from confide.engines import Coded
+from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.records.ceiling import find_ceilings
@@ -39,6 +40,7 @@ def protect_records(
     facts = replace(
         protected.facts,
         data=data_mark(protected.records),
+        shifts=square_shifts(protected.records, protected.facts.numbers),
         records=policy.records_mark,
         noise=_spreads(coded, dataset, exposure, policy),
         ceiling=[vars(ceiling) for ceiling in ceilings],

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
+from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.site.keys import draw_keys, filled, unit_keys
@@ -70,6 +71,7 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         decimals=decimals,
         values=plain,
         value_decimals=value_decimals,
+        shifts=square_shifts(records, measured),
     )
     household = unit_keys(dataset.household, table, secret) if dataset.household else None
     return Coded(facts, records, household)

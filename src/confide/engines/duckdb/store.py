@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.engines import Coded, StoreFacts
+from confide.engines.duckdb.sql import square
 from confide.errors import Fault
 
 __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
@@ -66,6 +67,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
         "whole": whole,
         "rows": coded.records.num_rows,
         "pairs": _fill_pairs(db, facts, sizes, [facts.numbers[name] for name in whole]) if pairs else {},
+        "squares": True,
         "basis": _fill_products(db, coded, sizes) if pairs else [],
     }
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
@@ -80,9 +82,10 @@ def _fill_pairs(
 ) -> dict[str, int]:
     """All one- and two-way tables of the whole file, one after the other in one table."""
     weight = "CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)"
+    shifts = {facts.numbers[name]: shift for name, shift in facts.shifts.items()}
     amounts = [
         f"CAST(sum({n}) AS BIGINT) AS {n}_total, CAST(sum(abs({n})) AS BIGINT) AS {n}_size, "
-        f"max(abs({n}), {STORED_TOP}) AS {n}_top"
+        f"{square(f'abs({n})', shifts.get(n, 0))} AS {n}_square, max(abs({n}), {STORED_TOP}) AS {n}_top"
         for n in numbers
     ]
     aggregates = ", ".join(["count(*) AS records", "bit_xor(key) AS key", f"{weight} AS weight", *amounts])
