@@ -22,6 +22,8 @@ from confide.site.folder import Folder
 __all__ = ["copied"]
 
 RECORDS = {"records.duckdb", "safe.parquet"}
+PAPERS = {"policy.toml", "draft.toml"}
+"""What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 
 
 @contextmanager
@@ -49,7 +51,7 @@ def _copy_dataset(source: Folder, target: Folder, name: str, truth: Truth, witho
     inside = target.catalog(name).parent
     inside.mkdir()
     for file in source.catalog(name).parent.iterdir():
-        if file.name not in RECORDS and file.is_file():
+        if file.name not in RECORDS | PAPERS and file.is_file():
             shutil.copy2(file, inside / file.name)
     if without is None:
         for file_name in RECORDS:
