@@ -28,9 +28,9 @@ class Finding:
     text: str
 
 
-def check_roads(roads: Mapping[str, Road], policy: Policy, access: Access) -> list[Finding]:
-    """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
-    findings = list(_policy(policy))
+def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
+    """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
+    findings = list(_policies(roads))
     for road in roads.values():
         findings += [*_catalog(road.dataset), *_answers(road)]
     findings += _access(access)
@@ -43,6 +43,15 @@ def _access(access: Access) -> Iterator[Finding]:
         yield Finding("note", "There are no tokens: the site answers on this machine only.")
     if access.public:
         yield Finding("note", "The site is public: people without a token may ask (access.toml).")
+
+
+def _policies(roads: Mapping[str, Road]) -> Iterator[Finding]:
+    """What is to be said of each policy; of which data sets, unless it is that of all."""
+    policies = {road.policy.mark: road.policy for road in roads.values()}
+    for mark, policy in policies.items():
+        names = [name for name, road in roads.items() if road.policy.mark == mark]
+        of = f"{', '.join(names)}: " if len(policies) > 1 else ""
+        yield from (Finding(finding.kind, of + finding.text) for finding in _policy(policy))
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from confide.answering.service import make_base
 from confide.attacks.workload.glance import glance
 from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
+from confide.model.policy import PRESETS
 from confide.records import ingest as ingesting
 from confide.site.cutpoints.draft import draft_cutpoints
 
@@ -20,10 +21,17 @@ def init(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The site's folder; made if it is not there.")],
     name: Annotated[str | None, typer.Option(help="The data set's name; the file's name if not given.")] = None,
-    preset: Annotated[str, typer.Option(help="standard, census-mas, tablebuilder or open.")] = "standard",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}; standard if not given, or what the site has."
+        ),
+    ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
+
+    On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
 
     Example: confide init survey.csv -o mysite --name people
     """
@@ -31,7 +39,8 @@ def init(
     with working(f"Reading {file.name}"):
         folder = ingesting.add(file, output, name=name, preset=preset, table=table)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
-    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {folder.path / 'policy.toml'};")
+    file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
+    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {file};")
     typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
 
 

@@ -13,8 +13,22 @@ from typing import Any, ClassVar
 from confide.errors import Mistake, nearest
 from confide.model.parameter import Parameters, parameter
 
-__all__ = ["PRESETS", "Policy", "describe", "preset_policy", "read_policy", "write_policy"]
+__all__ = [
+    "PRESETS",
+    "SITE",
+    "Policy",
+    "describe",
+    "plain_policy",
+    "policy_of",
+    "preset_policy",
+    "read_policy",
+    "write_policy",
+]
 
+SITE = "site"
+"""What a data set's own policy names as its preset to start from the site's."""
+
+LONGEST_NAME = 60
 
 _LARGEST = 1e12
 """No field is larger: counts that a rule compares with it fit any machine integer."""
@@ -284,25 +298,41 @@ def preset_policy(name: str) -> Policy:
     return PRESETS[name]
 
 
-def read_policy(text: str) -> Policy:
-    """The policy a TOML text describes: a `preset`, with the fields that differ."""
+def read_policy(text: str, *, site: Policy | None = None) -> Policy:
+    """The policy a TOML text describes: a `preset`, with the fields that differ.
+
+    `site` is the policy of the site where the text is a data set's own: it is the base that `preset = "site"` names, and
+    the base if no preset is named.
+    """
     try:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         why = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise Mistake(f"policy.toml is not valid TOML{why}.") from None
-    known = {"preset", "name", "version", *SECTIONS}
+    preset = str(raw.pop("preset", "standard" if site is None else SITE))
+    if site is not None and preset == SITE:
+        return policy_of(raw, base=site)
+    return policy_of(raw, base=replace(preset_policy(preset), version=1))
+
+
+def policy_of(raw: dict[str, Any], *, base: Policy) -> Policy:
+    """The policy that plain values describe, as `plain_policy` gives them; what they leave out is as in the base."""
+    known = {"name", "version", *SECTIONS}
     for key in raw:
         if key not in known:
-            raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, known))
-    preset = raw.get("preset", "standard")
-    base = preset_policy(str(preset))
+            raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, {"preset", *known}))
     sections = {name: _section(getattr(base, name), raw.get(name, {})) for name in SECTIONS}
-    name, version = raw.get("name", base.name), raw.get("version", 1)
-    named = isinstance(name, str) and 1 <= len(name.strip()) <= 60 and name.isprintable()
+    name, version = raw.get("name", base.name), raw.get("version", base.version)
+    named = isinstance(name, str) and 1 <= len(name.strip()) <= LONGEST_NAME and name.isprintable()
     if not named or type(version) is not int or not 1 <= version <= _LARGEST:
         raise Mistake("In policy.toml, name must be text of at most 60 characters and version a whole number from 1.")
     return Policy(name=name, version=version, **sections)
+
+
+def plain_policy(policy: Policy) -> dict[str, Any]:
+    """A policy as plain values: what a program reads beside the codebook."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(policy)))
+    return plain
 
 
 def _section(base: Any, changes: Any) -> Any:

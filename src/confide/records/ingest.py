@@ -14,6 +14,7 @@ from confide.records.protect import protect_records
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
+from confide.site.policies import give_policy
 from confide.sources.source import Source, read_source
 
 __all__ = ["add", "ingest", "protect_again"]
@@ -24,13 +25,16 @@ def add(
     site: str | Path,
     *,
     name: str,
-    preset: str = "standard",
+    preset: str | None = None,
     table: str | None = None,
     catalog: str | None = None,
+    policy: str | None = None,
 ) -> Folder:
     """Add a data set to a site, making the site if need be: a drafted `dataset.toml`, a policy, a secret, the store.
 
-    `catalog` is the text of a `dataset.toml` to use instead of a draft. On any error nothing is left behind.
+    `catalog` is the text of a `dataset.toml` to use instead of a draft. A new site has the preset as its policy. On a site
+    that has another, the preset becomes the data set's own; `policy` is the text of such a policy. Without either the
+    data set follows the site's. On any error nothing is left behind.
     """
     check_name(name)
     folder = Folder(Path(site))
@@ -40,11 +44,12 @@ def add(
         )
     read = read_source(source, table=table)
     text = catalog if catalog is not None else draft_dataset(read, name=name)
-    file = folder.catalog(name)
-    with _all_or_nothing(folder.path, folder.path / "policy.toml", folder.path / "secret", file.parent, file):
-        create_folder(folder.path, preset=preset)
+    file, shared = folder.catalog(name), [folder.path, folder.path / "policy.toml", folder.path / "secret"]
+    with _all_or_nothing(*shared, file.parent, file, folder.own(name)):
+        create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
+        give_policy(folder, name, preset=preset, text=policy)
         _store(folder, name, read)
     return folder
 
@@ -74,7 +79,7 @@ def _store(folder: Folder, name: str, read: Source) -> None:
 
 def _write(folder: Folder, name: str, true: Coded) -> None:
     """The store of protected records, and beside it what is kept of the true ones."""
-    protected, report = protect_records(true, folder.dataset(name), folder.policy(), folder.secret())
+    protected, report = protect_records(true, folder.dataset(name), folder.policy(name), folder.secret())
     write_store(protected, folder.store(name))
     os.chmod(folder.store(name), 0o600)
     write_kept(folder, name, true, report)

@@ -24,6 +24,8 @@ from confide.site.folder import Folder
 __all__ = ["copied"]
 
 RECORDS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json"}
+PAPERS = {"policy.toml", "draft.toml"}
+"""What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 
 
 @contextmanager
@@ -54,7 +56,7 @@ def _copy_dataset(
     inside = target.catalog(name).parent
     inside.mkdir()
     for file in source.catalog(name).parent.iterdir():
-        if file.name not in RECORDS and file.is_file():
+        if file.name not in RECORDS | PAPERS and file.is_file():
             shutil.copy2(file, inside / file.name)
     if without is None and read_store_facts(source.store(name)).records == policy.records_mark:
         for file in (source.store(name), source.base(name)):
