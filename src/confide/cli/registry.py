@@ -18,6 +18,10 @@ COMMANDS = {
         "sites:ingest",
         "Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.",
     ),
+    "records": (
+        "records:records",
+        "Show how the records of a data set were protected: who was exposed, who was touched, what nobody can find out.",
+    ),
     "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
     "check": (
         "sites:check",

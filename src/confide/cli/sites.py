@@ -12,7 +12,9 @@ from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
 from confide.model.policy import PRESETS
 from confide.records import ingest as ingesting
+from confide.records.keeping import read_report
 from confide.site.cutpoints.draft import draft_cutpoints
+from confide.site.folder import Folder
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]
 
@@ -39,6 +41,7 @@ def init(
     with working(f"Reading {file.name}"):
         folder = ingesting.add(file, output, name=name, preset=preset, table=table)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
+    _say_protected(folder, name)
     file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
     typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {file};")
     typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
@@ -55,8 +58,15 @@ def ingest(
     Example: confide ingest survey.csv mysite people
     """
     with working(f"Reading {file.name}"):
-        ingesting.ingest(file, site, name=dataset, table=table)
+        folder = ingesting.ingest(file, site, name=dataset, table=table)
     typer.echo(f"The data of {dataset!r} are loaded.")
+    _say_protected(folder, dataset)
+
+
+def _say_protected(folder: Folder, name: str) -> None:
+    report = read_report(folder, name)
+    for line in report.lines() if report else ():
+        typer.echo(line)
 
 
 def safe(

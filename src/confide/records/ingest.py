@@ -57,11 +57,7 @@ def add(
 def ingest(source: Any, site: str | Path, *, name: str, table: str | None = None) -> Folder:
     """Load a data set of a site anew, after its data or its `dataset.toml` changed; on any error the old store stays."""
     folder = Folder(Path(site))
-    names = folder.names()
-    if name not in names:
-        raise Mistake(
-            f"The site has no data set {name!r}.", suggestions=nearest(name, names) or ["Add it with 'confide init'."]
-        )
+    _must_be_there(folder, name)
     _store(folder, name, read_source(source, table=table))
     return folder
 
@@ -69,8 +65,17 @@ def ingest(source: Any, site: str | Path, *, name: str, table: str | None = None
 def protect_again(site: str | Path, *, name: str) -> Folder:
     """Protect the records of a data set anew from the true ones that were kept, after `[records]` of its policy changed."""
     folder = Folder(Path(site))
+    _must_be_there(folder, name)
     _write(folder, name, read_truth(folder, name))
     return folder
+
+
+def _must_be_there(folder: Folder, name: str) -> None:
+    names = folder.names()
+    if name not in names:
+        raise Mistake(
+            f"The site has no data set {name!r}.", suggestions=nearest(name, names) or ["Add it with 'confide init'."]
+        )
 
 
 def _store(folder: Folder, name: str, read: Source) -> None:
