@@ -9,12 +9,16 @@ from confide.answering.rules.registry import RULES
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
+from confide.records.report import ceiling_words
 from confide.site.access import Access
 
 __all__ = ["Finding", "check_roads"]
 
 RISKY = 0.1
 """Differencing that discloses with more than this probability is worth a warning."""
+
+HIGH = 0.15
+"""A ceiling that is further than this above what could be guessed is worth a warning."""
 
 NAMED = 4
 """At most so many variables are named in one finding."""
@@ -32,10 +36,17 @@ def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
     """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
     findings = list(_policies(roads))
     for road in roads.values():
-        findings += [*_catalog(road.dataset), *_answers(road)]
+        findings += [*_catalog(road.dataset), *_answers(road), *_ceilings(road)]
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
+
+
+def _ceilings(road: Road) -> Iterator[Finding]:
+    """What a perfect reconstruction of the protected records would tell, where they are protected."""
+    for ceiling in road.ceilings:
+        high = ceiling.right - max(ceiling.guess, ceiling.others) > HIGH
+        yield Finding("risky" if high else "note", f"{road.dataset.name}: {ceiling_words(ceiling)}")
 
 
 def _access(access: Access) -> Iterator[Finding]:
@@ -59,13 +70,14 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("risky", "Rules look at true counts: every refusal tells one exact bit (universe.decide_on).")
     if policy.counts.mechanism == "none":
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
-    if policy.totals.mechanism == "none":
+    if policy.totals.mechanism == "none" and not policy.records.noise:
         yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
     for rule in RULES:
         if rule.unguarded and not rule.applies(policy):
             yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
     if policy.drop.k < 2:
-        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+        if not policy.records.changes:
+            yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
         return
     least, most = disclosure_bounds(4, k=policy.drop.k)
     yield Finding(

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -35,6 +35,7 @@ from confide.model.design import Design
 from confide.model.evidence import Box, Step
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
+from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
 from confide.site.secret import Secret
 from confide.spelling.json import write_request
 from confide.spelling.url import write_url
@@ -127,7 +128,9 @@ class Road:
             source=self.dataset.source,
         )
         analysis = self._analysis(question)
-        return analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+        release = analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+        said = ceiling_note(self.ceilings)
+        return replace(release, notes=(*release.notes, said)) if said else release
 
     def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
         """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more.
@@ -150,6 +153,11 @@ class Road:
     def products(self, design: Design) -> Floats:
         """The true sums of products of a design's columns over everyone: for the custodian's frontier, never an answer."""
         return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
+
+    @property
+    def ceilings(self) -> list[Ceiling]:
+        """What nobody can pass, however much they ask; none if the records are as they came."""
+        return read_ceilings(self._engine.facts)
 
     @property
     def data(self) -> str:

@@ -29,6 +29,8 @@ from confide.errors import Mistake, Reason, Refused
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
+from confide.records.keeping import read_report
+from confide.records.report import RecordsReport
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
@@ -79,7 +81,7 @@ class Service:
         analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
         suggestions: int = SUGGESTIONS,
     ) -> None:
-        self._suggestions = suggestions
+        self._suggestions, self._folder = suggestions, folder
         self.policy = folder.policy()
         """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
         self.papers, self.audit = Papers(folder.path), AuditLog(folder.ledger)
@@ -180,6 +182,11 @@ class Service:
     def check(self) -> list[Finding]:
         """What a custodian should know: what is missing, risky or unanswerable."""
         return check_roads(self._roads, self.access)
+
+    def records(self, dataset: str) -> RecordsReport | None:
+        """What protecting the records of a data set did, of true figures: for the custodian alone."""
+        self._road(dataset)
+        return read_report(self._folder, dataset)
 
     def frontier(
         self, dataset: str, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.engines import Coded
+from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.exposure import Exposed, Exposure, UnitCells, confidential_numbers
 
-__all__ = ["WITHIN", "Ceiling", "best_guess", "find_ceilings"]
+__all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
 
 WITHIN = 0.1
 """A number is disclosed by a claim that is off by no more than this share of it."""
@@ -37,6 +37,29 @@ class Ceiling:
     right: float
     guess: float
     others: float
+
+
+def read_ceilings(facts: StoreFacts) -> list[Ceiling]:
+    """What a store says of its ceilings."""
+    return [Ceiling(**one) for one in facts.ceiling]
+
+
+def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
+    """One sentence for everybody: the ceiling that is furthest above what could be guessed, of classes and of numbers."""
+    said = []
+    for number, what in ((False, "the class of {}"), (True, "{} to within 10 %")):
+        some = [c for c in ceilings if c.number is number]
+        if some:
+            worst = max(some, key=lambda c: c.right - max(c.guess, c.others))
+            told = max(worst.guess, worst.others)
+            said.append(
+                f"{what.format(repr(worst.variable))} in {worst.right:.0%} of cases ({told:.0%} by a good guess)"
+            )
+    if not said:
+        return ""
+    return (
+        f"Even who had all protected records would know of a person who is exposed by their keys {', and '.join(said)}."
+    )
 
 
 def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:

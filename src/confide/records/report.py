@@ -15,7 +15,7 @@ from confide.records.ceiling import Ceiling
 from confide.records.exchange import Exchange
 from confide.records.exposure import Exposure, UnitCells
 
-__all__ = ["RecordsReport", "compare"]
+__all__ = ["RecordsReport", "ceiling_words", "compare"]
 
 MOST_TABLES = 40
 """So many tables of each size are compared, spread over all there are."""
