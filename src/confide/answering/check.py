@@ -36,7 +36,7 @@ def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
     """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
     findings = list(_policies(roads))
     for road in roads.values():
-        findings += [*_catalog(road.dataset), *_answers(road), *_ceilings(road)]
+        findings += [*_catalog(road.dataset, road.policy), *_answers(road), *_ceilings(road)]
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
@@ -71,13 +71,12 @@ def _policy(policy: Policy) -> Iterator[Finding]:
     if policy.counts.mechanism == "none":
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
     if policy.totals.mechanism == "none" and not policy.records.noise:
-        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
-    for rule in RULES:
-        if rule.unguarded and not rule.applies(policy):
-            yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
+        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism, records.noise).")
+    if policy.records.changes and not policy.tables.cross:
+        yield Finding("risky", "Any cell of any cross can be reached, of few units or one (tables.cross).")
+    if not policy.records.changes:
+        yield from _differences(policy)
     if policy.drop.k < 2:
-        if not policy.records.changes:
-            yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
         return
     least, most = disclosure_bounds(4, k=policy.drop.k)
     yield Finding(
@@ -87,7 +86,16 @@ def _policy(policy: Policy) -> Iterator[Finding]:
     )
 
 
-def _catalog(dataset: Dataset) -> Iterator[Finding]:
+def _differences(policy: Policy) -> Iterator[Finding]:
+    """What differences of answers tell where records are answered from as they are; of protected ones they tell no more."""
+    for rule in RULES:
+        if rule.unguarded and not rule.applies(policy):
+            yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
+    if policy.drop.k < 2:
+        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+
+
+def _catalog(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
     name = dataset.name
     for key in ("source", "period"):
         if not getattr(dataset, key):
@@ -112,7 +120,7 @@ def _catalog(dataset: Dataset) -> Iterator[Finding]:
         "no cutpoints, so no table or universe can use them",
         [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
     )
-    yield from _slivers(dataset)
+    yield from _slivers(dataset, policy)
 
 
 def _listed(kind: str, name: str, what: str, variables: Sequence[Variable]) -> Iterator[Finding]:
@@ -127,8 +135,13 @@ def _recoded(dataset: Dataset, name: str) -> bool:
     return any(v.of == name for v in dataset.variables.values())
 
 
-def _slivers(dataset: Dataset) -> Iterator[Finding]:
-    """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins."""
+def _slivers(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
+    """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins.
+
+    Where the cross is judged it has these slivers for cells, so that they cost answers rather than protection.
+    """
+    kind = "note" if policy.tables.cross else "risky"
+    costs = "differences of their bins are slivers" + (", and both count as cut into these" if kind == "note" else "")
     binned = [v for v in dataset.variables.values() if v.binned and v.universe and v.role is not Role.IDENTIFIER]
     for i, first in enumerate(binned):
         for second in binned[i + 1 :]:
@@ -136,9 +149,9 @@ def _slivers(dataset: Dataset) -> Iterator[Finding]:
                 a, b = set(first.cutpoints), set(second.cutpoints)
                 if not (a <= b or b <= a):
                     yield Finding(
-                        "risky",
+                        kind,
                         f"{dataset.name}: the cutpoints of {first.name!r} and {second.name!r} cut across each other; "
-                        f"differences of their bins are slivers. Make one a refinement of the other.",
+                        f"{costs}. Make one a refinement of the other.",
                     )
 
 

@@ -134,7 +134,8 @@ MODEL_RULES = (
     Rule(
         "models.implied",
         "The tables that it implies could be released.",
-        "a model or correlation of classes whose two-way table would be refused",
+        "a model or correlation of classes whose two-way table would be refused, or whose totals would be withheld; with "
+        "`tables.cross` the tables are judged by the rules on tables",
         {Stage.IMPLIED: _implied},
     ),
     Rule(

@@ -161,14 +161,15 @@ CELL_RULES = (
     Rule(
         "tables.sparsity",
         "At most {tables.sparsity:.0%} of the cells that are not empty have fewer than {tables.sparse_below} units.",
-        "a table with too many small cells",
+        "a table with too many small cells; with `tables.cross`, a question whose class variables together have them",
         {Stage.CROSS_CELLS: _each(_sparsity_of_cross), Stage.CELLS: _alone(_sparsity)},
         lambda policy: policy.tables.sparsity < 1 and policy.tables.sparse_below >= 2,
     ),
     Rule(
         "tables.mean_cell",
         "On average a cell has at least {tables.mean_cell:g} units.",
-        "a table that spreads too few units over too many cells",
+        "a table that spreads too few units over too many cells; with `tables.cross`, a question whose class variables "
+        "together do",
         # Asked first of a cross, since it needs no table: a cross that is too fine is never counted.
         {Stage.CROSS: _each(_mean_cell_of_cross), Stage.CELLS: _alone(_mean_cell)},
         lambda policy: bool(policy.tables.mean_cell),
@@ -176,7 +177,8 @@ CELL_RULES = (
     Rule(
         "tables.class_disclosure",
         "No whole group falls into one class of a confidential variable.",
-        "a table in which a whole group falls into one class of a confidential variable",
+        "a table in which a whole group falls into one class of a confidential variable; with `tables.cross`, a question "
+        "that names it anywhere, with the variables that make the group",
         {Stage.CROSS_CELLS: _each(_class_disclosure_of_cross), Stage.CELLS: _alone(_class_disclosure)},
         lambda policy: policy.tables.class_disclosure,
     ),
