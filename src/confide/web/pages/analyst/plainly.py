@@ -19,7 +19,9 @@ ROLES = {
 
 def protected_how(policy: Policy) -> str:
     """A policy in one sentence."""
-    said = []
+    said = (
+        ["answers come from records in which some things were exchanged or changed"] if policy.records.changes else []
+    )
     if policy.drop.k >= 2:
         said.append("a few units are left out")
     if policy.counts.mechanism != "none":
