@@ -1,7 +1,7 @@
 """Every engine gives the same integers as the plain reference, for any records and any tally."""
 
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,9 @@ from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
+from confide.model.design import Number
 from confide.model.evidence import Box, Tally
+from confide.model.formula import Transform
 
 SIZES = {"s": 2, "t": 5, "u": 3, "huge": 40_000}
 VALUES = st.one_of(st.none(), st.sampled_from([0, 1, -1, 2, 500, -500]), st.integers(-(2**40), 2**40))
@@ -43,6 +45,7 @@ def microdata(draw: st.DrawFn) -> Coded:
     whole = [v or 0 for v in whole] if complete else whole
     columns["n_v"] = pa.array(whole, pa.int64())
     facts = StoreFacts("d", "", "", "", several, weighted, 2, {n: f"c_{n}" for n in SIZES}, {"v": "n_v"})
+    facts = replace(facts, values={"v": "n_v"}, value_decimals={"v": 0})
     return Coded(facts, pa.table(columns))
 
 
@@ -77,6 +80,7 @@ def tallies(draw: st.DrawFn, units: list[int]) -> Tally:
         weighted=draw(st.booleans()),
         top=draw(st.sampled_from([0, 1, 3, 5])) if of else 0,
         share=draw(st.sampled_from([0.0, 0.0, 0.2, 0.4, 0.9])),
+        complete=tuple(Number("v", t) for t in draw(st.lists(st.sampled_from(Transform), max_size=2, unique=True))),
     )
 
 

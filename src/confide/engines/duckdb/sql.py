@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from confide.engines import StoreFacts
+from confide.model.design import Number
 from confide.model.evidence import Box, Tally
+from confide.model.formula import Transform
 
-__all__ = ["inside", "listed", "over_records", "over_units", "present", "where"]
+__all__ = ["defined", "inside", "listed", "over_records", "over_units", "present", "where"]
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -54,6 +56,19 @@ def where(tally: Tally, facts: StoreFacts, sizes: Mapping[str, int], *extra: str
 def present(of: str | None, facts: StoreFacts) -> list[str]:
     """The condition that a value is there."""
     return [f"{facts.numbers[of]} IS NOT NULL"] if of else []
+
+
+_DOMAIN = {
+    Transform.NONE: "{} IS NOT NULL",
+    Transform.SQUARE: "{} IS NOT NULL",
+    Transform.LOG: "{} > 0",
+    Transform.SQRT: "{} >= 0",
+}
+
+
+def defined(numbers: Iterable[Number], facts: StoreFacts) -> list[str]:
+    """The conditions that transformed values are there; a comparison leaves out what is missing too."""
+    return [_DOMAIN[number.transform].format(facts.values[number.variable]) for number in numbers]
 
 
 def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:
