@@ -6,14 +6,15 @@ from functools import cached_property
 from itertools import combinations
 
 from confide.answering.analysis import Admitted
+from confide.answering.regressions.class_counts import ClassCounts, class_counts
 from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Compiled, Levels, compile_design
-from confide.answering.regressions.fit import Fitted, Unfit, fit, fit_null
+from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null
 from confide.answering.regressions.inference import Inference, infer
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
 from confide.model.admission.regression import label
-from confide.model.evidence import Spread, Step
+from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import RegressionRequest
 
 __all__ = ["FittedModel", "JudgedRegression", "Sums"]
@@ -103,16 +104,30 @@ class JudgedRegression:
         question = selection.step(self.compiled.design, family)
         facts = selection.facts
         try:
-            fitted = fit(selection.moments, question)
+            counts = class_counts(self.compiled.design, selection, self.sums.shield)
+            fitted = fit(self._step(counts), question)
             spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), fitted.inverse)
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            scaled, spread, null = _normalised(fitted, spread, null)
-            inference = infer(scaled, spread, question, robust=facts.weighted or facts.several, null=null)
+            scaled, inner, null = _normalised(fitted, spread, null)
+            robust, noise = facts.weighted or facts.several, None
+            if counts is not None:
+                weight = fitted.moments.records / fitted.moments.weight
+                scaled, inner, noise = counts.inferred(scaled, inner, weight=weight)
+            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
         except Unfit:
             return None
         return FittedModel(question, fitted, spread, inference)
+
+    def _step(self, counts: ClassCounts | None) -> StepFunction:
+        """The sums of a step of the fit, with the protected counts of classes in a model of a yes or no."""
+
+        def step(question: Step) -> Moments:
+            moments = self.sums.selection.moments(question)
+            return moments if counts is None else counts.step(moments, question)
+
+        return step
 
     @property
     def units(self) -> int:
