@@ -1,7 +1,7 @@
 """Every engine gives the same integers as the plain reference, for any records and any tally."""
 
 import tempfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,9 @@ from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.squares import square_shifts
+from confide.model.design import Number
 from confide.model.evidence import Box, Tally
+from confide.model.formula import Transform
 
 SIZES = {"s": 2, "t": 5, "u": 3, "huge": 40_000}
 VALUES = st.one_of(st.none(), st.sampled_from([0, 1, -1, 2, 500, -500]), st.integers(-(2**40), 2**40))
@@ -46,7 +48,9 @@ def microdata(draw: st.DrawFn) -> Coded:
     records, numbers = pa.table(columns), {"v": "n_v"}
     classes = {n: f"c_{n}" for n in SIZES}
     shifts = square_shifts(records, numbers)
-    return Coded(StoreFacts("d", "", "", "", several, weighted, 2, classes, numbers, shifts=shifts), records)
+    facts = StoreFacts("d", "", "", "", several, weighted, 2, classes, numbers, shifts=shifts)
+    facts = replace(facts, values={"v": "n_v"}, value_decimals={"v": 0})
+    return Coded(facts, records)
 
 
 @st.composite
@@ -80,6 +84,7 @@ def tallies(draw: st.DrawFn, units: list[int]) -> Tally:
         weighted=draw(st.booleans()),
         top=draw(st.sampled_from([0, 1, 3, 5])) if of else 0,
         share=draw(st.sampled_from([0.0, 0.0, 0.2, 0.4, 0.9])),
+        complete=tuple(Number("v", t) for t in draw(st.lists(st.sampled_from(Transform), max_size=2, unique=True))),
     )
 
 

@@ -43,6 +43,11 @@ class Block:
     offset: int
     width: int
 
+    @property
+    def alone(self) -> bool:
+        """Whether its columns are the dummies of one class variable."""
+        return len(self.classes) == 1 and not self.numbers
+
 
 @dataclass(frozen=True)
 class Design:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from confide.arrays import Floats, Ints
-from confide.model.design import Design
+from confide.model.design import Design, Number
 from confide.model.request import Family
 
 __all__ = ["Box", "Cells", "Moments", "Rows", "Spread", "Step", "Tally"]
@@ -17,7 +17,8 @@ Box = tuple[tuple[str, tuple[int, ...]], ...]
 class Tally:
     """A question to an engine: aggregates by classes of `by`, over the units in any of the disjoint boxes.
 
-    `without` lists units left out by their keys. With `of`, records with a missing value of it are left out.
+    `without` lists units left out by their keys. With `of`, records with a missing value of it are left out; so are records
+    in which a number of `complete` is missing or not defined (as a logarithm of 0), which a model with it leaves out too.
     With a `share`, contributions after the largest are exact only in cells whose largest exceeds that share of the size;
     elsewhere they are given as large as the largest, which is all that a rule needs to know of them.
     """
@@ -29,6 +30,7 @@ class Tally:
     weighted: bool = False
     top: int = 0
     share: float = 0.0
+    complete: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ from math import prod
 
 import numpy as np
 
-from confide.arrays import Bools, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.formula import Factor, Formula, Transform
 
-__all__ = ["Compiled", "Levels", "compile_design", "levels_of", "spread_out"]
+__all__ = ["Compiled", "Levels", "aliased", "compile_design", "levels_of", "spread_out"]
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,35 @@ class Compiled:
     terms: tuple[str, ...]
 
 
-def levels_of(variable: str, counts: Ints, *, least: int, varied: Bools | None = None) -> Levels:
-    """Most common class as reference; classes with fewer units than `least`, or not `varied`, are absorbed into it."""
-    reference = int(np.argmax(counts))
+def levels_of(
+    variable: str, counts: Ints, *, least: int, varied: Bools | None = None, missing: Bools | None = None
+) -> Levels:
+    """Most common class that is not `missing` as reference; those with fewer units than `least`, or not `varied`, join it."""
+    reference = int(np.argmax(counts if missing is None or missing.all() else np.where(missing, -1, counts)))
     enough = (counts >= max(least, 1)) & (True if varied is None else varied)
     kept = tuple(int(p) for p in np.flatnonzero(enough) if p != reference)
     return Levels(variable, reference, kept)
+
+
+def aliased(gram: Floats, tried: Sequence[int], *, least: float) -> list[int]:
+    """Which of some columns the others (and the tried ones before them) tell, but for fewer units than `least`.
+
+    What is left of a column's square after the others have explained it is the number of units in which it is not told.
+
+    >>> aliased(np.array([[10.0, 4, 4], [4, 4, 4], [4, 4, 4]]), [1, 2], least=1)
+    [2]
+    """
+    kept = [column for column in range(len(gram)) if column not in tried]
+    gone: list[int] = []
+    for column in tried:
+        own = gram[np.ix_(kept, kept)]
+        unit = 1 / np.sqrt(np.maximum(np.diag(own), 1e-300))
+        explained = np.linalg.pinv(own * unit[:, None] * unit, rcond=1e-10, hermitian=True) @ (
+            unit * gram[kept, column]
+        )
+        left = gram[column, column] - explained @ (unit * gram[kept, column])
+        (gone if left < least else kept).append(column)
+    return gone
 
 
 def spread_out(levels: Mapping[str, Levels], cells: Ints, names: Sequence[str], *, least: int) -> dict[str, Levels]:

@@ -60,13 +60,22 @@ class Inference:
         return self.analysis.r_squared if self.analysis else 1 - self.deviance / self.null_deviance
 
 
-def infer(fitted: Fitted, spread: Spread, question: Step, *, robust: bool, null: Fitted | None = None) -> Inference:
+def infer(
+    fitted: Fitted,
+    spread: Spread,
+    question: Step,
+    *,
+    robust: bool,
+    null: Fitted | None = None,
+    noise: Floats | None = None,
+) -> Inference:
     """Give estimates with standard errors and tests.
 
     Standard errors are model-based, or with `robust` sandwiches over units: inverse meat inverse, times
     G/(G-1) (N-1)/(N-p) for G units, N records and p columns, which is HC1 where each unit has one record.
     Gaussian tests are t with N-p degrees of freedom, at most G-1 with `robust`; the others are z, with dispersion 1.
-    A Poisson model needs `null`, the fit of the intercept alone. Raises `Unfit` for perfect fits.
+    A Poisson model needs `null`, the fit of the intercept alone. `noise` is the covariance of what protection added to the
+    score; errors include it. Raises `Unfit` for perfect fits.
     Reference: MacKinnon and White (1985); Cameron and Miller (2015), section II.
     """
     moments, widths = fitted.moments, tuple(block.width for block in question.design.blocks)
@@ -77,6 +86,8 @@ def infer(fitted: Fitted, spread: Spread, question: Step, *, robust: bool, null:
     covariance = fitted.inverse * (spread.squares / dof if gaussian else 1.0)
     if robust:
         covariance, dof = _sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
+    if noise is not None:
+        covariance = covariance + fitted.inverse @ noise @ fitted.inverse
     shift, scale, back = _back(question.design)
     assert gaussian or (shift, scale) == (0, 1), "only a gaussian response may be shifted or scaled"
     estimates = scale * (back @ fitted.beta)

@@ -1,61 +1,23 @@
 """A regression on its way from true sums to what may leave: which classes enter, the fit, and what rules see of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-import numpy as np
-
 from confide.answering.analysis import Admitted
-from confide.answering.regressions.compile import Compiled, Levels, compile_design, levels_of, spread_out
-from confide.answering.regressions.fit import Fitted, Unfit, fit, fit_null
+from confide.answering.regressions.class_counts import ClassCounts, class_counts
+from confide.answering.regressions.classes import Classes
+from confide.answering.regressions.compile import Compiled, Levels, compile_design
+from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null
 from confide.answering.regressions.inference import Inference, infer
+from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
-from confide.answering.selection import Selection
-from confide.answering.shield import Shield
-from confide.answering.universe.census import UnitSets
-from confide.arrays import Bools, Ints
 from confide.model.admission.regression import label
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import RegressionRequest
-from confide.site.draws import fingerprint
 
 __all__ = ["FittedModel", "JudgedRegression", "Sums"]
-
-LEAST_OUTCOMES = 3
-"""Units of either outcome that a class needs, whatever the policy says (Gomatam et al. 2004, sec. 4.1)."""
-
-
-@dataclass(frozen=True)
-class Sums:
-    """True sums over the units of a question, and the counts and limits that rules see of them."""
-
-    selection: Selection
-    shield: Shield
-
-    def counts(self, names: Sequence[str]) -> Ints:
-        """The numbers of units by classes of some variables, margins included, as rules see them."""
-        return self.shield.decision.units(self.selection.cube(names).sets)
-
-    def table(self, names: Sequence[str]) -> JudgedTable:
-        return JudgedTable(self.selection.dataset, tuple(names), self.counts(names))
-
-    def published(self, moments: Moments) -> int:
-        """The protected number of units."""
-        sets = _sets(moments)
-        publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
-        return int(self.shield.counts.units(sets.units, publish)[0])
-
-    def judged(self, moments: Moments) -> int:
-        """The number of units as rules see it."""
-        return int(self.shield.decision.units(_sets(moments))[0])
-
-    def leeway(self, model: str, moments: Moments) -> list[float]:
-        """Factors about 1, at most a tenth off, the same for the same records and model."""
-        [mark] = fingerprint(*(np.array([n]) for n in (moments.records, moments.units, moments.key)))
-        [numbers] = self.shield.secret.digests(f"model {model}", [mark])
-        return [float(0.9 + 0.2 * (n / 2.0**64)) for n in numbers]
 
 
 @dataclass(frozen=True)
@@ -79,34 +41,27 @@ class JudgedRegression:
     few_columns = "No predictor has two classes with enough units."
     few_units = "There are too few units for a model with so many columns."
 
+    @cached_property
+    def classes(self) -> Classes:
+        return Classes(self.question, self.sums)
+
     @property
     def outcomes(self) -> tuple[int, int] | None:
         response = self.question.request.formula.response
         if response.code is None:
             return None
-        counts = self.sums.counts([response.variable])
-        inside = int(counts[self._place])
+        counts = self.sums.counts([response.variable], complete=self.classes.complete)
+        inside = int(counts[self.classes.place])
         return inside, int(counts[-1]) - inside
 
-    @cached_property
-    def levels(self) -> dict[str, Levels]:
-        """Which classes have dummies: those with enough units, in interactions too."""
-        rules = self.sums.shield.policy.models
-        levels = {
-            name: levels_of(name, self.sums.counts([name])[:-1], least=rules.dummy, varied=self._varied(name))
-            for name in self._classes
-        }
-        for crossed in self.crossed:
-            inner = self.sums.table(crossed).inner
-            levels = spread_out(levels, inner, crossed, least=rules.interaction)
-        return levels
+    @property
+    def levels(self) -> Mapping[str, Levels]:
+        """Which classes have dummies."""
+        return self.classes.levels
 
     @property
     def crossed(self) -> list[list[str]]:
-        """The class variables of each interaction of two or more of them."""
-        terms = self.question.request.formula.terms
-        found = ([f.variable for f in term if f.variable in self._classes] for term in terms)
-        return [names for names in found if len(names) > 1]
+        return self.classes.crossed
 
     @property
     def present(self) -> list[str]:
@@ -120,7 +75,10 @@ class JudgedRegression:
         formula = self.question.request.formula
         response = [formula.response.variable] if formula.response.code is not None else []
         if len(self._classes) == len(formula.variables):
-            yield from (self.sums.table(pair) for pair in combinations([*self._classes, *response], 2))
+            complete = self.classes.complete
+            yield from (
+                self.sums.table(pair, complete=complete) for pair in combinations([*self._classes, *response], 2)
+            )
 
     @property
     def tells_withheld_totals(self) -> bool:
@@ -146,16 +104,30 @@ class JudgedRegression:
         question = selection.step(self.compiled.design, family)
         facts = selection.facts
         try:
-            fitted = fit(selection.moments, question)
+            counts = class_counts(self.compiled.design, selection, self.sums.shield)
+            fitted = fit(self._step(counts), question)
             spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), fitted.inverse)
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            scaled, spread, null = _normalised(fitted, spread, null)
-            inference = infer(scaled, spread, question, robust=facts.weighted or facts.several, null=null)
+            scaled, inner, null = _normalised(fitted, spread, null)
+            robust, noise = facts.weighted or facts.several, None
+            if counts is not None:
+                weight = fitted.moments.records / fitted.moments.weight
+                scaled, inner, noise = counts.inferred(scaled, inner, weight=weight)
+            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
         except Unfit:
             return None
         return FittedModel(question, fitted, spread, inference)
+
+    def _step(self, counts: ClassCounts | None) -> StepFunction:
+        """The sums of a step of the fit, with the protected counts of classes in a model of a yes or no."""
+
+        def step(question: Step) -> Moments:
+            moments = self.sums.selection.moments(question)
+            return moments if counts is None else counts.step(moments, question)
+
+        return step
 
     @property
     def units(self) -> int:
@@ -189,25 +161,7 @@ class JudgedRegression:
 
     @property
     def _classes(self) -> list[str]:
-        variables = self.question.dataset.variables
-        return [name for name in self.question.request.formula.variables if not variables[name].measurable]
-
-    @property
-    def _place(self) -> int:
-        response = self.question.request.formula.response
-        assert response.code is not None
-        return self.question.dataset.variables[response.variable].place(response.code)
-
-    def _varied(self, name: str) -> Bools | None:
-        """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
-        response = self.question.request.formula.response
-        if response.code is None:
-            return None
-        counts = self.sums.counts([name, response.variable])[:-1]
-        inside = counts[:, self._place]
-        least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
-        varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least
-        return varied
+        return self.classes.names
 
     def _withholds(self, name: str, of: str) -> bool:
         """Whether the totals of a response by the classes of a variable would be withheld, were they asked for."""
@@ -253,7 +207,3 @@ def _scaled(fitted: Fitted, k: float) -> Fitted:
     sums = ("gram", "score", "square", "deviance", "weight", "response", "response_square")
     moments = replace(fitted.moments, **{name: getattr(fitted.moments, name) * k for name in sums})
     return replace(fitted, moments=moments, inverse=fitted.inverse / k)
-
-
-def _sets(moments: Moments) -> UnitSets:
-    return UnitSets(*(np.array([n], dtype=np.int64) for n in (moments.records, moments.units, moments.key)))

@@ -20,11 +20,13 @@ import pyarrow as pa
 from confide.arrays import Floats, Ints
 from confide.engines import StoreFacts
 from confide.engines.duckdb.products import Basis, Products
-from confide.engines.duckdb.sql import inside, listed, over_records, over_units, present, where
+from confide.engines.duckdb.sql import defined, inside, listed, over_records, over_units, present, where
 from confide.engines.duckdb.store import STORED_TOP, pair_name
 from confide.engines.duckdb.stored import StoredTable, less, stored_moments
 from confide.errors import Fault
+from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
+from confide.model.formula import Transform
 
 if TYPE_CHECKING:
     from confide.engines.sums.kernels import Batch, Layout
@@ -64,9 +66,11 @@ class DuckDBEngine:
         self._whole_file = lru_cache(maxsize=KEPT)(self._asked)
 
     def tally(self, tally: Tally) -> Cells:
+        tally = replace(tally, complete=tuple(n for n in tally.complete if not self._defined_for_all(n)))
         if self.facts.several:
             drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
-            condition = where(tally, self.facts, self._sizes, *present(tally.of, self.facts), *drops)
+            there = [*present(tally.of, self.facts), *defined(tally.complete, self.facts)]
+            condition = where(tally, self.facts, self._sizes, *there, *drops)
             return _bounded(self._cells(tally, self._run(over_units(tally, self.facts, condition), tally)), tally)
         brief = replace(tally, share=0.0, top=1 if tally.share and tally.top else tally.top)
         plain = replace(brief, without=())
@@ -110,11 +114,17 @@ class DuckDBEngine:
         layout = batches.lay_out(step.design)
         return models.moments(step, layout, self._batches(step, layout, *only), several=self.facts.several)
 
+    def _defined_for_all(self, number: Number) -> bool:
+        """Whether a number is there in every record: only then do stored tables tell of the records that have it."""
+        anything = number.transform in (Transform.NONE, Transform.SQUARE)
+        return self._basis.has(number) or (anything and number.variable in self._whole)
+
     def _asked(self, tally: Tally) -> Cells:
         return self._stored(tally) or self._scanned(tally)
 
     def _scanned(self, tally: Tally, *only: str) -> Cells:
         there = present(tally.of, self.facts) if tally.of not in self._whole else []
+        there += defined(tally.complete, self.facts)
         condition = where(tally, self.facts, self._sizes, *there, *only)
         signed = tally.of in self._signed
         return self._cells(tally, self._run(over_records(tally, self.facts, condition, signed=signed), tally))
@@ -122,7 +132,7 @@ class DuckDBEngine:
     def _stored(self, tally: Tally) -> Cells | None:
         """The answer from `pairs`, where it holds it."""
         names = sorted({*tally.by, *(name for box in tally.within for name, _ in box)})
-        pair = self._pairs.get(pair_name(names))
+        pair = self._pairs.get(pair_name(names)) if not tally.complete else None
         if pair is None or (tally.of and (tally.of not in self._whole or len(tally.by) < len(names))):
             return None
         if tally.top > STORED_TOP or (tally.of and not self._squares):

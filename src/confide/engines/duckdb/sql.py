@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
 from confide.engines import StoreFacts
+from confide.model.design import Number
 from confide.model.evidence import Box, Tally
+from confide.model.formula import Transform
 
-__all__ = ["inside", "listed", "over_records", "over_units", "present", "square", "where"]
+__all__ = ["defined", "inside", "listed", "over_records", "over_units", "present", "square", "where"]
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -60,6 +62,19 @@ def square(size: str, shift: int) -> str:
     """The sum of squares of what is zero or more, cut by some bits first: neither a square nor the sum leaves 64 bits."""
     cut = f"({size} >> {shift})" if shift else size
     return f"CAST(sum({cut} * {cut}) AS BIGINT)"
+
+
+_DOMAIN = {
+    Transform.NONE: "{} IS NOT NULL",
+    Transform.SQUARE: "{} IS NOT NULL",
+    Transform.LOG: "{} > 0",
+    Transform.SQRT: "{} >= 0",
+}
+
+
+def defined(numbers: Iterable[Number], facts: StoreFacts) -> list[str]:
+    """The conditions that transformed values are there; a comparison leaves out what is missing too."""
+    return [_DOMAIN[number.transform].format(facts.values[number.variable]) for number in numbers]
 
 
 def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:

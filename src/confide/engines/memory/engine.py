@@ -8,7 +8,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
-from confide.engines.memory.models import MemoryModel
+from confide.engines.memory.models import MemoryModel, entering
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["MemoryEngine"]
@@ -71,6 +71,7 @@ class MemoryEngine:
     def _counts(self, record: Record, tally: Tally) -> bool:
         column = self._measure(tally.of)
         present = column is None or record[column] is not None
+        present = present and all(entering(number, record, self.facts) is not None for number in tally.complete)
         return present and record["unit"] not in tally.without and self._inside(record, tally.within)
 
     def _inside(self, record: Record, within: Sequence[Box]) -> bool:

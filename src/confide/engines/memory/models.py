@@ -16,7 +16,7 @@ from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.formula import Transform
 from confide.model.request import Family
 
-__all__ = ["MemoryModel"]
+__all__ = ["MemoryModel", "entering"]
 
 Record = dict[str, Any]
 
@@ -112,10 +112,7 @@ class MemoryModel:
         return present and self._response(record) is not None
 
     def _entering(self, number: Number, record: Record) -> float | None:
-        stored = record[self.facts.values[number.variable]]
-        if stored is None:
-            return None
-        return _TRANSFORMS[number.transform](stored / 10 ** self.facts.value_decimals[number.variable])
+        return entering(number, record, self.facts)
 
     def _scaled(self, number: Number, record: Record) -> float | None:
         value = self._entering(number, record)
@@ -136,6 +133,14 @@ class MemoryModel:
             if level is not None:
                 row[block.offset + level] = prod(values[at] for at in block.numbers)
         return row
+
+
+def entering(number: Number, record: Record, facts: StoreFacts) -> float | None:
+    """The transformed value, before shift and scale; None where it is missing or not defined."""
+    stored = record[facts.values[number.variable]]
+    if stored is None:
+        return None
+    return _TRANSFORMS[number.transform](stored / 10 ** facts.value_decimals[number.variable])
 
 
 def _level(block: Block, design: Design, record: Record, facts: StoreFacts) -> int | None:

@@ -1,0 +1,126 @@
+"""The counts in a model of a yes or no: its classes have the shares that the protected counts of a table would give.
+
+The score equations of a logistic model set, for each column of classes alone, the sum of the fitted shares in the class to the
+number of units there that have the response. Left true, that number could be read from the model, however a table protects
+it. So here it is moved: the share of a class is the protected count of its units with the response by the protected count
+of all its units, each drawn from its own cell key, as in the table of the class by the response. What else tells these two
+numbers (standard errors, deviances) is moved along.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from confide.answering.cube import Cube
+from confide.answering.regressions.fit import Fitted
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.arrays import Floats, Ints
+from confide.model.design import Block, Design, Indicator
+from confide.model.evidence import Moments, Spread, Step
+
+__all__ = ["ClassCounts", "class_counts"]
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """For each column what protection does to it; a column of numbers is left as it is, but for the size of the whole.
+
+    `added` goes to the sum of the responses in the column and has the variance `noise`; `size` is the protected by the true
+    number of units, `squares` the sum of squared residuals that the protected share leaves by that which the true one does.
+    """
+
+    added: Floats
+    noise: Floats
+    size: Floats
+    squares: Floats
+
+    def step(self, moments: Moments, question: Step) -> Moments:
+        """The sums of one step of the fit with the protected counts: in the score, and in the deviance at beta."""
+        beta = np.array(question.beta) if question.beta else np.zeros(len(self.added))
+        moved = moments.deviance - 2 * float(beta @ self.added)
+        response = moments.response + float(self.added[0])
+        return replace(moments, score=moments.score + self.added, deviance=moved, response=response)
+
+    def inferred(self, fitted: Fitted, spread: Spread, *, weight: float) -> tuple[Fitted, Spread, Floats]:
+        """What inference starts from, for classes of the protected sizes; and the covariance of the noise in the score.
+
+        The sums that are given count a weight of 1 as `weight`.
+        """
+        root, whole = np.sqrt(self.size), float(self.size[0])
+        own = fitted.moments
+        sums = {name: getattr(own, name) * whole for name in ("deviance", "weight", "response")}
+        fitted = replace(fitted, inverse=fitted.inverse / np.outer(root, root), moments=replace(own, **sums))
+        leaves = root * np.sqrt(self.squares)
+        spread = replace(spread, meat=spread.meat * np.outer(leaves, leaves))
+        return fitted, spread, np.diag(self.noise * self.size * weight**2)
+
+
+def class_counts(design: Design, selection: Selection, shield: Shield) -> ClassCounts | None:
+    """Draw the protected counts of a model of a yes or no; None where counts are not protected or it is no such model."""
+    if shield.counts.matrix is None or not isinstance(design.response, Indicator):
+        return None
+    parts = [_block(block, design, selection, shield) for block in design.blocks]
+    whole = parts[0].size[0]
+    sizes = [
+        part.size if not block.numbers else part.size * whole for part, block in zip(parts, design.blocks, strict=True)
+    ]
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("added", "noise", "squares")}
+    return ClassCounts(size=np.concatenate(sizes), **joined)
+
+
+def _block(block: Block, design: Design, selection: Selection, shield: Shield) -> ClassCounts:
+    if block.numbers:
+        return ClassCounts(np.zeros(block.width), np.zeros(block.width), np.ones(block.width), np.ones(block.width))
+    assert isinstance(design.response, Indicator)
+    names = [design.classes[at] for at, _ in block.classes]
+    cube = selection.cube([*names, design.response.variable], complete=design.numbers, weighted=True)
+    cells = list(product(*(_places(levels) for _, levels in block.classes)))
+    with_response = _Sets.draw(cube, [(*cell, design.response.places[0]) for cell in cells], selection, shield)
+    return _moved(with_response, _Sets.draw(cube, [(*cell, -1) for cell in cells], selection, shield), shield)
+
+
+def _places(levels: tuple[int, ...]) -> list[int]:
+    """The places that have a column, in the order of the columns."""
+    return sorted((place for place, level in enumerate(levels) if level >= 0), key=lambda place: levels[place])
+
+
+@dataclass(frozen=True)
+class _Sets:
+    """Sets of units: how many, as published and in truth, and the sum of their weights."""
+
+    units: Floats
+    published: Floats
+    weight: Floats
+
+    @classmethod
+    def draw(cls, cube: Cube, cells: list[tuple[int, ...]], selection: Selection, shield: Shield) -> "_Sets":
+        at = tuple(np.array(cells, np.int64).T)
+        records, units, key = (array[at] for array in (cube.records, cube.units, cube.key))
+        publish, _ = shield.draws.counts(records, units, key)
+        published = shield.counts.units(units, publish).astype(np.float64)
+        return cls(units.astype(np.float64), published, _weights(cube, at, selection))
+
+
+def _weights(cube: Cube, at: tuple[Ints, ...], selection: Selection) -> Floats:
+    facts = selection.facts
+    if not facts.weighted:
+        return np.asarray(cube.records[at], np.float64)
+    assert cube.weight is not None
+    return np.asarray(cube.weight[at] / 10.0**facts.weight_decimals)
+
+
+def _moved(some: _Sets, every: _Sets, shield: Shield) -> ClassCounts:
+    """`some` have the response, of `every` in the class. A protected share stays half a unit off none and all."""
+    units, size = np.maximum(some.units, 1), np.maximum(every.published, 1) / np.maximum(every.units, 1)
+    edge = 0.5 / np.maximum(every.published, 1)
+    wanted = some.weight * some.published / units / size
+    wanted = np.clip(wanted, edge * every.weight, (1 - edge) * every.weight)
+    wanted = np.where(some.units > 0, wanted, some.weight)
+    share = wanted / np.maximum(every.weight, 1e-300)
+    true = some.units * (1 - 2 * share) + every.units * share**2
+    left = every.units * share * (1 - share)
+    squares = np.where((true > 0) & (left > 0), left / np.where(true > 0, true, 1.0), 1.0)
+    noise = shield.counts.spread**2 * (some.weight / units) ** 2 * (1 + share**2)
+    return ClassCounts(wanted - some.weight, noise, size, squares)

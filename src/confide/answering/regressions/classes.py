@@ -1,0 +1,105 @@
+"""Which classes of the categorical predictors enter a model: chosen on protected counts of the records that it uses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from confide.answering.analysis import Admitted
+from confide.answering.regressions.compile import Levels, aliased, compile_design, levels_of, spread_out
+from confide.answering.regressions.sums import Sums
+from confide.arrays import Bools
+from confide.model.design import Number
+from confide.model.request import RegressionRequest
+
+__all__ = ["Classes"]
+
+LEAST_OUTCOMES = 3
+"""Units of either outcome that a class needs, whatever the policy says (Gomatam et al. 2004, sec. 4.1)."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The categorical predictors of a model and the classes of each that have a column."""
+
+    question: Admitted[RegressionRequest]
+    sums: Sums
+
+    @property
+    def names(self) -> list[str]:
+        variables = self.question.dataset.variables
+        return [name for name in self.question.request.formula.variables if not variables[name].measurable]
+
+    @property
+    def complete(self) -> tuple[Number, ...]:
+        """The numbers that a record must have to enter the model, the response's with them."""
+        formula, variables = self.question.request.formula, self.question.dataset.variables
+        numbers = [f for term in formula.terms for f in term if variables[f.variable].measurable]
+        numbers += [formula.response] if formula.response.code is None else []
+        return tuple(dict.fromkeys(Number(f.variable, f.transform) for f in numbers))
+
+    @property
+    def crossed(self) -> list[list[str]]:
+        """The class variables of each interaction of two or more of them."""
+        terms = self.question.request.formula.terms
+        found = ([f.variable for f in term if f.variable in self.names] for term in terms)
+        return [names for names in found if len(names) > 1]
+
+    @property
+    def place(self) -> int:
+        """The place of the class that the response indicates."""
+        response = self.question.request.formula.response
+        assert response.code is not None
+        return self.question.dataset.variables[response.variable].place(response.code)
+
+    @cached_property
+    def levels(self) -> Mapping[str, Levels]:
+        """Those with enough units, in interactions too; a missing code is no reference, and goes where others tell it."""
+        least, levels = self.sums.shield.policy.models.interaction, {name: self._levels(name) for name in self.names}
+        for crossed in self.crossed:
+            inner = self.sums.table(crossed, complete=self.complete).inner
+            levels = spread_out(levels, inner, crossed, least=least)
+        return self._without_aliased(levels)
+
+    def _levels(self, name: str) -> Levels:
+        counts = self.sums.counts([name], complete=self.complete)[:-1]
+        least = self.sums.shield.policy.models.dummy
+        return levels_of(name, counts, least=least, varied=self._varied(name), missing=self._missing(name))
+
+    def _missing(self, name: str) -> Bools:
+        return np.array([code.missing for code in self.question.dataset.variables[name].codes or ()], bool)
+
+    def _varied(self, name: str) -> Bools | None:
+        """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
+        response = self.question.request.formula.response
+        if response.code is None:
+            return None
+        counts = self.sums.counts([name, response.variable], complete=self.complete)[:-1]
+        inside = counts[:, self.place]
+        least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
+        varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least
+        return varied
+
+    def _without_aliased(self, levels: Mapping[str, Levels]) -> Mapping[str, Levels]:
+        """Who has no industry has no occupation either: the second such class says nothing, and would make no model fit.
+
+        So it joins its reference, also where a few units tell the two apart: whether some do must not be told.
+        """
+        absent = [(name, place) for name in levels for place in levels[name].kept if self._missing(name)[place]]
+        if not absent:
+            return levels
+        design = compile_design(self.question.request.formula, self.question.dataset, levels).design
+        moments = self.sums.selection.moments(self.sums.selection.step(design))
+        starts = {design.classes[block.classes[0][0]]: block.offset for block in design.blocks if block.alone}
+        columns = {starts[name] + levels[name].kept.index(place): (name, place) for name, place in absent}
+        least = self.sums.shield.policy.models.leverage_units * self.sums.leeway("missing", moments)[0]
+        gone = aliased(moments.gram * (moments.records / moments.weight), list(columns), least=least)
+        return _less(levels, [columns[column] for column in gone])
+
+
+def _less(levels: Mapping[str, Levels], gone: list[tuple[str, int]]) -> Mapping[str, Levels]:
+    return {
+        name: Levels(name, one.reference, tuple(place for place in one.kept if (name, place) not in gone))
+        for name, one in levels.items()
+    }
