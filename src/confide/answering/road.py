@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
+from confide.answering.auditing.counting import Store
 from confide.answering.correlations.analysis import CorrelationAnalysis
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.mechanisms.safe.base import Base
@@ -30,7 +31,7 @@ from confide.engines import Engine
 from confide.errors import Fault, Mistake, Reason, Suggestion
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
-from confide.model.evidence import Box, Step
+from confide.model.evidence import Box, Step, Tally
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
 from confide.site.secret import Secret
@@ -139,6 +140,12 @@ class Road:
     def products(self, design: Design) -> Floats:
         """The true sums of products of a design's columns over everyone: for the custodian's frontier, never an answer."""
         return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
+
+    @property
+    def store(self) -> Store:
+        """The data as the auditor of questions sees them, never an answer: tallies, and the noise of what rules look at."""
+        shield = self._shield
+        return Store(self.dataset, lambda by: self._engine.tally(Tally(by=by)), shield.decision, shield.counts)
 
     @property
     def data(self) -> str:
