@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
+from confide.answering.auditing.counting import Store
 from confide.answering.correlations.analysis import CorrelationAnalysis
 from confide.answering.cross import JudgedCross
 from confide.answering.mechanisms.dropq.draw import drop
@@ -32,7 +33,7 @@ from confide.engines import Engine
 from confide.errors import Fault, Mistake, Reason, Suggestion
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
-from confide.model.evidence import Box, Step
+from confide.model.evidence import Box, Step, Tally
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
 from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
@@ -158,6 +159,12 @@ class Road:
     def ceilings(self) -> list[Ceiling]:
         """What nobody can pass, however much they ask; none if the records are as they came."""
         return read_ceilings(self._engine.facts)
+
+    @property
+    def store(self) -> Store:
+        """The data as the auditor of questions sees them, never an answer: tallies, and the noise of what rules look at."""
+        shield = self._shield
+        return Store(self.dataset, lambda by: self._engine.tally(Tally(by=by)), shield.decision, shield.counts)
 
     @property
     def data(self) -> str:

@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
+from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit, audit_questions, joined
+from confide.answering.auditing.limit import QuestionLimit
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import ReleaseMap
 from confide.answering.frontier.mapping import Mapped, candidates, map_road, write_choice
@@ -25,33 +27,38 @@ from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.answering.trials import Replayed, drafted_policies, replay_roads, trial, whole_trial
-from confide.errors import Mistake, Reason, Refused
+from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
+from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
-from confide.site.ledger import Ledger
+from confide.site.ledger import Entry, Ledger
 from confide.site.policies import keep
 from confide.spelling.json import write_request
 
 __all__ = [
     "RISKS",
     "RULES",
+    "TOGETHER",
     "UTILITIES",
     "Admitted",
+    "AuditFinding",
     "Checked",
     "Finding",
     "Mapped",
+    "QuestionAudit",
     "ReleaseMap",
     "Replayed",
     "Rule",
     "Service",
     "Stage",
     "Verdict",
+    "audit",
     "candidates",
     "check",
     "frontier",
@@ -89,6 +96,7 @@ class Service:
         """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
+        self._limiting, self._limits = Lock(), dict[str, QuestionLimit]()
         with ExitStack() as opened:
             roads = open_roads(folder, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
@@ -153,9 +161,14 @@ class Service:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
                 self._record(road, question, who, considered.reasons, "")
                 raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
+            self._must_not_isolate(road, question, who)
             release: Any = road.release(considered, diagnostics=diagnostics)
             self._record(road, question, who, (), release.digest)
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+
+    def audit_questions(self, dataset: str = "", *, who: str | None = None, since: str = "") -> QuestionAudit:
+        """What the recorded questions isolate, of one data set or of all: for the custodian alone."""
+        return _audited(self._roads, self._entries(), dataset=dataset, who=who, since=since)
 
     def explain(self, request: Request[Any], policy: Policy | None = None) -> list[Checked]:
         """How every rule comes out on a request, under the policy in force or another. Nothing is recorded or released."""
@@ -237,6 +250,30 @@ class Service:
                 self._taken[place] -= 1
             raise
 
+    def _entries(self) -> list[Entry]:
+        return list(ledger.read(self.papers.ledger)) if len(self.audit) else []
+
+    def _must_not_isolate(self, road: Road, question: Admitted[Request[Any]], who: str) -> None:
+        """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
+        if not road.policy.audit.limit or self._limit(road).allows(question, who):
+            return
+        words = "With what was asked before, this answer would single out too many small groups."
+        reasons = [Reason("audit.limit", words)]
+        self._record(road, question, who, reasons, "")
+        suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
+        raise Refused(reasons, policy=self.policy.title, suggestions=suggestions)
+
+    def _limit(self, road: Road) -> QuestionLimit:
+        """What was asked of a data set so far; the ledger is read once."""
+        name = road.dataset.name
+        with self._limiting:
+            if name not in self._limits:
+                entries = [entry for entry in self._entries() if entry.dataset == name]
+                self._limits[name] = QuestionLimit(
+                    road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit
+                )
+            return self._limits[name]
+
     def _record(
         self, road: Road, question: Admitted[Request[Any]], who: str, reasons: Sequence[Reason], answer: str
     ) -> None:
@@ -269,6 +306,16 @@ def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
         return check_roads(roads, Access.load(folder.access))
 
 
+def audit(
+    path: str | Path, dataset: str = "", *, who: str | None = None, since: str = "", allow_open: bool = False
+) -> QuestionAudit:
+    """The audit of a site's questions as `Service.audit_questions` gives it; the site need not be stopped."""
+    folder = Folder(Path(path))
+    with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
+        entries = list(ledger.read(folder.ledger)) if folder.ledger.exists() else []
+        return _audited(roads, entries, dataset=dataset, who=who, since=since)
+
+
 def frontier(
     path: str | Path,
     dataset: str,
@@ -289,3 +336,31 @@ def frontier(
         road = named(roads, dataset)
         found = map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
     return found.choose(threshold=threshold, slope=slope)
+
+
+def _audited(
+    roads: Mapping[str, Road], entries: Sequence[Entry], *, dataset: str, who: str | None, since: str
+) -> QuestionAudit:
+    chosen = [named(roads, dataset)] if dataset else list(roads.values())
+    askers = {entry.who for entry in entries}
+    if who is not None and who not in askers:
+        raise Mistake(f"Nobody called {who[:60]!r} has asked anything.", suggestions=nearest(who, askers))
+    if since and not _is_date(since):
+        raise Mistake(f"{since[:60]!r} is no date.", suggestions=["Write it as in 2026-01-31."])
+    return joined(
+        audit_questions(
+            [entry for entry in entries if entry.dataset == road.dataset.name and entry.time >= since],
+            road.store,
+            road.admit,
+            per_day=road.policy.quota.per_day,
+            who=who,
+        )
+        for road in chosen
+    )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

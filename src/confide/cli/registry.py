@@ -60,6 +60,10 @@ COMMANDS = {
         "workload:workload",
         "Ask what an honest analyst would ask: how much is answered, and how far from the truth are the answers?",
     ),
+    "audit": (
+        "audit:audit",
+        "Find families of recorded questions that together isolate small sets of units, and who asked them.",
+    ),
     "ledger": ("ledger:app", "The record of questions and outcomes."),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),

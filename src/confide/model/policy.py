@@ -206,6 +206,15 @@ class RedTeamRules(Section):
 
 
 @dataclass(frozen=True)
+class AuditRules(Section):
+    name: ClassVar = "audit"
+    limit: float = parameter(
+        0.0, "Most small sets that the questions of one person, or of everybody, may be expected to isolate; 0 for no limit.",
+        low=0.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
@@ -221,11 +230,15 @@ class Policy:
     output: OutputRules = OutputRules()
     quota: QuotaRules = QuotaRules()
     red_team: RedTeamRules = RedTeamRules()
+    audit: AuditRules = AuditRules()
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field but the limit of the red team, on which no answer depends."""
-        told = {name: part for name, part in asdict(self).items() if name != "red_team"}
+        """The fingerprint of every field on which an answer depends: all but the limits of the red team and of the audit.
+
+        The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is.
+        """
+        told = {name: part for name, part in asdict(self).items() if name not in ("red_team", "audit")}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
