@@ -261,7 +261,7 @@ class Service:
         reasons = [Reason("audit.limit", words)]
         self._record(road, question, who, reasons, "")
         suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
-        raise Refused(reasons, policy=self.policy.title, suggestions=suggestions)
+        raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
 
     def _limit(self, road: Road) -> QuestionLimit:
         """What was asked of a data set so far; the ledger is read once."""
