@@ -12,8 +12,9 @@ import pyarrow as pa
 from confide.arrays import Floats
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
+from confide.records.balance import balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
@@ -66,9 +67,17 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange]) -> Coded:
 
 
 def _noised(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
+    weights, shown = coded.weights, [v for v in dataset.variables.values() if v.classifies]
+    coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown if v.role is not Role.CONFIDENTIAL)
+    classes = [coded.places(name) for name in coarse]
+
+    def balance(logs: Floats, spread: Floats, values: Floats) -> Floats:
+        return balanced(logs, spread, values * weights, weights, classes)
+
     for variable in confidential_numbers(dataset):
         values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        moved = noised(values, coded.units, variable, exposed, policy.records, secret)
+        balancing = None if coded.facts.several else balance
+        moved = noised(values, coded.units, variable, exposed, policy.records, secret, balancing)
         coded = with_numbers(coded, dataset, variable.name, moved)
     return coded
 
