@@ -21,7 +21,8 @@ class StoreFacts:
     """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
-    `value_decimals`.
+    `value_decimals`. `noise` is the standard deviation of the noise that protected records carry in a variable, as a share
+    of its values (root mean square over the records).
     """
 
     dataset: str
@@ -36,6 +37,7 @@ class StoreFacts:
     decimals: dict[str, int] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     value_decimals: dict[str, int] = field(default_factory=dict)
+    noise: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
