@@ -85,7 +85,7 @@ import asyncio, sys, threading
 import httpx
 from confide import demo
 from confide.answering.service import Service
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.web.api import create_app
 
 add(demo.people(5000), {site!r}, name="people", catalog=open({catalog!r}, encoding="utf-8").read())

@@ -22,7 +22,7 @@ from confide.attacks.red_team import AttackProgress, RedTeam, open_field
 from confide.attacks.result import Result
 from confide.attacks.showing import rows
 from confide.model.policy import PRESETS
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 RECORD = Path(__file__).parents[1] / "docs" / "explanation" / "red-team.json"
 

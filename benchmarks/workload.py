@@ -26,8 +26,8 @@ from confide.attacks.workload.sizes import TrueSizes
 from confide.model.policy import Policy, preset_policy
 from confide.model.request import TableRequest
 from confide.model.universe import Piece, Universe
+from confide.records.ingest import add
 from confide.site.folder import Folder
-from confide.site.ingest import add
 
 SECRET = "c0f1de" * 12
 UNIVERSES = 300

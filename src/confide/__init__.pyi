@@ -5,7 +5,7 @@ from .errors import Denied as Denied
 from .errors import Fault as Fault
 from .errors import Mistake as Mistake
 from .errors import Refused as Refused
-from .site.ingest import add as add
-from .site.ingest import ingest as ingest
+from .records.ingest import add as add
+from .records.ingest import ingest as ingest
 
 __version__: str

@@ -27,13 +27,14 @@ from confide.client import LocalSite
 from confide.errors import Mistake, Reason, Refused
 from confide.formats.document import read_release
 from confide.formats.release import writers
+from confide.model.admission.cross import cross_of
 from confide.model.admission.universe import admit_universe
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import Grid, ModelRelease
 from confide.model.policy import Policy
 from confide.model.request import Request, text
 from confide.model.universe import EVERYONE, Universe
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.site.ledger import read
 from confide.spelling.json import read_request, write_request
 from confide.spelling.pasted import read_pasted
@@ -83,6 +84,9 @@ class SharesAnalysis:
         dataset.classifier(request.of)
         admit_universe(request.where, dataset)
         return request
+
+    def cross(self, question: Admitted[Shares]) -> list[tuple[str, ...]]:
+        return [cross_of((question.request.of, *question.universe.variables), question.dataset)]
 
     def gather(self, question: Admitted[Shares], selection: Selection, shield: Shield) -> Any:
         return selection.cube([question.request.of])

@@ -10,7 +10,7 @@ import pytest
 from asking import Desk, python_correlation, python_regression
 from confide.answering.road import Road
 from confide.answering.shield import Shield
-from confide.data.noise_law import law_of
+from confide.data.noise_law import factors
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.policy import PRESETS, ModelRules
 
@@ -25,7 +25,7 @@ def desks(town: Any, people_of: Any) -> dict[str, Desk]:
     people = people_of(size=SIZE, seed=5)
     income = rng.lognormal(6, 0.5, SIZE).round()
     ages = np.clip(20 + income / 20 + rng.normal(0, 10, SIZE), 0, 119).round()
-    noisy = (income * law_of(NOISE).factors(rng.random(SIZE))).round()
+    noisy = (income * factors(rng.random(SIZE), NOISE)).round()
 
     def desk(values: Any, noise: dict[str, float]) -> Desk:
         table = people.set_column(people.schema.get_field_index("age"), "age", pa.array(ages))

@@ -132,6 +132,18 @@ CASES = {
         "tables.class_disclosure", Stage.CELLS, ((20, {}), (1, ILL), (20, MEN), (10, {**MEN, **ILL})),
         {"tables": {"class_disclosure": True}}, table("sex", "ill"), table("sex", "ill"),
     ),
+    "sparsity of a cross": Case(
+        "tables.sparsity", Stage.CROSS_CELLS, ((5, {}), (5, {"town": "a2"}), (5, B), (5, {"town": "b2"})),
+        {"tables": {"cross": True, "sparsity": 0.25, "sparse_below": 5}}, table("ill", where={"town": "a1"}), table("town"),
+    ),
+    "mean cell of a cross": Case(
+        "tables.mean_cell", Stage.CROSS, ((40, {}), (40, {"town": "b2"})),
+        {"tables": {"cross": True, "mean_cell": 16.0}}, table("county", where={"town": "a1"}), table("town"),
+    ),
+    "class disclosure of a cross": Case(
+        "tables.class_disclosure", Stage.CROSS_CELLS, ((20, {}), (1, ILL), (20, MEN), (10, {**MEN, **ILL})),
+        {"tables": {"cross": True, "class_disclosure": True}}, table("sex", where={"ill": "no"}), table("sex", "ill"),
+    ),
     "outcomes": Case(
         "models.classes", Stage.OUTCOMES, ((40, {}), (20, ILL)),
         {"models": {"dummy": 20}}, model("ill=yes ~ age", family="binomial"), table("ill"),

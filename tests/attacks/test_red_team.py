@@ -214,7 +214,7 @@ def test_every_attack_says_what_it_does_and_what_is_known_beforehand() -> None:
 
 
 def test_an_attack_without_anything_to_try_says_so(tmp_path: Path, field) -> None:
-    from confide.site.ingest import add
+    from confide.records.ingest import add
 
     add(pa.table({"a": ["x", "y"] * 50}), tmp_path / "tiny", name="tiny")
     with open_field(tmp_path / "tiny", "tiny") as tiny:
@@ -224,7 +224,7 @@ def test_an_attack_without_anything_to_try_says_so(tmp_path: Path, field) -> Non
 
 
 def test_one_row_is_attacked_in_vain(tmp_path: Path) -> None:
-    from confide.site.ingest import add
+    from confide.records.ingest import add
 
     add(demo.people(1), tmp_path / "one", name="people")
     with open_field(tmp_path / "one", "people") as field:

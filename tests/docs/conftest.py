@@ -14,7 +14,7 @@ import pytest
 
 import confide
 from confide import demo
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 SECRET = "c0f1de" * 12
 ROWS = {"people": 20_000, "firms": 20_000}

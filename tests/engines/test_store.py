@@ -1,5 +1,6 @@
 """The DuckDB store: written whole or not at all, opened or refused plainly, and where its shortcuts end."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -106,3 +107,19 @@ def test_a_store_of_an_older_version_says_to_ingest_again(tmp_path: Path) -> Non
         db.execute("""UPDATE meta SET facts = replace(facts, '"basis"', '"former"')""")
     with pytest.raises(Fault, match="Ingest the data again"):
         DuckDBEngine(tmp_path / "s.duckdb")
+
+
+def test_a_store_whose_pairs_have_no_squares_is_scanned_for_them(tmp_path: Path) -> None:
+    path = tmp_path / "s.duckdb"
+    write_store(coded([3, -4, 5], [0, 0, 1]), path, pairs_from=0)
+    with duckdb.connect(str(path)) as db:
+        db.execute("ALTER TABLE pairs DROP COLUMN n1_square")
+        [(meta,)] = db.execute("SELECT facts FROM meta").fetchall()
+        described = json.loads(meta)
+        del described["squares"], described["facts"]["shifts"], described["facts"]["noise"]
+        db.execute("UPDATE meta SET facts = ?", [json.dumps(described)])
+    engine = DuckDBEngine(path)
+    try:
+        assert engine.tally(Tally(("class",), of="value")).square.tolist() == [25, 25]
+    finally:
+        engine.close()

@@ -9,7 +9,7 @@ import pytest
 
 from confide import demo
 from confide.answering.service import Service
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.web.api import create_app
 from confide.web.questions import Questions
 

@@ -13,6 +13,7 @@ from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
+from confide.engines.squares import square_shifts
 from confide.model.design import Number
 from confide.model.evidence import Box, Tally
 from confide.model.formula import Transform
@@ -39,14 +40,17 @@ def microdata(draw: st.DrawFn) -> Coded:
         columns["weight"] = pa.array(rng.integers(0, 10**6, size=rows), pa.int64())
     for name, size in SIZES.items():
         kind = pa.uint8() if size <= 255 else pa.uint16()
-        classes = rng.integers(0, min(size, draw(st.integers(1, size))), size=rows)
-        columns[f"c_{name}"] = pa.array(classes, kind)
+        places = rng.integers(0, min(size, draw(st.integers(1, size))), size=rows)
+        columns[f"c_{name}"] = pa.array(places, kind)
     whole = [v if v is None or negative else abs(v) for v in values]
     whole = [v or 0 for v in whole] if complete else whole
     columns["n_v"] = pa.array(whole, pa.int64())
-    facts = StoreFacts("d", "", "", "", several, weighted, 2, {n: f"c_{n}" for n in SIZES}, {"v": "n_v"})
+    records, numbers = pa.table(columns), {"v": "n_v"}
+    classes = {n: f"c_{n}" for n in SIZES}
+    shifts = square_shifts(records, numbers)
+    facts = StoreFacts("d", "", "", "", several, weighted, 2, classes, numbers, shifts=shifts)
     facts = replace(facts, values={"v": "n_v"}, value_decimals={"v": 0})
-    return Coded(facts, pa.table(columns))
+    return Coded(facts, records)
 
 
 @st.composite

@@ -32,7 +32,7 @@ def test_bounded_contributions_withhold_the_same_totals(rules: TotalRules) -> No
     values = np.where(np.arange(12) < units[:, None], values, 0)
     size, top = values.sum(axis=1), values[:, :width]
     key = rng.integers(-(2**31), 2**31, cells)
-    exact = Cube(units, units, key, units, size, size, top)
+    exact = Cube(units, units, key, units, size, size, (values**2).sum(axis=1), top)
     matters = top[:, 0] > magnitudes.share * size
     bounded = replace(exact, top=np.where(matters[:, None], top, top[:, :1]))
     draws = Draws(Secret(b"s" * 32))

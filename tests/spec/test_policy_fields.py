@@ -27,6 +27,7 @@ MANY = ["town", "age", "trade", "sex"]
 COUNTS = python_table("people", rows=MANY)
 TOTALS = python_table("people", rows=MANY, measure="total", of="income")
 """Hundreds of cells, most of them small."""
+COUPLE = python_table("people", rows="ill", where={"town": "a1"})
 
 
 def told(answer: Outcome) -> object:
@@ -118,6 +119,8 @@ FIELDS = {
     "tables.sparse_below": Changed(4, edge("tables.sparsity", "units in most cells", 4)),
     "tables.sparsity": Changed(0.75, edge("tables.sparsity", "small cells", 3)),
     "tables.mean_cell": Changed(7.9, edge("tables.mean_cell", "units", 79)),
+    # 360 of 1200 people in two classes, and 1200 in ten cells of the cross
+    "tables.cross": Changed(True, plain(COUPLE, tables={"mean_cell": 150.0, "cross": False})),
     "tables.class_disclosure": Changed(False, edge("tables.class_disclosure", "other outcomes in a town", 0)),
     "tables.additive": Changed(True, plain(python_table("people", rows=["town", "trade"]), counts=KEYED)),
     "models.predictors": Changed(4, edge("models.predictors", "predictors", 4, "gaussian")),

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from confide.engines import Coded, Engine, StoreFacts
+from confide.engines.squares import square_shifts
 from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
 from confide.site.encode import encode
@@ -40,7 +41,7 @@ def box(**conditions: str) -> Box:
 def shown(cells: Cells) -> list[list[str]]:
     """The cells as the rows of a specification, in the order the engine gave them."""
     top = [] if cells.top is None else list(cells.top.T)
-    arrays = [cells.records, cells.units, cells.key, cells.weight, cells.total, cells.size, *top]
+    arrays = [cells.records, cells.units, cells.key, cells.weight, cells.total, cells.size, cells.square, *top]
     numbers = [array.tolist() for array in arrays if array is not None]
     letters = [[CODES[n][p] for p in column] for n, column in zip(cells.by, cells.places.T.tolist(), strict=True)]
     return [list(map(str, row)) for row in zip(*letters, *numbers, strict=True)]
@@ -118,37 +119,37 @@ SPECS = [
         "a missing value leaves its record out",
         PEOPLE,
         Tally(("sex",), of="income", weighted=True),
-        "f 2 2 3 250 50 50 / m 4 4 120 450 125 125",
+        "f 2 2 3 250 50 50 1700 / m 4 4 120 450 125 125 8725",
     ),
     (
-        "negative values: size sums absolute values",
+        "negative values: size sums absolute values, square their squares",
         PEOPLE,
         Tally(("sex",), of="debt"),
-        "f 3 3 7 2 12 / m 3 3 104 -29 33",
+        "f 3 3 7 2 12 74 / m 3 3 104 -29 33 905",
     ),
     (
         "top contributors are absolute and padded with zero",
         PEOPLE,
         Tally(("town",), of="debt", top=3),
-        "x 3 3 11 -28 42 30 7 5 / y 2 2 36 -1 1 1 0 0 / z 1 1 64 2 2 2 0 0",
+        "x 3 3 11 -28 42 974 30 7 5 / y 2 2 36 -1 1 1 1 0 0 / z 1 1 64 2 2 4 2 0 0",
     ),
     (
         "top contributors without the largest",
         PEOPLE,
         Tally(("sex",), of="income", top=2, without=(105, 102)),
-        "f 1 1 1 10 10 10 0 / m 3 3 104 35 35 20 15",
+        "f 1 1 1 10 10 100 10 0 / m 3 3 104 35 35 625 20 15",
     ),
     (
         "top contributors within a box, without a unit",
         PEOPLE,
         Tally((), (box(town="xy", band="h"),), (106,), of="income", top=2),
-        "2 2 18 130 130 90 40",
+        "2 2 18 130 130 9700 90 40",
     ),
     (
         "a cell of one record whose value is zero",
         PEOPLE,
         Tally((), (box(town="z"),), of="income", top=2),
-        "1 1 64 0 0 0 0",
+        "1 1 64 0 0 0 0 0",
     ),
     ("units with several records count once", VISITS, Tally(()), "7 3 127"),
     (
@@ -161,14 +162,14 @@ SPECS = [
         "contributions are of units: those of one unit are added before their size is taken",
         VISITS,
         Tally(("place",), of="cost", top=2),
-        "a 2 1 3 2 2 2 0 / b 4 3 116 10 10 6 4",
+        "a 2 1 3 2 2 4 2 0 / b 4 3 116 10 10 52 6 4",
     ),
     ("a unit left out takes all its records along", VISITS, Tally(("place",), without=(1,)), "a 1 1 8 / b 3 2 112"),
     (
         "several records, within a box, without a unit",
         VISITS,
         Tally((), (box(place="b"),), (2,), of="cost", weighted=True, top=3),
-        "3 2 100 40 4 4 4 0 0",
+        "3 2 100 40 4 4 16 4 0 0",
     ),
     (
         "several records, nobody in the box, by class",
@@ -191,17 +192,18 @@ def test_an_engine_answers_as_specified(
 def test_fields_not_asked_for_are_absent(engine_of: EngineOf) -> None:
     engine = engine_of(PEOPLE)
     plain, summed = engine.tally(Tally(("sex",))), engine.tally(Tally((), of="debt"))
-    assert [plain.weight, plain.total, plain.size, plain.top] == [None] * 4
+    assert [plain.weight, plain.total, plain.size, plain.square, plain.top] == [None] * 5
     assert [summed.weight, summed.top] == [None] * 2 and summed.total is not None
 
 
 def test_every_field_is_a_64_bit_integer_and_an_empty_answer_keeps_its_shape(engine_of: EngineOf) -> None:
     for within in ((), (box(sex="f", town="z"),)):
         cells = engine_of(PEOPLE).tally(Tally(("sex", "town"), within, of="debt", weighted=True, top=3))
-        fields = [cells.places, cells.records, cells.units, cells.key, cells.weight, cells.total, cells.size, cells.top]
+        fields = [cells.places, cells.records, cells.units, cells.key, cells.weight]
+        fields += [cells.total, cells.size, cells.square, cells.top]
         rows = 0 if within else 5
         assert {array.dtype for array in fields} == {np.dtype(np.int64)}
-        assert [array.shape for array in fields] == [(rows, 2), *[(rows,)] * 6, (rows, 3)]
+        assert [array.shape for array in fields] == [(rows, 2), *[(rows,)] * 7, (rows, 3)]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_no_records_give_no_cells(engine_of: EngineOf, coded: Coded) -> None:
 def test_one_record_is_a_table_of_one_cell(engine_of: EngineOf) -> None:
     engine = engine_of(replace(PEOPLE, records=PEOPLE.records.slice(4, 1)))
     assert shown(engine.tally(Tally(("sex", "town"), of="income", weighted=True, top=2))) == [
-        ["m", "y", "1", "1", "16", "100", "90", "90", "90", "0"]
+        ["m", "y", "1", "1", "16", "100", "90", "90", "8100", "90", "0"]
     ]
     assert shown(engine.tally(Tally(("sex",), of="debt"))) == []
 
@@ -247,9 +249,20 @@ def test_sums_stay_exact_beyond_the_precision_of_doubles(engine_of: EngineOf) ->
     values = pa.array([large, -large, large, 1, None, None, None], pa.int64())
     index = PEOPLE.records.column_names.index(PEOPLE.facts.numbers["income"])
     records = PEOPLE.records.set_column(index, PEOPLE.records.column_names[index], values)
-    cells = engine_of(replace(PEOPLE, records=records)).tally(Tally((), of="income", top=2))
+    [shift] = square_shifts(records, {"income": PEOPLE.facts.numbers["income"]}).values()
+    coded = Coded(replace(PEOPLE.facts, shifts={"income": shift}), records)
+    cells = engine_of(coded).tally(Tally((), of="income", top=2))
     assert (cells.total.tolist(), cells.size.tolist()) == ([large + 1], [3 * large + 1])
+    assert cells.square.tolist() == [3 * (large >> shift) ** 2] and cells.square[0] < 2**58
     assert cells.top.tolist() == [[large, large]]
+
+
+def test_squares_of_large_contributions_are_cut_by_the_shift_and_of_the_unit_not_the_record(
+    engine_of: EngineOf,
+) -> None:
+    coded = Coded(replace(VISITS.facts, shifts={"cost": 1}), VISITS.records)
+    cells = engine_of(coded).tally(Tally(("place",), of="cost"))
+    assert cells.square.tolist() == [1, 2**2 + 3**2 + 0]
 
 
 def test_forty_thousand_codes_are_told_apart(engine_of: EngineOf) -> None:

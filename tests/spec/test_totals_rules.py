@@ -63,11 +63,14 @@ def test_the_second_may_not_estimate_the_first_to_within_p_percent(town: Any, re
 
 
 def test_a_protected_total_is_another_and_each_secret_gives_its_own(town: Any) -> None:
-    """Noise of Ma et al. (2016) is between half and twice beta of the total, never none on an odd number of units."""
+    """Noise of Ma et al. (2016) is between half and twice beta of the total, never none on an odd number of units.
+
+    Totals are rounded to thousands, the second digit of their standard error, so by 0.5 %.
+    """
     crowd = firms(town, [1000.0] * 99)
     truth = total(crowd)[1]
     seen = {total(crowd, secret=secret, mechanism="ma", beta=0.03)[1] for secret in range(10)}
-    assert len(seen) > 5 and all(0.014 < abs(value / truth - 1) < 0.0601 for value in seen)
+    assert len(seen) > 3 and all(0.014 - 0.005 < abs(value / truth - 1) < 0.0601 + 0.005 for value in seen)
 
 
 def test_each_variable_has_noise_of_its_own(town: Any) -> None:

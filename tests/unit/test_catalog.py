@@ -12,6 +12,7 @@ import confide
 from confide.errors import Mistake
 from confide.model.catalog.dataset import MOST_CODES, Code, CodeList, Dataset, Role
 from confide.model.catalog.toml import read_dataset
+from confide.model.policy import PRESETS
 from confide.spelling.codebook import write_codebook
 
 SOUND = """
@@ -308,11 +309,11 @@ def test_sites_with_the_same_catalog_and_any_data_have_the_same_codebook(rows: l
             assert site["people"].codebook == BOOK
 
 
-BOOK = write_codebook(read(PEOPLE))
+BOOK = write_codebook(read(PEOPLE), PRESETS["standard"])
 
 
 def test_the_codebook_shows_declared_domains_and_no_identifiers() -> None:
-    book = write_codebook(read(SOUND))
+    book = write_codebook(read(SOUND), PRESETS["standard"])
     assert [v["name"] for v in book["variables"]] == ["region", "town", "age", "age_wide"]
     age = book["variables"][2]
     assert (age["minimum"], age["cutpoints"], [c["code"] for c in age["codes"]]) == (

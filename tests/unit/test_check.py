@@ -36,6 +36,8 @@ TOWN = "[variables.town]\nlabel = 'Town of birth'\n[variables.town.codes]\n" + "
 )
 INCOME = "[variables.income]\nlabel = 'Yearly income'\nkind = 'numeric'\nminimum = 0\n"
 
+DROP_Q = "preset = 'drop-q'\n"
+
 Check = Callable[..., list[Finding]]
 
 
@@ -56,11 +58,12 @@ def texts(findings: list[Finding], kind: str) -> list[str]:
     return [finding.text for finding in findings if finding.kind == kind]
 
 
-def test_a_sound_site_has_notes_only(check: Check) -> None:
-    findings = check(HEAD + SEX + GRADE + INCOME + "cutpoints = [300, 600]\n")
+@pytest.mark.parametrize("policy", ["preset = 'standard'\n", DROP_Q])
+def test_a_sound_site_has_notes_only(check: Check, policy: str) -> None:
+    findings = check(HEAD + SEX + GRADE + INCOME + "cutpoints = [300, 600]\n", policy)
     assert {finding.kind for finding in findings} == {"note"}
     assert any("no tokens" in text for text in texts(findings, "note"))
-    assert any("at most (by 'grade')" in text for text in texts(findings, "note"))
+    assert any("at most (by 'grade')" in text for text in texts(findings, "note")) == (policy == DROP_Q)
 
 
 def test_what_is_missing_is_said(check: Check) -> None:
@@ -97,13 +100,17 @@ def test_a_table_that_is_refused_is_unanswerable(check: Check) -> None:
 
 
 def test_a_class_that_holds_nearly_all_is_risky(check: Check) -> None:
-    risky = texts(check(HEAD + SEX + GRADE + ILL, "[tables]\nclass_disclosure = false"), "risky")
+    risky = texts(check(HEAD + SEX + GRADE + ILL, DROP_Q + "[tables]\nclass_disclosure = false"), "risky")
     assert len(risky) == 1 and "by 'ill' discloses with probability 0.2" in risky[0]
 
 
-def test_cutpoints_that_cut_across_each_other_are_risky(check: Check) -> None:
+@pytest.mark.parametrize(("policy", "kind"), [(DROP_Q, "risky"), ("preset = 'standard'\n", "note")])
+def test_cutpoints_that_cut_across_each_other_are_risky_unless_the_cross_is_judged(
+    check: Check, policy: str, kind: str
+) -> None:
     income = INCOME + "cutpoints = [300, 600]\n[variables.wide]\nlabel = 'W'\nof = 'income'\ncutpoints = {}\n"
-    assert any("slivers" in t for t in texts(check(HEAD + SEX + GRADE + income.format("[300, 500]")), "risky"))
+    catalog = HEAD + SEX + GRADE + income.format("[300, 500]")
+    assert {found.kind for found in check(catalog, policy) if "slivers" in found.text} == {kind}
 
 
 def test_cutpoints_inside_one_another_are_not(check: Check) -> None:
@@ -114,11 +121,15 @@ def test_cutpoints_inside_one_another_are_not(check: Check) -> None:
 @pytest.mark.parametrize(
     ("policy", "words"),
     [
+        (DROP_Q + "[universe]\ndecide_on = 'true'", "universe.decide_on"),
+        (DROP_Q + "[counts]\nmechanism = 'none'", "counts.mechanism"),
+        (DROP_Q + "[totals]\nmechanism = 'none'", "totals.mechanism"),
+        (DROP_Q + "[universe]\ncomplement = false", "universe.complement"),
+        (DROP_Q + "[drop]\nk = 0", "drop.k"),
         ("[universe]\ndecide_on = 'true'", "universe.decide_on"),
         ("[counts]\nmechanism = 'none'", "counts.mechanism"),
-        ("[totals]\nmechanism = 'none'", "totals.mechanism"),
-        ("[universe]\ncomplement = false", "universe.complement"),
-        ("[drop]\nk = 0", "drop.k"),
+        ("[records]\nnoise = 0.0", "records.noise"),
+        ("[tables]\ncross = false", "tables.cross"),
     ],
 )
 def test_each_weakness_of_a_policy_is_risky(check: Check, policy: str, words: str) -> None:

@@ -152,14 +152,14 @@ def test_a_data_set_that_is_not_there_is_said(made: Path) -> None:
     ],
 )
 def test_a_written_choice_is_a_rule(site: Path, formula: str, where: object) -> None:
-    write_choice(site, CHOICE)
+    write_choice(site, CHOICE, dataset="people")
     with confide.open(site) as opened, pytest.raises(Refused) as raised:
         opened["people"].regression(formula, where=where)
     assert "models.suppressed" in [reason.rule for reason in raised.value.reasons]
 
 
 def test_what_was_freed_is_not_refused_for_being_suppressed(site: Path) -> None:
-    write_choice(site, CHOICE)
+    write_choice(site, CHOICE, dataset="people")
     with confide.open(site) as opened:
         opened["people"].regression("income ~ sex + education")
         opened["people"].regression("hours ~ age + sex")
@@ -178,7 +178,7 @@ def test_what_was_freed_is_not_refused_for_being_suppressed(site: Path) -> None:
 def test_only_the_choice_and_the_version_are_edited(site: Path, text: str) -> None:
     (site / "policy.toml").write_bytes(text.encode())
     before = read_policy(text)
-    after = write_choice(site, CHOICE)
+    after = write_choice(site, CHOICE, dataset="people")
     written = (site / "policy.toml").read_bytes().decode()
     models = replace(before.models, sensitive="income", suppressed=("age", "region"))
     assert read_policy(written) == after == replace(before, version=before.version + 1, models=models)
@@ -196,7 +196,7 @@ def test_only_the_choice_and_the_version_are_edited(site: Path, text: str) -> No
 def test_a_policy_of_another_layout_is_left_alone(site: Path, text: str) -> None:
     (site / "policy.toml").write_text(text)
     with pytest.raises(Mistake, match='suppressed = \\["age", "region"\\]'):
-        write_choice(site, CHOICE)
+        write_choice(site, CHOICE, dataset="people")
     assert (site / "policy.toml").read_text() == text
 
 

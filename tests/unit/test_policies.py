@@ -35,7 +35,7 @@ def test_a_policy_is_kept_once_while_it_is_in_force_and_again_when_it_comes_back
 def test_what_is_kept_has_every_field_so_that_later_presets_change_nothing(folder: Folder) -> None:
     keep(folder, STANDARD)
     [file] = (folder.path / "policies").iterdir()
-    assert "gamma = 30" in file.read_text() and "per_minute" in file.read_text()
+    assert "gamma = 0" in file.read_text() and "per_minute" in file.read_text()
 
 
 def test_more_than_nine_policies_stay_in_order(folder: Folder) -> None:
@@ -74,11 +74,11 @@ def test_enforcing_puts_the_draft_in_force_and_keeps_the_policy_before(folder: F
 def test_there_is_nothing_to_enforce_without_a_draft(folder: Folder) -> None:
     with pytest.raises(Mistake, match="There is no draft"):
         enforce(folder)
-    folder.draft.write_text("[universe]\ngamma = -1\n")
+    folder.draft().write_text("[universe]\ngamma = -1\n")
     before = (folder.path / "policy.toml").read_bytes()
     with pytest.raises(Mistake, match="universe.gamma"):
         enforce(folder)
-    assert (folder.path / "policy.toml").read_bytes() == before and folder.draft.exists()
+    assert (folder.path / "policy.toml").read_bytes() == before and folder.draft().exists()
 
 
 def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkey
 
 
 def test_a_draft_that_is_not_text_is_a_mistake(folder: Folder) -> None:
-    folder.draft.write_bytes(b"\xff\xfe")
+    folder.draft().write_bytes(b"\xff\xfe")
     with pytest.raises(Mistake, match="UTF-8"):
         read_draft(folder)
 

@@ -22,8 +22,8 @@ import uvicorn
 import confide
 from confide import demo
 from confide.answering.service import Service
+from confide.records.ingest import add
 from confide.site.access import PersonRole, add_token, set_public
-from confide.site.ingest import add
 from confide.web.api import create_app
 
 LONG = 120

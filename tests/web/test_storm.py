@@ -22,7 +22,7 @@ from schemathesis import checks
 
 from confide import demo
 from confide.answering.service import Service
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.spelling.codebook import write_codebook
 from confide.web.api import create_app
 from confide.web.pages.refusals import wants_page
@@ -187,7 +187,9 @@ def storm(tmp_path_factory, made):
         add(data, site, name=name, catalog=text)
     shutil.copy(made / "policy.toml", site / "policy.toml")
     with Service.open(site) as service, asyncio.Runner() as runner:
-        codebook = json.dumps([write_codebook(dataset) for dataset in service.datasets.values()])
+        codebook = json.dumps(
+            [write_codebook(dataset, service.policy_of(dataset.name)) for dataset in service.datasets.values()]
+        )
         storm = Storm(create_app(service), str(site), runner, set(re.findall(r"\d{4,}", codebook)))
         handler = logging.Handler()
         handler.emit = lambda record: storm.log.append(record.getMessage())

@@ -68,6 +68,9 @@ class Analysis(Protocol[Q, E, P]):
     def admit(self, request: Q, dataset: Dataset) -> Q:
         """The request as it will be considered; a Mistake if it does not fit the codebook. Looks at public metadata only."""
 
+    def cross(self, question: Admitted[Q]) -> Sequence[tuple[str, ...]]:
+        """The sets of class variables that the question addresses together, each as `cross_of` gives it."""
+
     def gather(self, question: Admitted[Q], selection: "Selection", shield: "Shield") -> E:
         """The true numbers that the question needs; what to ask for is decided on protected numbers alone."""
 

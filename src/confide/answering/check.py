@@ -9,12 +9,16 @@ from confide.answering.rules.registry import RULES
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
+from confide.records.report import ceiling_words
 from confide.site.access import Access
 
 __all__ = ["Finding", "check_roads"]
 
 RISKY = 0.1
 """Differencing that discloses with more than this probability is worth a warning."""
+
+HIGH = 0.15
+"""A ceiling that is further than this above what could be guessed is worth a warning."""
 
 NAMED = 4
 """At most so many variables are named in one finding."""
@@ -28,14 +32,21 @@ class Finding:
     text: str
 
 
-def check_roads(roads: Mapping[str, Road], policy: Policy, access: Access) -> list[Finding]:
-    """The findings for a site's policy and each of its data sets, from protected answers. Nothing is recorded."""
-    findings = list(_policy(policy))
+def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
+    """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
+    findings = list(_policies(roads))
     for road in roads.values():
-        findings += [*_catalog(road.dataset), *_answers(road)]
+        findings += [*_catalog(road.dataset, road.policy), *_answers(road), *_ceilings(road)]
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
+
+
+def _ceilings(road: Road) -> Iterator[Finding]:
+    """What a perfect reconstruction of the protected records would tell, where they are protected."""
+    for ceiling in road.ceilings:
+        high = ceiling.right - max(ceiling.guess, ceiling.others) > HIGH
+        yield Finding("risky" if high else "note", f"{road.dataset.name}: {ceiling_words(ceiling)}")
 
 
 def _access(access: Access) -> Iterator[Finding]:
@@ -45,18 +56,27 @@ def _access(access: Access) -> Iterator[Finding]:
         yield Finding("note", "The site is public: people without a token may ask (access.toml).")
 
 
+def _policies(roads: Mapping[str, Road]) -> Iterator[Finding]:
+    """What is to be said of each policy; of which data sets, unless it is that of all."""
+    policies = {road.policy.mark: road.policy for road in roads.values()}
+    for mark, policy in policies.items():
+        names = [name for name, road in roads.items() if road.policy.mark == mark]
+        of = f"{', '.join(names)}: " if len(policies) > 1 else ""
+        yield from (Finding(finding.kind, of + finding.text) for finding in _policy(policy))
+
+
 def _policy(policy: Policy) -> Iterator[Finding]:
     if policy.universe.decide_on == "true":
         yield Finding("risky", "Rules look at true counts: every refusal tells one exact bit (universe.decide_on).")
     if policy.counts.mechanism == "none":
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
-    if policy.totals.mechanism == "none":
-        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism).")
-    for rule in RULES:
-        if rule.unguarded and not rule.applies(policy):
-            yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
+    if policy.totals.mechanism == "none" and not policy.records.noise:
+        yield Finding("risky", "Totals and means are not perturbed (totals.mechanism, records.noise).")
+    if policy.records.changes and not policy.tables.cross:
+        yield Finding("risky", "Any cell of any cross can be reached, of few units or one (tables.cross).")
+    if not policy.records.changes:
+        yield from _differences(policy)
     if policy.drop.k < 2:
-        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
         return
     least, most = disclosure_bounds(4, k=policy.drop.k)
     yield Finding(
@@ -66,7 +86,16 @@ def _policy(policy: Policy) -> Iterator[Finding]:
     )
 
 
-def _catalog(dataset: Dataset) -> Iterator[Finding]:
+def _differences(policy: Policy) -> Iterator[Finding]:
+    """What differences of answers tell where records are answered from as they are; of protected ones they tell no more."""
+    for rule in RULES:
+        if rule.unguarded and not rule.applies(policy):
+            yield Finding("risky", f"{rule.unguarded} ({rule.name}).")
+    if policy.drop.k < 2:
+        yield Finding("risky", "No units are dropped: universes can be differenced (drop.k).")
+
+
+def _catalog(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
     name = dataset.name
     for key in ("source", "period"):
         if not getattr(dataset, key):
@@ -91,7 +120,7 @@ def _catalog(dataset: Dataset) -> Iterator[Finding]:
         "no cutpoints, so no table or universe can use them",
         [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
     )
-    yield from _slivers(dataset)
+    yield from _slivers(dataset, policy)
 
 
 def _listed(kind: str, name: str, what: str, variables: Sequence[Variable]) -> Iterator[Finding]:
@@ -106,8 +135,13 @@ def _recoded(dataset: Dataset, name: str) -> bool:
     return any(v.of == name for v in dataset.variables.values())
 
 
-def _slivers(dataset: Dataset) -> Iterator[Finding]:
-    """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins."""
+def _slivers(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
+    """Two sets of cutpoints of one number, neither inside the other, cut slivers out of each other's bins.
+
+    Where the cross is judged it has these slivers for cells, so that they cost answers rather than protection.
+    """
+    kind = "note" if policy.tables.cross else "risky"
+    costs = "differences of their bins are slivers" + (", and both count as cut into these" if kind == "note" else "")
     binned = [v for v in dataset.variables.values() if v.binned and v.universe and v.role is not Role.IDENTIFIER]
     for i, first in enumerate(binned):
         for second in binned[i + 1 :]:
@@ -115,9 +149,9 @@ def _slivers(dataset: Dataset) -> Iterator[Finding]:
                 a, b = set(first.cutpoints), set(second.cutpoints)
                 if not (a <= b or b <= a):
                     yield Finding(
-                        "risky",
+                        kind,
                         f"{dataset.name}: the cutpoints of {first.name!r} and {second.name!r} cut across each other; "
-                        f"differences of their bins are slivers. Make one a refinement of the other.",
+                        f"{costs}. Make one a refinement of the other.",
                     )
 
 

@@ -23,6 +23,7 @@ class Cube:
     weight: Ints | None
     total: Ints | None
     size: Ints | None
+    square: Ints | None
     top: Ints | None
 
     @property
@@ -55,7 +56,7 @@ def _empty(sizes: Sequence[int], cells: Cells) -> Cube:
     def zeros(like: Ints | None) -> Ints | None:
         return None if like is None else np.zeros(shape + like.shape[1:], dtype=np.int64)
 
-    names = ("records", "units", "key", "weight", "total", "size", "top")
+    names = ("records", "units", "key", "weight", "total", "size", "square", "top")
     return Cube(**{name: zeros(getattr(cells, name)) for name in names})  # type: ignore[arg-type]  # None only where optional
 
 

@@ -29,9 +29,9 @@ def _condition(condition: Condition, dataset: Dataset) -> str:
 
 
 def adds(request: TableRequest, dataset: Dataset, policy: Policy) -> bool:
-    """Whether every total is the sum of its parts: not where weighted counts or totals are changed one by one."""
+    """Whether every total is the sum of its parts: not where weighted counts or totals are changed or rounded one by one."""
     if policy.counts.mechanism == "none":
-        return request.of is None or policy.totals.mechanism == "none"
+        return request.of is None or not policy.protects
     return request.measure == (Measure.COUNT,) and restores(policy, table_shape(request, dataset))
 
 
@@ -45,10 +45,8 @@ def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str,
 
 def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
     """How counts, and totals if asked, are protected: the policy's parameters, which are public, and never a draw."""
-    said = []
+    said = _of_units(policy)
     counts, amounts = policy.counts, policy.totals
-    if policy.drop.k >= 2:
-        said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
     if counts.mechanism != "none":
         small = f"; counts of 1 to {counts.small} never appear" if counts.small else ""
         said.append(
@@ -61,14 +59,34 @@ def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
         )
     if totals and amounts.mechanism == "thompson":
         said.append("Totals are changed at random by shares of their largest contributions.")
+    if totals and policy.protects:
+        said.append(
+            "Totals and means are rounded to the second digit of their standard error, which sampling and protection make up."
+        )
     return tuple(said) or ("These numbers are not protected.",)
+
+
+def _of_units(policy: Policy) -> list[str]:
+    """What was done to the units themselves, and so concerns every number."""
+    records, said = policy.records, []
+    exchanged = (records.keys and records.exchange) or records.background
+    if exchanged:
+        said.append("some units exchanged a characteristic with others alike")
+    if records.noise or records.noise_exposed:
+        more = f", and by {records.noise_exposed:.0%} for units that stand out" if records.noise_exposed else ""
+        said.append(
+            "confidential numbers were changed at random, once for each unit, "
+            f"by {records.noise:.0%} (standard deviation){more}"
+        )
+    notes = [f"Answers come from protected records: {', and '.join(said)}."] if said else []
+    if policy.drop.k >= 2:
+        notes.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
+    return notes
 
 
 def model_notes(policy: Policy) -> tuple[str, ...]:
     """How a model was protected."""
-    said = []
-    if policy.drop.k >= 2:
-        said.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
+    said = _of_units(policy)
     said.append(f"Classes with fewer than {policy.models.dummy} units stand with the reference, the most common class.")
     said.append(
         "Numbers are rounded to what the number of units supports; n is changed at random as counts are. "

@@ -1,6 +1,6 @@
 """Opening the data sets of a site; anything missing or out of step stops the start."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -10,33 +10,43 @@ from confide.answering.mechanisms.safe.build import read_base
 from confide.answering.road import ANALYSES, Road
 from confide.answering.shield import Shield
 from confide.engines.duckdb.engine import DuckDBEngine
-from confide.errors import Mistake
+from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
 from confide.site.encode import catalog_mark
 from confide.site.folder import Folder
 
-__all__ = ["open_roads"]
+__all__ = ["named", "open_roads"]
 
 
 @contextmanager
 def open_roads(
     folder: Folder,
-    policy: Policy,
+    policy: Policy | None = None,
     *,
     allow_open: bool = False,
     analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
 ) -> Iterator[dict[str, Road]]:
-    """The roads of all data sets of a site under a policy; anything missing or out of step is a Mistake."""
-    if not policy.protects and not allow_open:
-        raise Mistake(
-            f"The policy {policy.name!r} protects nothing.", suggestions=["For teaching only: add --allow-open."]
-        )
+    """The roads of all data sets of a site, each under its own policy or all under another; anything missing or out of
+    step is a Mistake.
+    """
+    folder.policy()  # a site without data sets, or whose policy cannot be read, is not opened under another either
+    policies = {name: policy or folder.policy(name) for name in folder.names()}
+    for name in policies if not allow_open else ():
+        _must_protect(folder, name, policies[name])
     with ExitStack() as opened:
         roads = {}
-        for name in folder.names():
-            roads[name] = _open_road(folder, name, policy, analyses)
+        for name in policies:
+            roads[name] = _open_road(folder, name, policies[name], analyses)
             opened.callback(roads[name].close)
         yield roads
+
+
+def _must_protect(folder: Folder, name: str, policy: Policy) -> None:
+    if not policy.protects:
+        where = "" if folder.follows(name) else f" in {folder.own(name)}"
+        raise Mistake(
+            f"The policy {policy.name!r}{where} protects nothing.", suggestions=["For teaching only: add --allow-open."]
+        )
 
 
 def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Analysis[Any, Any, Any]]) -> Road:
@@ -55,8 +65,21 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
             raise Mistake(
                 f"The data of {name!r} were ingested under another secret. Restore that secret, or ingest again."
             )
+        if engine.facts.records != policy.records_mark:
+            raise Mistake(
+                f"The records of {name!r} were not protected as the policy's [records] asks for.",
+                suggestions=[f"Run: confide records SITE {name} --renew"],
+            )
         base = partial(read_base, folder, name, engine.facts)
         return Road(dataset, engine, Shield(policy, secret), base=base, analyses=analyses)
     except BaseException:
         engine.close()
         raise
+
+
+def named(roads: Mapping[str, Road], name: str) -> Road:
+    """The road of a data set; a Mistake if there is none of that name."""
+    if name not in roads:
+        hint = nearest(name, roads) or ["There are " + ", ".join(roads) + "."]
+        raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
+    return roads[name]

@@ -6,13 +6,16 @@ Nothing here asks what kind of question it has: that is its analysis' business. 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
+from confide.answering.auditing.counting import Store
 from confide.answering.correlations.analysis import CorrelationAnalysis
+from confide.answering.cross import JudgedCross
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import scope
@@ -30,9 +33,10 @@ from confide.engines import Engine
 from confide.errors import Fault, Mistake, Reason, Suggestion
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
-from confide.model.evidence import Box, Step
+from confide.model.evidence import Box, Step, Tally
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
+from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
 from confide.site.secret import Secret
 from confide.spelling.json import write_request
 from confide.spelling.url import write_url
@@ -42,9 +46,16 @@ __all__ = ["ANALYSES", "Considered", "Road"]
 ANALYSES: tuple[Analysis[Any, Any, Any], ...] = (TableAnalysis(), RegressionAnalysis(), CorrelationAnalysis())
 """The kinds of questions that are answered."""
 
-TRIED = 12
-"""At most so many nearby requests are tried for suggestions."""
+LISTED = 200
+"""At most so many nearby requests are looked at for suggestions."""
 
+TRIED = 12
+"""At most so many of them, whose cross passes, are tried."""
+
+CROSSES = 4096
+"""So many crosses are remembered: what a rule has once found of one is a few numbers."""
+
+_ON_CROSSES = (Stage.CROSS, Stage.CROSS_CELLS)
 _ON_NUMBERS = tuple(stage for stage in Stage if stage > Stage.UNIVERSE)
 
 
@@ -76,10 +87,11 @@ class Road:
         self._base = base() if base is not None and shield.policy.counts.mechanism == "safe" else None
         self._analyses = {analysis.kind: analysis for analysis in analyses}
         self._cached = lru_cache(maxsize=64)(engine.tally)
+        self._cross = lru_cache(maxsize=CROSSES)(self._judge_cross)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
 
     def under(self, policy: Policy) -> "Road":
-        """The same data under another policy; closing it is not the caller's business."""
+        """The same data under another policy; closing it is not the caller's business. The records stay as they are."""
         shield, analyses = Shield(policy, self._shield.secret), tuple(self._analyses.values())
         return Road(self.dataset, self._engine, shield, base=self._read_base, analyses=analyses)
 
@@ -94,8 +106,8 @@ class Road:
     def consider(self, question: Admitted[Request[Any]]) -> Considered:
         """What the policy makes of a question: protected numbers, or the reasons to refuse."""
         analysis, shield = self._analysis(question), self._shield
-        verdicts, protected = Verdicts(analysis.rules, self.policy), None
-        if verdicts.passes(question, [Stage.SHAPE]):
+        verdicts, protected = self._verdicts(question), None
+        if self._opens(question, verdicts):
             protected = None if self._base is None else analysis.read(question, self._base, shield)
             if protected is None and verdicts.passes(self._judged(question.universe), [Stage.UNIVERSE]):
                 evidence = analysis.gather(question, self._selection(question.universe), shield)
@@ -117,17 +129,20 @@ class Road:
             source=self.dataset.source,
         )
         analysis = self._analysis(question)
-        return analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+        release = analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+        said = ceiling_note(self.ceilings)
+        return replace(release, notes=(*release.notes, said)) if said else release
 
     def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
-        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more."""
-        for near in islice(self._analysis(question).near(question), TRIED):
-            try:
-                passes = not self.consider(self.admit(near.request)).reasons
-            except Mistake:
-                continue
-            if passes:
-                yield Suggestion(near.words, write_url(near.request))
+        """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more.
+
+        An intruder saves no question by them either: most are decided on their cross, by a public rule on a number of units
+        that every refusal tells alike; and whatever else a rule looks at comes from records and draws that a direct
+        question meets too, at most `TRIED` times.
+        """
+        for words, near in islice(self._hopeful(question), TRIED):
+            if not self.consider(near).reasons:
+                yield Suggestion(words, write_url(near.request))
 
     def receipt(self, question: Admitted[Request[Any]]) -> str:
         """The content address of the answer: the request bound to the versions of data, policy and keys."""
@@ -141,6 +156,17 @@ class Road:
         return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
 
     @property
+    def ceilings(self) -> list[Ceiling]:
+        """What nobody can pass, however much they ask; none if the records are as they came."""
+        return read_ceilings(self._engine.facts)
+
+    @property
+    def store(self) -> Store:
+        """The data as the auditor of questions sees them, never an answer: tallies, and the noise of what rules look at."""
+        shield = self._shield
+        return Store(self.dataset, lambda by: self._engine.tally(Tally(by=by)), shield.decision, shield.counts)
+
+    @property
     def data(self) -> str:
         """The version of the data."""
         return self._engine.facts.data
@@ -150,6 +176,32 @@ class Road:
 
     def _analysis(self, question: Admitted[Request[Any]]) -> Analysis[Any, Any, Any]:
         return self._analyses[type(question.request)]
+
+    def _verdicts(self, question: Admitted[Request[Any]]) -> Verdicts:
+        rules = self._analysis(question).rules
+        return Verdicts([rule for rule in rules if rule.concerns(self.policy)], self.policy)
+
+    def _opens(self, question: Admitted[Request[Any]], verdicts: Verdicts) -> bool:
+        """Whether what a question names may stand together: decided before anything of its universe is gathered."""
+        return verdicts.passes(question, [Stage.SHAPE]) and verdicts.passes(self._crosses(question), _ON_CROSSES)
+
+    def _hopeful(self, question: Admitted[Request[Any]]) -> Iterator[tuple[str, Admitted[Request[Any]]]]:
+        """Nearby requests whose shape and cross pass, which costs next to nothing to see."""
+        for near in islice(self._analysis(question).near(question), LISTED):
+            with suppress(Mistake):
+                admitted = self.admit(near.request)
+                if self._opens(admitted, self._verdicts(admitted)):
+                    yield near.words, admitted
+
+    def _crosses(self, question: Admitted[Request[Any]]) -> Sequence[JudgedCross]:
+        """What the question addresses, as rules see it; nothing if the policy does not judge it."""
+        if not self.policy.tables.cross:
+            return ()
+        return [self._cross(names) for names in self._analysis(question).cross(question)]
+
+    def _judge_cross(self, names: tuple[str, ...]) -> JudgedCross:
+        sparse = self.policy.tables.sparse_below
+        return JudgedCross(names, self.dataset, self._cached, self._shield.decision, sparse)
 
     def _judged(self, universe: Resolved) -> JudgedUniverse:
         return JudgedUniverse(universe, self.dataset, self._census(universe), self._shield.decision)

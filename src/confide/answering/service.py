@@ -4,12 +4,9 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -17,42 +14,51 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
+from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit, audit_questions, joined
+from confide.answering.auditing.limit import QuestionLimit
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import ReleaseMap
 from confide.answering.frontier.mapping import Mapped, candidates, map_road, write_choice
 from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
-from confide.answering.opening import open_roads
+from confide.answering.opening import named, open_roads
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
+from confide.answering.trials import Replayed, drafted_policies, replay_roads, trial, whole_trial
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
+from confide.records.keeping import read_report
+from confide.records.report import RecordsReport
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
 from confide.site.policies import keep
-from confide.spelling.json import read_request, write_request
+from confide.spelling.json import write_request
 
 __all__ = [
     "RISKS",
     "RULES",
+    "TOGETHER",
     "UTILITIES",
     "Admitted",
+    "AuditFinding",
     "Checked",
     "Finding",
     "Mapped",
+    "QuestionAudit",
     "ReleaseMap",
     "Replayed",
     "Rule",
     "Service",
     "Stage",
     "Verdict",
+    "audit",
     "candidates",
     "check",
     "frontier",
@@ -67,25 +73,8 @@ __all__ = [
 
 R = TypeVar("R")
 
-REMEMBERED = 10_000
-"""So many outcomes of different questions a replay remembers: the same question has the same outcome for ever."""
-
 SUGGESTIONS = 3
 """So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """A recorded question under another policy: its outcome then, and now."""
-
-    number: int
-    request: dict[str, object]
-    before: str
-    after: str
-
-    @property
-    def changed(self) -> bool:
-        return self.before != self.after
 
 
 class Service:
@@ -94,30 +83,31 @@ class Service:
     def __init__(
         self,
         folder: Folder,
-        policy: Policy,
         *,
         allow_open: bool,
         analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
         suggestions: int = SUGGESTIONS,
     ) -> None:
-        self._suggestions = suggestions
-        self.policy, self.papers, self.audit = policy, Papers(folder.path), AuditLog(folder.ledger)
+        self._suggestions, self._folder = suggestions, folder
+        self.policy = folder.policy()
+        """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
+        self.papers, self.audit = Papers(folder.path), AuditLog(folder.ledger)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
+        self._limiting, self._limits = Lock(), dict[str, QuestionLimit]()
         with ExitStack() as opened:
-            roads = open_roads(folder, policy, allow_open=allow_open, analyses=analyses)
+            roads = open_roads(folder, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
             self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.audit.add))
-            keep(folder, policy)
+            self._keep_policies()
             self._opened = opened.pop_all()
 
     @classmethod
     def open(cls, path: str | Path, *, allow_open: bool = False, **more: Any) -> Self:
         """Open a site; anything missing or out of step stops the start."""
-        folder = Folder(Path(path))
-        return cls(folder, folder.policy(), allow_open=allow_open, **more)
+        return cls(Folder(Path(path)), allow_open=allow_open, **more)
 
     @property
     def datasets(self) -> dict[str, Dataset]:
@@ -127,6 +117,10 @@ class Service:
     def dataset(self, name: str) -> Dataset:
         """A data set; a Mistake if there is none of that name."""
         return self._road(name).dataset
+
+    def policy_of(self, dataset: str) -> Policy:
+        """The policy under which questions about a data set are answered: its own, or the site's."""
+        return self._road(dataset).policy
 
     @property
     def access(self) -> Access:
@@ -166,10 +160,15 @@ class Service:
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
                 self._record(road, question, who, considered.reasons, "")
-                raise Refused(considered.reasons, policy=self.policy.title, suggestions=suggestions)
+                raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
+            self._must_not_isolate(road, question, who)
             release: Any = road.release(considered, diagnostics=diagnostics)
             self._record(road, question, who, (), release.digest)
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+
+    def audit_questions(self, dataset: str = "", *, who: str | None = None, since: str = "") -> QuestionAudit:
+        """What the recorded questions isolate, of one data set or of all: for the custodian alone."""
+        return _audited(self._roads, self._entries(), dataset=dataset, who=who, since=since)
 
     def explain(self, request: Request[Any], policy: Policy | None = None) -> list[Checked]:
         """How every rule comes out on a request, under the policy in force or another. Nothing is recorded or released."""
@@ -177,18 +176,30 @@ class Service:
         road = road if policy is None else road.under(policy)
         return list(road.consider(road.admit(request)).checked)
 
-    def must_be_possible(self, policy: Policy) -> None:
-        """A Mistake if the mechanisms of a policy cannot be carried out on this site."""
-        for road in self._roads.values():
-            road.under(policy)
+    def must_be_possible(self, policy: Policy, *, dataset: str | None = None) -> None:
+        """A Mistake if the mechanisms of a policy, of the site or of a data set, cannot be carried out."""
+        for name, drafted in self.drafted(policy, dataset=dataset).items():
+            self._roads[name].under(drafted)
 
-    def replay(self, policy: Policy) -> Iterator[Replayed]:
-        """Every recorded question under another policy, beside a running site. Nothing is recorded or released."""
-        return _replayed(self._roads, ledger.read(self.papers.ledger), trial(policy, self.policy))
+    def drafted(self, policy: Policy, *, dataset: str | None = None) -> dict[str, Policy]:
+        """The policies that data sets would have under a draft of the site's, or of one of theirs; the others are left out."""
+        return drafted_policies(self.papers, self._roads, policy, dataset)
+
+    def replay(self, policy: Policy, *, dataset: str | None = None) -> Iterator[Replayed]:
+        """Every recorded question under another policy of the site or of a data set, beside a running site.
+
+        Nothing is recorded or released. Questions about data sets that the policy is not for are left out.
+        """
+        return replay_roads(self.papers, self._roads, policy, dataset=dataset, trying=trial)
 
     def check(self) -> list[Finding]:
         """What a custodian should know: what is missing, risky or unanswerable."""
-        return check_roads(self._roads, self.policy, self.access)
+        return check_roads(self._roads, self.access)
+
+    def records(self, dataset: str) -> RecordsReport | None:
+        """What protecting the records of a data set did, of true figures: for the custodian alone."""
+        self._road(dataset)
+        return read_report(self._folder, dataset)
 
     def frontier(
         self, dataset: str, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str
@@ -209,20 +220,26 @@ class Service:
         self.close()
 
     def _road(self, name: str) -> Road:
-        return _named(self._roads, name)
+        return named(self._roads, name)
+
+    def _keep_policies(self) -> None:
+        keep(self.papers, self.policy)
+        for name, road in self._roads.items():
+            if not self.papers.follows(name):
+                keep(self.papers, road.policy, name=name)
 
     @contextmanager
     def _turn(self, dataset: str, who: str) -> Iterator[None]:
         """A place among the day's questions, given back if the question is not recorded."""
-        today = datetime.now(UTC).date()
-        limit, place = self.policy.quota.per_day, (who, dataset, today)
+        today, policy = datetime.now(UTC).date(), self.policy_of(dataset)
+        limit, place = policy.quota.per_day, (who, dataset, today)
         with self._lock:
             # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
             taken = self._taken.setdefault(place, self._ledger.asked(who, dataset, today))
             if limit and taken >= limit:
                 words = f"You have asked {limit} questions of {dataset!r} today, the most allowed."
                 reason = Reason("quota.per_day", words)
-                raise Refused([reason], policy=self.policy.title, suggestions=["Ask again tomorrow (UTC)."])
+                raise Refused([reason], policy=policy.title, suggestions=["Ask again tomorrow (UTC)."])
             self._taken[place] += 1
         try:
             yield
@@ -232,6 +249,30 @@ class Service:
             with self._lock:
                 self._taken[place] -= 1
             raise
+
+    def _entries(self) -> list[Entry]:
+        return list(ledger.read(self.papers.ledger)) if len(self.audit) else []
+
+    def _must_not_isolate(self, road: Road, question: Admitted[Request[Any]], who: str) -> None:
+        """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
+        if not road.policy.audit.limit or self._limit(road).allows(question, who):
+            return
+        words = "With what was asked before, this answer would single out too many small groups."
+        reasons = [Reason("audit.limit", words)]
+        self._record(road, question, who, reasons, "")
+        suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
+        raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
+
+    def _limit(self, road: Road) -> QuestionLimit:
+        """What was asked of a data set so far; the ledger is read once."""
+        name = road.dataset.name
+        with self._limiting:
+            if name not in self._limits:
+                entries = [entry for entry in self._entries() if entry.dataset == name]
+                self._limits[name] = QuestionLimit(
+                    road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit
+                )
+            return self._limits[name]
 
     def _record(
         self, road: Road, question: Admitted[Request[Any]], who: str, reasons: Sequence[Reason], answer: str
@@ -244,33 +285,35 @@ class Service:
             rules=tuple(reason.rule for reason in reasons),
             receipt=road.receipt(question),
             answer=answer,
-            policy=f"{self.policy.title} ({self.policy.mark})",
+            policy=f"{road.policy.title} ({road.policy.mark})",
             data=road.data,
         )
 
 
-def _named(roads: Mapping[str, Road], name: str) -> Road:
-    if name not in roads:
-        hint = nearest(name, roads) or ["There are " + ", ".join(roads) + "."]
-        raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
-    return roads[name]
-
-
-def replay(path: str | Path, policy: Policy, *, allow_open: bool = False) -> Iterator[Replayed]:
+def replay(
+    path: str | Path, policy: Policy, *, dataset: str | None = None, allow_open: bool = False
+) -> Iterator[Replayed]:
     """Every recorded question of a site under a draft policy, as `Service.replay` gives it; the site need not be stopped."""
     folder = Folder(Path(path))
-    force = folder.policy()
-    with open_roads(folder, force, allow_open=allow_open) as roads:
-        draft = policy if force.universe.decide_on == "true" else trial(policy, force)
-        yield from _replayed(roads, ledger.read(folder.ledger), draft)
+    with open_roads(folder, allow_open=allow_open) as roads:
+        yield from replay_roads(folder, roads, policy, dataset=dataset, trying=whole_trial)
 
 
 def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
     """The findings for a site that is not open, as `Service.check` gives them. Nothing is recorded."""
     folder = Folder(Path(path))
-    policy = folder.policy()
-    with open_roads(folder, policy, allow_open=allow_open) as roads:
-        return check_roads(roads, policy, Access.load(folder.access))
+    with open_roads(folder, allow_open=allow_open) as roads:
+        return check_roads(roads, Access.load(folder.access))
+
+
+def audit(
+    path: str | Path, dataset: str = "", *, who: str | None = None, since: str = "", allow_open: bool = False
+) -> QuestionAudit:
+    """The audit of a site's questions as `Service.audit_questions` gives it; the site need not be stopped."""
+    folder = Folder(Path(path))
+    with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
+        entries = list(ledger.read(folder.ledger)) if folder.ledger.exists() else []
+        return _audited(roads, entries, dataset=dataset, who=who, since=since)
 
 
 def frontier(
@@ -289,41 +332,35 @@ def frontier(
     a slope, if one is given. True figures: for the custodian alone.
     """
     folder = Folder(Path(path))
-    with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
-        road = _named(roads, dataset)
+    with open_roads(folder, allow_open=allow_open) as roads:
+        road = named(roads, dataset)
         found = map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
     return found.choose(threshold=threshold, slope=slope)
 
 
-def _replayed(roads: Mapping[str, Road], entries: Iterable[Entry], policy: Policy) -> Iterator[Replayed]:
-    tried = {name: road.under(policy) for name, road in roads.items()}
-
-    @lru_cache(maxsize=REMEMBERED)
-    def outcome(dataset: str, request: str) -> str:
-        try:
-            road = tried[dataset]
-            reasons = road.consider(road.admit(read_request(json.loads(request)))).reasons
-            return ", ".join(reason.rule for reason in reasons) or "released"
-        except (Mistake, KeyError):
-            return "no longer well formed"
-
-    for entry in entries:
-        after = outcome(entry.dataset, json.dumps(entry.request, sort_keys=True))
-        yield Replayed(entry.number, entry.request, ", ".join(entry.rules) or entry.outcome, after)
-
-
-def trial(draft: Policy, force: Policy) -> Policy:
-    """A draft's limits on numbers as they are protected today: what may be tried on a page.
-
-    Promise: whether a rule of the trial passes tells of protected numbers only, whatever the draft says. Without it,
-    a draft without noise whose limit is moved step by step would read off a true count.
-    """
-    if force.universe.decide_on == "true":
-        raise Mistake(
-            "The policy in force looks at true counts, so trying limits one after the other would tell them.",
-            suggestions=["Try the draft on the command line: confide ledger replay SITE --policy draft.toml"],
+def _audited(
+    roads: Mapping[str, Road], entries: Sequence[Entry], *, dataset: str, who: str | None, since: str
+) -> QuestionAudit:
+    chosen = [named(roads, dataset)] if dataset else list(roads.values())
+    askers = {entry.who for entry in entries}
+    if who is not None and who not in askers:
+        raise Mistake(f"Nobody called {who[:60]!r} has asked anything.", suggestions=nearest(who, askers))
+    if since and not _is_date(since):
+        raise Mistake(f"{since[:60]!r} is no date.", suggestions=["Write it as in 2026-01-31."])
+    return joined(
+        audit_questions(
+            [entry for entry in entries if entry.dataset == road.dataset.name and entry.time >= since],
+            road.store,
+            road.admit,
+            per_day=road.policy.quota.per_day,
+            who=who,
         )
-    noise = {name: getattr(force.universe, name) for name in ("decide_on", "noise_distance", "noise_variance")}
-    return replace(
-        draft, universe=replace(draft.universe, **noise), drop=force.drop, counts=force.counts, totals=force.totals
+        for road in chosen
     )
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

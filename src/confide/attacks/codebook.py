@@ -1,12 +1,13 @@
-"""The public codebook of a site as the description it was made from, as far as the public knows it."""
+"""The public codebook of a site as the description and the policy that it was made from, as far as the public knows them."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from confide.errors import Fault
+from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, Kind, Role, Variable
+from confide.model.policy import Policy, policy_of
 
-__all__ = ["read_codebook"]
+__all__ = ["read_codebook", "read_public_policy"]
 
 
 def read_codebook(book: Mapping[str, Any]) -> Dataset:
@@ -23,6 +24,14 @@ def read_codebook(book: Mapping[str, Any]) -> Dataset:
         )
     except (KeyError, TypeError, ValueError):
         raise Fault("The codebook of the site cannot be read.") from None
+
+
+def read_public_policy(book: Mapping[str, Any]) -> Policy:
+    """The policy that a codebook says the data set is answered under."""
+    try:
+        return policy_of(dict(book["policy"]), base=Policy())
+    except (KeyError, TypeError, ValueError, Mistake):
+        raise Fault("The codebook of the site tells no policy that can be read.") from None
 
 
 def _variable(entry: Mapping[str, Any]) -> Variable:

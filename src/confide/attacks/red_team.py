@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from confide.attacks.codebook import read_codebook
+from confide.attacks.codebook import read_codebook, read_public_policy
 from confide.attacks.registry import attacks, chosen_attacks
 from confide.attacks.report import AttackReport, Conditions, read_report, write_report
 from confide.attacks.result import Result
@@ -164,17 +164,13 @@ def open_field(
             suggestions=["Give the data that the site was made of: --truth people.parquet"],
         )
     with open_site(place, token=token) as site:
-        book = read_codebook(site[dataset].codebook)
-        yield RemoteField(site, dataset, policy or PRESETS["standard"], truth_of_file(truth, book))
+        told = site[dataset].codebook
+        book = read_codebook(told)
+        yield RemoteField(site, dataset, policy or read_public_policy(told), truth_of_file(truth, book))
 
 
 def _local(site: Path, dataset: str, policy: Policy | None, *, allow_open: bool) -> LocalField:
-    folder = Folder(site)
-    force = folder.policy()
-    names = folder.names()
-    if dataset not in names:
-        hint = nearest(dataset, names) or ["There are " + ", ".join(names) + "."]
-        raise Mistake(f"There is no data set called {dataset[:60]!r}.", suggestions=hint)
+    force = Folder(site).policy(dataset)
     chosen = policy or force
     if not chosen.protects and not allow_open:
         raise Mistake(

@@ -46,7 +46,7 @@ class SimulatedSite(Site):
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
 
     def codebook(self, name: str) -> dict[str, Any]:
-        return write_codebook(self._road.dataset)
+        return write_codebook(self._road.dataset, self._road.policy)
 
     def close(self) -> None:
         self._road.close()

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AllowOpen", "DatasetName", "SiteFolder", "SitePlace", "Token"]
+__all__ = ["AllowOpen", "DataSet", "DatasetName", "SiteFolder", "SitePlace", "Token"]
 
 SiteFolder = Annotated[Path, typer.Argument(help="The site's folder.", metavar="SITE")]
 SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its address (http://...).", metavar="SITE")]
 DatasetName = Annotated[str, typer.Argument(help="The data set.", metavar="DATASET")]
+DataSet = Annotated[str | None, typer.Option("--data", help="Of this data set; of the site if not given.")]
 Token = Annotated[str | None, typer.Option(envvar="CONFIDE_TOKEN", help="For a site that asks for one.")]
 AllowOpen = Annotated[bool, typer.Option("--allow-open", help="Run a policy that protects nothing (for teaching).")]

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from confide.answering.service import replay
-from confide.cli.arguments import AllowOpen, SiteFolder
+from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
-from confide.model.policy import read_policy
 from confide.site import ledger
 from confide.site.folder import Folder
+from confide.site.policies import read_as
 
 __all__ = ["app"]
 
@@ -48,18 +48,24 @@ def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help=
 
 @app.command("replay")
 def ledger_replay(
-    site: SiteFolder, policy: Annotated[Path, typer.Option(help="A draft policy.toml.")], allow_open: AllowOpen = False
+    site: SiteFolder,
+    policy: Annotated[Path, typer.Option(help="A draft policy.toml.")],
+    data: DataSet = None,
+    allow_open: AllowOpen = False,
 ) -> None:
-    """What would change if the recorded questions were asked under a draft policy.
+    """What would change if the recorded questions were asked under a draft policy, of the site or of a data set.
+
+    A draft of the site's policy is tried on the data sets that follow it.
 
     Example: confide ledger replay mysite --policy draft.toml
     """
     try:
-        draft = read_policy(policy.read_text(encoding="utf-8"))
+        text = policy.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{policy} cannot be read.") from None
+    draft = read_as(Folder(site), text, name=data, file=policy)
     asked = changed = 0
-    for replayed in replay(site, draft, allow_open=allow_open):
+    for replayed in replay(site, draft, dataset=data, allow_open=allow_open):
         asked += 1
         if replayed.changed:
             changed += 1

@@ -1,4 +1,4 @@
-"""The command line: the same words as everywhere. Exit status 0 answered, 2 mistake, 3 refused, 4 attacked with success, 1 fault."""
+"""The command line: the same words as everywhere. Exit status 0 answered, 2 mistake, 3 refused, 4 above a limit, 1 fault."""
 
 import os
 import sys

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from confide.answering import service as answering
-from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
+from confide.cli.arguments import AllowOpen, DataSet, DatasetName, SiteFolder
 from confide.cli.terminal import working
 from confide.cli.terminal import write as write_output
 from confide.errors import Mistake
@@ -20,22 +20,36 @@ __all__ = ["enforce", "frontier", "policy"]
 
 def policy(
     site: Annotated[Path | None, typer.Argument(help="A site's folder; without it, the defaults.")] = None,
+    data: DataSet = None,
 ) -> None:
     """Every field of a policy, with its value and one line of help.
 
-    Example: confide policy mysite
+    Example: confide policy mysite --data people
     """
-    for name, value, text in describe(Folder(site).policy() if site else None):
+    if site is None and data is not None:
+        raise Mistake("A data set is one of a site.", suggestions=["As in: confide policy mysite --data people"])
+    for name, value, text in describe(Folder(site).policy(data) if site else None):
         typer.echo(f"{name:<26} {value:<18} {text}")
 
 
-def enforce(site: SiteFolder) -> None:
+def enforce(site: SiteFolder, data: DataSet = None) -> None:
     """Put the draft that a custodian wrote in the browser in force; the policy before it is kept in policies/.
 
-    Example: confide enforce mysite
+    Its version is one more than that of the policy before, unless the draft's is higher already.
+
+    Example: confide enforce mysite --data people
     """
-    after = policies.enforce(Folder(site))
-    typer.echo(f"The policy is now {after.title}. A running server learns of it when it is started again.")
+    folder = Folder(site)
+    before = {name: folder.policy(name) for name in folder.names()}
+    draft = policies.read_draft(folder, name=data)
+    after = policies.enforce(folder, name=data)
+    whose = "The policy" if data is None else f"The policy of {data!r}"
+    typer.echo(f"{whose} is now {after.title}. A running server learns of it when it is started again.")
+    if draft and draft.policy.version != after.version:
+        typer.echo(f"The draft was version {draft.policy.version}; it was raised to {after.version}.")
+    for name, old in before.items():
+        if folder.policy(name).records != old.records:
+            typer.echo(f"Its [records] differ: load the data anew with: confide ingest FILE {site} {name}")
 
 
 def frontier(
@@ -67,8 +81,10 @@ def frontier(
     if output is not None:
         write_output(json.dumps(mapped.chart, ensure_ascii=False), output)
     if write and mapped.release is not None:
-        before = Folder(site).policy().models.sensitive
-        after = answering.write_choice(site, mapped.release)
-        typer.echo(f"Written into policy.toml, now {after.title}; a running server learns of it when started again.")
+        folder = Folder(site)
+        before = folder.policy(dataset).models.sensitive
+        file = "policy.toml" if folder.follows(dataset) else f"{dataset}/policy.toml"
+        after = answering.write_choice(site, mapped.release, dataset=dataset)
+        typer.echo(f"Written into {file}, now {after.title}; a running server learns of it when started again.")
         if before not in ("", sensitive):
             typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")

@@ -18,6 +18,10 @@ COMMANDS = {
         "sites:ingest",
         "Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.",
     ),
+    "records": (
+        "records:records",
+        "Show how the records of a data set were protected: who was exposed, who was touched, what nobody can find out.",
+    ),
     "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
     "check": (
         "sites:check",
@@ -55,6 +59,10 @@ COMMANDS = {
     "workload": (
         "workload:workload",
         "Ask what an honest analyst would ask: how much is answered, and how far from the truth are the answers?",
+    ),
+    "audit": (
+        "audit:audit",
+        "Find families of recorded questions that together isolate small sets of units, and who asked them.",
     ),
     "ledger": ("ledger:app", "The record of questions and outcomes."),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),

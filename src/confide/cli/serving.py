@@ -1,7 +1,6 @@
 """Serving a site over HTTP, and the demo site."""
 
 import signal
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ from confide.answering.service import Service
 from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
 from confide.errors import Fault, Mistake
-from confide.site import ingest as ingesting
+from confide.records import ingest as ingesting
 from confide.site.access import PersonRole, add_token, must_be_loopback, set_public
 from confide.site.folder import Folder
 
@@ -66,17 +65,21 @@ def demo(
     port: Port = 8000,
     serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it when it is made.")] = True,
 ) -> None:
-    """Make and serve a site with two generated data sets, people and firms.
+    """Make and serve a site with two generated data sets, people and firms, each under a policy of its own kind.
+
+    People follow the site's policy, the preset standard. Firms have theirs: no establishment changes its industry or its
+    place, and its numbers carry more noise.
 
     Example: confide demo demo-site --rows 20000
     """
     from confide import demo as generated
+    from confide.demo.texts import catalog_text, policy_text
 
     for name, generate in (("people", generated.people), ("firms", generated.firms)):
         if not Folder(folder).catalog(name).exists():
             with working(f"Generating {name}"):
-                text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-                ingesting.add(generate(rows), folder, name=name, catalog=text)
+                texts = {"catalog": catalog_text(name), "policy": policy_text(name)}
+                ingesting.add(generate(rows), folder, name=name, **texts)
     typer.echo(f"The demo site is in {folder}.", err=True)
     _invite(folder, port)
     if serving:

@@ -10,8 +10,11 @@ from confide.answering.service import make_base
 from confide.attacks.workload.glance import glance
 from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
-from confide.site import ingest as ingesting
+from confide.model.policy import PRESETS
+from confide.records import ingest as ingesting
+from confide.records.keeping import read_report
 from confide.site.cutpoints.draft import draft_cutpoints
+from confide.site.folder import Folder
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]
 
@@ -20,10 +23,17 @@ def init(
     file: Annotated[Path, typer.Argument(help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The site's folder; made if it is not there.")],
     name: Annotated[str | None, typer.Option(help="The data set's name; the file's name if not given.")] = None,
-    preset: Annotated[str, typer.Option(help="standard, census-mas, tablebuilder or open.")] = "standard",
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help=f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}; standard if not given, or what the site has."
+        ),
+    ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
+
+    On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
 
     Example: confide init survey.csv -o mysite --name people
     """
@@ -31,7 +41,9 @@ def init(
     with working(f"Reading {file.name}"):
         folder = ingesting.add(file, output, name=name, preset=preset, table=table)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
-    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {folder.path / 'policy.toml'};")
+    _say_protected(folder, name)
+    file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
+    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {file};")
     typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
 
 
@@ -46,8 +58,15 @@ def ingest(
     Example: confide ingest survey.csv mysite people
     """
     with working(f"Reading {file.name}"):
-        ingesting.ingest(file, site, name=dataset, table=table)
+        folder = ingesting.ingest(file, site, name=dataset, table=table)
     typer.echo(f"The data of {dataset!r} are loaded.")
+    _say_protected(folder, dataset)
+
+
+def _say_protected(folder: Folder, name: str) -> None:
+    report = read_report(folder, name)
+    for line in report.lines() if report else ():
+        typer.echo(line)
 
 
 def safe(

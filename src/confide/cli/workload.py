@@ -63,7 +63,7 @@ def workload(
                 found = measure_remote(opened, dataset, truth=truth, generator=generator, progress=progress)
         else:
             _must_be_remote({"--truth": truth})
-            chosen = _policy(policy, Path(site), allow_open=allow_open)
+            chosen = _policy(policy, Path(site), dataset, allow_open=allow_open)
             found = measure_site(
                 Path(site), dataset, policy=chosen, generator=generator, ledger=ledger, progress=progress
             )
@@ -87,10 +87,10 @@ def _must_be_remote(given: dict[str, object]) -> None:
         raise Mistake(f"{name} is for a site elsewhere; a site on this machine has its own truth. Leave it out.")
 
 
-def _policy(given: str | None, site: Path, *, allow_open: bool) -> Policy:
-    """The site's own policy, a preset, or a draft."""
+def _policy(given: str | None, site: Path, dataset: str, *, allow_open: bool) -> Policy:
+    """The policy of the data set, a preset, or a draft."""
     if given is None:
-        found = Papers(site).policy() if Papers(site).names() else Policy()
+        found = Papers(site).policy(dataset)
     elif given in PRESETS:
         found = PRESETS[given]
     else:

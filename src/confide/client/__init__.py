@@ -288,7 +288,7 @@ class LocalSite(Site):
         return self.service.answer(request, diagnostics=diagnostics)
 
     def codebook(self, name: str) -> dict[str, Any]:
-        return write_codebook(self.service.dataset(name))
+        return write_codebook(self.service.dataset(name), self.service.policy_of(name))
 
     def close(self) -> None:
         self._close()

@@ -1,87 +1,64 @@
-"""The law of the noise that protected records carry: each confidential number is multiplied once by a factor about 1.
+"""The law of the noise of confidential numbers: f = exp(s z) / E exp(s z), z standard normal within 2.5 deviations.
 
-The factor is f = exp(s z - c), with z standard normal cut off at 2.5 either way and c such that E[f] = 1 (about s^2 / 2). It has
-one mode, and no number is moved by more than exp(2.5 s). Everything that must know the noise, to draw it or to correct for it,
-knows it from here.
+It has one mode and mean 1, is never 0 nor negative, and is public: whoever knows it can correct for it. With a = 2.5, moments
+of z come from M(t) = E exp(t z) = exp(t²/2) (Phi(a - t) - Phi(-a - t)) / (Phi(a) - Phi(-a)).
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from confide.arrays import Floats
 
-__all__ = ["FURTHEST", "NoiseLaw", "law_of"]
+__all__ = ["REACH", "factors", "log_mean", "log_variance", "log_with_power", "power_mean"]
 
-FURTHEST = 2.5
-"""Where the normal number is cut off: of a long tail, the largest units would pay with their usefulness."""
+REACH = 2.5
+"""No factor lies further out than so many standard deviations of its logarithm."""
 
-_INSIDE = float(ndtr(FURTHEST) - ndtr(-FURTHEST))
-_CUT_VARIANCE = 1 - 2 * FURTHEST * float(np.exp(-(FURTHEST**2) / 2)) / (2 * np.pi) ** 0.5 / _INSIDE
-_LARGEST = 2.0
+_LOW, _HIGH = float(ndtr(-REACH)), float(ndtr(REACH))
+_VARIANCE = 1 - 2 * REACH * float(np.exp(-(REACH**2) / 2) / np.sqrt(2 * np.pi)) / (_HIGH - _LOW)
 
 
-@dataclass(frozen=True)
-class NoiseLaw:
-    """The noise with parameter `s`: what it does to powers and to logarithms.
+def factors(uniform: Floats, spread: Floats | float) -> Floats:
+    """The factor that each uniform number draws, for a spread s.
 
-    >>> law = NoiseLaw(0.15)
-    >>> law.moment(1), round(law.moment(2), 4), round(law.mean_log, 4), round(law.variance_log, 4)
-    (1.0, 1.0206, -0.0102, 0.0205)
+    >>> factors(np.array([0.1, 0.5, 0.9]), 0.25).round(3).tolist()
+    [0.71, 0.972, 1.33]
     """
-
-    s: float
-
-    def factors(self, uniform: Floats) -> Floats:
-        """The factors that uniform numbers stand for."""
-        z = ndtri(ndtr(-FURTHEST) + uniform * _INSIDE)
-        return np.asarray(np.exp(self.s * z + self._centre))
-
-    def moment(self, power: float) -> float:
-        """E[f^power]."""
-        return float(_generating(power * self.s) / _generating(self.s) ** power)
-
-    @property
-    def relative(self) -> float:
-        """The standard deviation of f, so of the noise as a share of the number."""
-        return float(np.sqrt(self.moment(2) - 1))
-
-    @property
-    def mean_log(self) -> float:
-        """E[log f], which is below 0."""
-        return self._centre
-
-    @property
-    def variance_log(self) -> float:
-        """Var[log f]."""
-        return float(self.s**2 * _CUT_VARIANCE)
-
-    def log_with(self, power: float) -> float:
-        """Cov[log f, f^power] / E[f^power]."""
-        t = power * self.s
-        edges = np.exp(-((FURTHEST + t) ** 2) / 2) - np.exp(-((FURTHEST - t) ** 2) / 2)
-        slope = t + edges / (2 * np.pi) ** 0.5 / (ndtr(FURTHEST - t) - ndtr(-FURTHEST - t))
-        return float(self.s * slope)
-
-    @property
-    def _centre(self) -> float:
-        return -float(np.log(_generating(self.s)))
+    z = ndtri(_LOW + uniform * (_HIGH - _LOW))
+    return np.asarray(np.exp(spread * z) / _generating(spread))
 
 
-def _generating(t: float) -> float:
-    """E[exp(t z)]."""
-    return float(np.exp(t * t / 2) * (ndtr(FURTHEST - t) - ndtr(-FURTHEST - t)) / _INSIDE)
+def power_mean(power: float, spread: Floats | float) -> Floats:
+    """The mean of a power of the factor.
 
-
-@lru_cache(maxsize=256)
-def law_of(relative: float) -> NoiseLaw:
-    """The law under which noise has this standard deviation, as a share of the number.
-
-    >>> round(law_of(0.15).relative, 6)
-    0.15
+    >>> power_mean(1, 0.25).item(), power_mean(2, 0.25).round(4).item()
+    (1.0, 1.0579)
     """
-    highest = NoiseLaw(_LARGEST).relative
-    return NoiseLaw(float(brentq(lambda s: NoiseLaw(s).relative - min(relative, highest), 1e-6, _LARGEST, xtol=1e-12)))
+    return np.asarray(_generating(power * np.asarray(spread)) / _generating(spread) ** power)
+
+
+def log_mean(spread: Floats | float) -> Floats:
+    """The mean of the logarithm of the factor: below 0, since the mean of the factor is 1."""
+    return np.asarray(-np.log(_generating(spread)))
+
+
+def log_variance(spread: Floats | float) -> Floats:
+    """The variance of the logarithm of the factor."""
+    return np.asarray(np.square(spread) * _VARIANCE)
+
+
+def log_with_power(power: float, spread: Floats | float) -> Floats:
+    """The covariance of the logarithm of the factor with a power of it, by the mean of that power: s M'(t) / M(t), t = power s.
+
+    >>> log_with_power(1, 0.25).round(4).item()
+    0.0568
+    """
+    t = power * np.asarray(spread)
+    edges = np.exp(-((REACH + t) ** 2) / 2) - np.exp(-((REACH - t) ** 2) / 2)
+    slope = t + edges / np.sqrt(2 * np.pi) / (ndtr(REACH - t) - ndtr(-REACH - t))
+    return np.asarray(spread * slope)
+
+
+def _generating(t: Floats | float) -> Floats:
+    t = np.asarray(t)
+    return np.asarray(np.exp(t**2 / 2) * (ndtr(REACH - t) - ndtr(-REACH - t)) / (_HIGH - _LOW))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
@@ -21,8 +22,10 @@ class StoreFacts:
     """What a store says of itself. `classes`, `numbers` and `values` map variables to columns; scales are decimal places.
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
-    `value_decimals`. `noise` is the standard deviation of the noise that protected records carry in a variable, as a share
-    of its values (root mean square over the records).
+    `value_decimals`; `shifts` say by how many bits contributions are cut before they are squared (none where it names none).
+    Of protected records, `records` marks how they were protected, `noise` has the relative noise of each number (root mean
+    square over its squares; of its logarithm, root and square, as `log(x)`, over what these square), and `ceiling` what a
+    perfect reconstruction would tell (see `confide.records.ceiling`).
     """
 
     dataset: str
@@ -37,7 +40,10 @@ class StoreFacts:
     decimals: dict[str, int] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     value_decimals: dict[str, int] = field(default_factory=dict)
+    shifts: dict[str, int] = field(default_factory=dict)
+    records: str = ""
     noise: dict[str, float] = field(default_factory=dict)
+    ceiling: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,10 +55,32 @@ class Coded:
 
     Columns of `records`: `unit` (signed 64-bit key of the unit), `key` (signed 32-bit key of the record), `weight`
     (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
+    `household`, where one is declared, is the key of each record's; no store has it.
     """
 
     facts: StoreFacts
     records: pa.Table
+    household: pa.Array | None = None
+
+    def places(self, name: str) -> Ints:
+        """The place of each record's code."""
+        return np.asarray(self.records[self.facts.classes[name]].to_numpy(), np.int64)
+
+    def numbers(self, name: str) -> Floats:
+        """A numeric variable, NaN where it is missing."""
+        column = self.records[self.facts.values[name]].to_numpy().astype(np.float64)
+        return np.asarray(column / 10.0 ** self.facts.value_decimals[name])
+
+    @property
+    def units(self) -> Ints:
+        """The key of each record's unit."""
+        return np.asarray(self.records["unit"].to_numpy())
+
+    @property
+    def weights(self) -> Floats:
+        if not self.facts.weighted:
+            return np.ones(self.records.num_rows)
+        return np.asarray(self.records["weight"].to_numpy() / 10.0**self.facts.weight_decimals)
 
 
 class Engine(Protocol):

@@ -38,7 +38,8 @@ class Cells:
     """An engine's answer: one row for each class that is not empty. Everything is an exact integer.
 
     `key` is the xor of the record keys: the same records give the same key in whatever table they appear.
-    `total` and `size` are sums of contributions and of their absolute values; `top` the largest ones by unit.
+    `total` and `size` are sums of contributions and of their absolute values, `square` of the squares of these, each cut by
+    the store's shift first so that the sum is exact; `top` the largest ones. A contribution is a unit's, over its records.
     """
 
     by: tuple[str, ...]
@@ -49,6 +50,7 @@ class Cells:
     weight: Ints | None = None
     total: Ints | None = None
     size: Ints | None = None
+    square: Ints | None = None
     top: Ints | None = None
 
 

@@ -13,8 +13,22 @@ from typing import Any, ClassVar
 from confide.errors import Mistake, nearest
 from confide.model.parameter import Parameters, parameter
 
-__all__ = ["PRESETS", "Policy", "describe", "preset_policy", "read_policy", "write_policy"]
+__all__ = [
+    "PRESETS",
+    "SITE",
+    "Policy",
+    "describe",
+    "plain_policy",
+    "policy_of",
+    "preset_policy",
+    "read_policy",
+    "write_policy",
+]
 
+SITE = "site"
+"""What a data set's own policy names as its preset to start from the site's."""
+
+LONGEST_NAME = 60
 
 _LARGEST = 1e12
 """No field is larger: counts that a rule compares with it fit any machine integer."""
@@ -192,6 +206,15 @@ class RedTeamRules(Section):
 
 
 @dataclass(frozen=True)
+class AuditRules(Section):
+    name: ClassVar = "audit"
+    limit: float = parameter(
+        0.0, "Most small sets that the questions of one person, or of everybody, may be expected to isolate; 0 for no limit.",
+        low=0.0,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
@@ -207,11 +230,23 @@ class Policy:
     output: OutputRules = OutputRules()
     quota: QuotaRules = QuotaRules()
     red_team: RedTeamRules = RedTeamRules()
+    audit: AuditRules = AuditRules()
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field but the limit of the red team, on which no answer depends."""
-        told = {name: part for name, part in asdict(self).items() if name != "red_team"}
+        """The fingerprint of every field on which an answer depends: all but the limits of the red team and of the audit.
+
+        The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is.
+        """
+        told = {name: part for name, part in asdict(self).items() if name not in ("red_team", "audit")}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def records_mark(self) -> str:
+        """The fingerprint of what decides how records are protected when they are ingested; nothing if they are not."""
+        if not self.records.changes:
+            return ""
+        told = [asdict(self.records), self.tables.mean_cell]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
     @property
@@ -234,7 +269,9 @@ _EVERY_TOTAL = TotalRules(mechanism="none", units=0, dominance_k=100.0, p_percen
 PRESETS: dict[str, Policy] = {
     "standard": Policy(
         name="standard",
-        records=RecordRules(keys=3, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.25),
+        records=RecordRules(
+            keys=3, alone=1, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.5, dominance=1.0
+        ),
         universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),
         totals=_EVERY_TOTAL,
@@ -274,25 +311,41 @@ def preset_policy(name: str) -> Policy:
     return PRESETS[name]
 
 
-def read_policy(text: str) -> Policy:
-    """The policy a TOML text describes: a `preset`, with the fields that differ."""
+def read_policy(text: str, *, site: Policy | None = None) -> Policy:
+    """The policy a TOML text describes: a `preset`, with the fields that differ.
+
+    `site` is the policy of the site where the text is a data set's own: it is the base that `preset = "site"` names, and
+    the base if no preset is named.
+    """
     try:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         why = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
         raise Mistake(f"policy.toml is not valid TOML{why}.") from None
-    known = {"preset", "name", "version", *SECTIONS}
+    preset = str(raw.pop("preset", "standard" if site is None else SITE))
+    if site is not None and preset == SITE:
+        return policy_of(raw, base=site)
+    return policy_of(raw, base=replace(preset_policy(preset), version=1))
+
+
+def policy_of(raw: dict[str, Any], *, base: Policy) -> Policy:
+    """The policy that plain values describe, as `plain_policy` gives them; what they leave out is as in the base."""
+    known = {"name", "version", *SECTIONS}
     for key in raw:
         if key not in known:
-            raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, known))
-    preset = raw.get("preset", "standard")
-    base = preset_policy(str(preset))
+            raise Mistake(f"Unknown section {key!r} in policy.toml.", suggestions=nearest(key, {"preset", *known}))
     sections = {name: _section(getattr(base, name), raw.get(name, {})) for name in SECTIONS}
-    name, version = raw.get("name", base.name), raw.get("version", 1)
-    named = isinstance(name, str) and 1 <= len(name.strip()) <= 60 and name.isprintable()
+    name, version = raw.get("name", base.name), raw.get("version", base.version)
+    named = isinstance(name, str) and 1 <= len(name.strip()) <= LONGEST_NAME and name.isprintable()
     if not named or type(version) is not int or not 1 <= version <= _LARGEST:
         raise Mistake("In policy.toml, name must be text of at most 60 characters and version a whole number from 1.")
     return Policy(name=name, version=version, **sections)
+
+
+def plain_policy(policy: Policy) -> dict[str, Any]:
+    """A policy as plain values: what a program reads beside the codebook."""
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(policy)))
+    return plain
 
 
 def _section(base: Any, changes: Any) -> Any:

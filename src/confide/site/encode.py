@@ -9,13 +9,14 @@ import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
+from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
-from confide.site.keys import draw_keys, filled
+from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 
-__all__ = ["catalog_mark", "encode"]
+__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "small"]
 
 
 LARGEST = 2**62
@@ -42,25 +43,25 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         if variable.numeric:
             amounts = _numbers(variable, table[variable.column])
             if variable.name in measured:
-                contributions = _contributions(amounts, variable.decimals, weight, dataset.weight_decimals)
-                columns[measured[variable.name]], decimals[variable.name] = contributions
+                weighted = contributions(amounts, variable.decimals, weight, dataset.weight_decimals)
+                columns[measured[variable.name]], decimals[variable.name] = weighted
                 value_decimals[variable.name] = decimals[variable.name]
                 if weight is not None:
-                    alone = _contributions(amounts, variable.decimals, None, 0)
+                    alone = contributions(amounts, variable.decimals, None, 0)
                     values[plain[variable.name]], value_decimals[variable.name] = alone
             if variable.name in classes:
-                columns[classes[variable.name]] = _small(_bins(variable, amounts), variable)
+                columns[classes[variable.name]] = small(bins(variable, amounts), variable)
         elif variable.column in table.column_names:
-            columns[classes[variable.name]] = _small(_places(variable, table[variable.column]), variable)
+            columns[classes[variable.name]] = small(_places(variable, table[variable.column]), variable)
     _derive_levels(dataset, columns, classes)
     # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
-    narrow = {column: _narrow(array) for column, array in values.items()}
-    records = pa.table({"unit": unit, "key": key, **narrow, **columns})
+    narrowed = {column: narrow(array) for column, array in values.items()}
+    records = pa.table({"unit": unit, "key": key, **narrowed, **columns})
     facts = StoreFacts(
         dataset=dataset.name,
         catalog=catalog_mark(dataset),
-        data=_data_mark(records),
+        data=data_mark(records),
         keys=secret.version,
         several=several,
         weighted=weight is not None,
@@ -70,8 +71,10 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         decimals=decimals,
         values=plain,
         value_decimals=value_decimals,
+        shifts=square_shifts(records, measured),
     )
-    return Coded(facts, records)
+    household = unit_keys(dataset.household, table, secret) if dataset.household else None
+    return Coded(facts, records, household)
 
 
 def catalog_mark(dataset: Dataset) -> str:
@@ -88,7 +91,7 @@ def catalog_mark(dataset: Dataset) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _data_mark(records: pa.Table) -> str:
+def data_mark(records: pa.Table) -> str:
     """A fingerprint of the records that does not depend on their order."""
     order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
     digest = hashlib.sha256()
@@ -102,7 +105,7 @@ def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> 
     """Every column the catalog names is there, but for coarser levels, which follow from finer ones."""
     levels = {level.name for v in shown if v.column in table.column_names for level in dataset.chain(v.name)}
     named = [v.column for v in shown if v.name not in levels or v.numeric]
-    for name in [*named, *(n for n in (dataset.unit, dataset.weight) if n)]:
+    for name in [*named, *(n for n in (dataset.unit, dataset.household, dataset.weight) if n)]:
         if name not in table.column_names:
             raise Mistake(
                 f"The catalog of {dataset.name!r} names the column {name!r}; the data have none.",
@@ -162,7 +165,7 @@ def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
     return np.asarray(scaled, dtype=np.int64)
 
 
-def _contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
+def contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
     """Weighted values as fixed-point integers, with as many decimals as keep every sum exact."""
     absent = np.isnan(values)
     present = np.where(absent, 0.0, values)
@@ -188,7 +191,7 @@ def _size(whole: Ints) -> int:
     return (int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum())
 
 
-def _bins(variable: Variable, values: Floats) -> Ints:
+def bins(variable: Variable, values: Floats) -> Ints:
     places = np.searchsorted(np.array(variable.cutpoints, dtype=np.float64), values, side="right")
     return np.where(np.isnan(values), len(variable.cutpoints) + 1, places)
 
@@ -225,12 +228,12 @@ def _missing_place(variable: Variable, absent: int) -> int:
     )
 
 
-def _small(places: Ints, variable: Variable) -> pa.Array:
+def small(places: Ints, variable: Variable) -> pa.Array:
     assert variable.codes is not None
     return pa.array(places.astype(np.uint8 if len(variable.codes) <= 255 else np.uint16))
 
 
-def _narrow(array: pa.Array) -> pa.Array:
+def narrow(array: pa.Array) -> pa.Array:
     """Half as wide where every value fits."""
     bounds = pc.min_max(array)
     least, most = bounds["min"].as_py() or 0, bounds["max"].as_py() or 0
@@ -247,7 +250,7 @@ def _derive_levels(dataset: Dataset, columns: dict[str, pa.Array], classes: dict
         up = np.array(dataset.lift(name, parent), dtype=np.int64)[columns[classes[name]].to_numpy()]
         column = classes[parent]
         if column not in columns:
-            columns[column] = _small(up, dataset.variables[parent])
+            columns[column] = small(up, dataset.variables[parent])
         wrong = int((up != columns[column].to_numpy()).sum())
         if wrong:
             raise Mistake(

@@ -1,18 +1,19 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
-mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet
+mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet  people/truth.parquet  people/records.json
+mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from confide.data.replacing import replacing
-from confide.errors import Fault, Mistake
+from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
-from confide.model.policy import Policy, preset_policy, read_policy, write_policy
+from confide.model.policy import LONGEST_NAME, Policy, preset_policy, read_policy, write_policy
 from confide.site.secret import Secret, create_secret, read_secret
 
 __all__ = ["Folder", "Papers", "check_name", "create_folder", "write_whole"]
@@ -48,16 +49,51 @@ class Papers:
     def access(self) -> Path:
         return self.path / "access.toml"
 
-    @property
-    def draft(self) -> Path:
-        return self.path / "draft.toml"
+    def draft(self, name: str | None = None) -> Path:
+        """Where the draft of the site's policy, or of that of a data set, is kept."""
+        return self.home(name) / "draft.toml"
 
-    def policy(self) -> Policy:
-        if not self.names():
+    def home(self, name: str | None = None) -> Path:
+        """The folder of the site's policy, or of a data set's own, with its draft and its history."""
+        return self.path if name is None else self.path / name
+
+    def own(self, name: str) -> Path:
+        """Where a data set's own policy stands, if it has one."""
+        return self.home(name) / "policy.toml"
+
+    def follows(self, name: str) -> bool:
+        """Whether the policy of a data set is the site's."""
+        return not self.own(name).exists()
+
+    def policy(self, name: str | None = None, *, site: Policy | None = None) -> Policy:
+        """The policy of the site, or of a data set: its own, or the site's if it has none.
+
+        With `site`, what the data set's would be if that were the site's.
+        """
+        names = self.names()
+        if not names:
             raise Mistake(
                 f"The site {str(self.path)!r} has no data sets.", suggestions=["Add one: confide init FILE -o PATH."]
             )
-        return read_policy(self._text(self.path / "policy.toml"))
+        if name is not None and name not in names:
+            hint = nearest(name, names) or ["There are " + ", ".join(names) + "."]
+            raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
+        base = site or read_policy(self._text(self.path / "policy.toml"))
+        if name is None or self.follows(name):
+            return base
+        return self.read_own(self._text(self.own(name)), name, site=base)
+
+    def read_own(self, text: str, name: str, *, site: Policy, file: Path | None = None) -> Policy:
+        """The policy that a text describes as a data set's own; a Mistake names the file it is from.
+
+        Without a name it is called after the site's and the data set, so that answers tell them apart.
+        """
+        base = replace(site, name=f"{site.name} for {name}"[:LONGEST_NAME])
+        try:
+            return read_policy(text, site=base)
+        except Mistake as mistake:
+            what = f"{file or self.own(name)} cannot be used. {mistake.message}"
+            raise Mistake(what, suggestions=mistake.suggestions) from None
 
     def names(self) -> list[str]:
         """The data sets of the site."""
@@ -95,6 +131,14 @@ class Folder(Papers):
 
     def base(self, name: str) -> Path:
         return self.path / name / "safe.parquet"
+
+    def truth(self, name: str) -> Path:
+        """The true records, where the store has protected ones. No answer needs them: they may be kept elsewhere."""
+        return self.path / name / "truth.parquet"
+
+    def report(self, name: str) -> Path:
+        """What protecting the records did, for the custodian."""
+        return self.path / name / "records.json"
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:

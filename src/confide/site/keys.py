@@ -13,7 +13,7 @@ from confide.site.draws import record_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, texts
 
-__all__ = ["draw_keys", "filled"]
+__all__ = ["draw_keys", "filled", "unit_keys"]
 
 
 def draw_keys(
@@ -34,6 +34,11 @@ def draw_keys(
         if unit_column is None:
             unit[again] = fresh
     return pa.array(unit), pa.array(key.view(np.int32)), several and unit_column is not None
+
+
+def unit_keys(column: str, table: pa.Table, secret: Secret) -> pa.Array:
+    """The key of what a column names, for each record."""
+    return pa.array(record_keys(_unit_names(column, table[column]), secret)[0])
 
 
 def filled(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

@@ -1,28 +1,34 @@
-"""The policies of a site: the one in force, those before it, and the draft of the next.
+"""The policies of a site and of its data sets: the one in force, those before it, and the draft of the next.
 
 mysite/policy.toml  draft.toml  policies/0001-20260115T093000Z.toml
+mysite/people/policy.toml  people/draft.toml  people/policies/0001-20260115T093000Z.toml
+
+Everything here is of the site unless a data set is named.
 """
 
 import re
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake
-from confide.model.policy import PRESETS, SECTIONS, Policy, read_policy, write_policy
+from confide.model.policy import PRESETS, SECTIONS, SITE, Policy, read_policy, write_policy
 from confide.site.folder import Papers, write_whole
 
 __all__ = [
     "Change",
     "Kept",
     "PolicyDraft",
+    "base_of",
     "compare",
     "enforce",
+    "give_policy",
     "keep",
     "kept",
     "preset_name",
+    "read_as",
     "read_draft",
     "save_draft",
 ]
@@ -33,7 +39,7 @@ _TIME = "%Y%m%dT%H%M%SZ"
 
 @dataclass(frozen=True)
 class Kept:
-    """A policy that was in force, as the how-manieth of the site, and since when."""
+    """A policy that was in force, as the how-manieth of its site or data set, and since when."""
 
     number: int
     since: datetime
@@ -58,61 +64,93 @@ class Change:
     after: Any
 
 
-def keep(papers: Papers, policy: Policy) -> None:
+def keep(papers: Papers, policy: Policy, *, name: str | None = None) -> None:
     """Keep the policy in force, with all its fields written out, unless it is the last one kept."""
-    known = _files(papers)
-    if known and (last := _read(*known[-1])) and last.policy == policy:
+    known = _files(papers, name)
+    if known and (last := _read(papers, name, *known[-1])) and last.policy == policy:
         return
     number, now = (known[-1][0] + 1 if known else 1), datetime.now(UTC).strftime(_TIME)
-    places = papers.path / "policies"
+    places = papers.home(name) / "policies"
     try:
         places.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise Mistake(f"{places} cannot be made ({error.strerror}).") from None
-    write_whole(places / f"{number:04}-{now}.toml", write_policy(policy, preset=preset_name(papers)))
+    write_whole(places / f"{number:04}-{now}.toml", write_policy(policy, preset=preset_name(papers, name=name)))
 
 
-def kept(papers: Papers) -> list[Kept]:
+def kept(papers: Papers, *, name: str | None = None) -> list[Kept]:
     """The policies that were in force, the oldest first; one that can no longer be read is left out."""
-    return [found for place in _files(papers) if (found := _read(*place))]
+    return [found for place in _files(papers, name) if (found := _read(papers, name, *place))]
 
 
-def preset_name(papers: Papers) -> str:
-    """The preset that the policy in force starts from."""
+def preset_name(papers: Papers, *, name: str | None = None) -> str:
+    """The preset that the policy in force starts from; `site` where a data set starts from the site's, or has no other."""
     try:
-        return _preset((papers.path / "policy.toml").read_text(encoding="utf-8"))
+        return _preset((papers.home(name) / "policy.toml").read_text(encoding="utf-8"), name)
     except (OSError, ValueError):
-        return "standard"
+        return _usual(name)
 
 
-def read_draft(papers: Papers) -> PolicyDraft | None:
+def base_of(papers: Papers, preset: str) -> Policy:
+    """The policy that a preset is, or the site's."""
+    return papers.policy() if preset == SITE else PRESETS[preset]
+
+
+def give_policy(papers: Papers, name: str, *, preset: str | None = None, text: str | None = None) -> bool:
+    """Give a new data set a policy of its own: a text, or a preset if it is not the one that the site's starts from.
+
+    Tells whether it has one; without, it follows the site's.
+    """
+    if text is None and (preset is None or preset == preset_name(papers)):
+        return not papers.follows(name)
+    if not papers.follows(name):
+        raise Mistake(f"{papers.own(name)} is there already.", suggestions=["Leave --preset out to use it."])
+    write_whole(papers.own(name), text or write_policy(PRESETS[str(preset)], preset=str(preset)))
+    papers.policy(name)
+    return True
+
+
+def read_draft(papers: Papers, *, name: str | None = None) -> PolicyDraft | None:
     """The draft of a policy, if there is one."""
+    file = papers.draft(name)
     try:
-        text = papers.draft.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError):
-        raise Mistake(f"{papers.draft} cannot be read as UTF-8 text.") from None
+        raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
     try:
-        return PolicyDraft(read_policy(text), _preset(text))
+        return PolicyDraft(read_as(papers, text, name=name, file=file), _preset(text, name))
     except Mistake as mistake:
         raise Mistake(f"The draft cannot be used. {mistake}", suggestions=["Mend draft.toml, or discard it."]) from None
 
 
-def save_draft(papers: Papers, draft: PolicyDraft) -> None:
+def read_as(papers: Papers, text: str, *, name: str | None = None, file: Path | None = None) -> Policy:
+    """The policy that a text describes as the site's, or as a data set's own."""
+    return read_policy(text) if name is None else papers.read_own(text, name, site=papers.policy(), file=file)
+
+
+def save_draft(papers: Papers, draft: PolicyDraft, *, name: str | None = None) -> None:
     """Keep a draft on the site, with all its fields written out. The policy in force stays."""
-    write_whole(papers.draft, write_policy(draft.policy, preset=draft.preset))
+    write_whole(papers.draft(name), write_policy(draft.policy, preset=draft.preset))
 
 
-def enforce(papers: Papers) -> Policy:
-    """Put the draft in force: it becomes `policy.toml`, and the policy before it is kept."""
-    draft = read_draft(papers)
+def enforce(papers: Papers, *, name: str | None = None) -> Policy:
+    """Put the draft in force: it becomes `policy.toml`, and the policy before it is kept.
+
+    Its version is one more than that of the policy before, unless the draft's is higher already.
+    """
+    before = papers.policy(name)
+    draft = read_draft(papers, name=name)
     if draft is None:
-        raise Mistake(f"There is no draft at {str(papers.draft)!r}.", suggestions=["Write one in the browser first."])
-    keep(papers, papers.policy())
-    write_whole(papers.path / "policy.toml", write_policy(draft.policy, preset=draft.preset))
-    papers.draft.unlink(missing_ok=True)
-    return draft.policy
+        raise Mistake(
+            f"There is no draft at {str(papers.draft(name))!r}.", suggestions=["Write one in the browser first."]
+        )
+    after = replace(draft.policy, version=max(draft.policy.version, before.version + 1))
+    keep(papers, before, name=name)
+    write_whole(papers.home(name) / "policy.toml", write_policy(after, preset=draft.preset))
+    papers.draft(name).unlink(missing_ok=True)
+    return after
 
 
 def compare(before: Policy, after: Policy) -> list[Change]:
@@ -129,20 +167,25 @@ def compare(before: Policy, after: Policy) -> list[Change]:
     return [change for change in changes if change.before != change.after]
 
 
-def _files(papers: Papers) -> list[tuple[int, Path]]:
-    named = ((_NAME.fullmatch(file.name), file) for file in (papers.path / "policies").glob("*.toml"))
+def _files(papers: Papers, name: str | None) -> list[tuple[int, Path]]:
+    named = ((_NAME.fullmatch(file.name), file) for file in (papers.home(name) / "policies").glob("*.toml"))
     return sorted((int(match[1]), file) for match, file in named if match)
 
 
-def _read(number: int, file: Path) -> Kept | None:
+def _read(papers: Papers, name: str | None, number: int, file: Path) -> Kept | None:
     try:
         text = file.read_text(encoding="utf-8")
         since = datetime.strptime(file.stem.partition("-")[2], _TIME).replace(tzinfo=UTC)
-        return Kept(number, since, read_policy(text), _preset(text))
+        return Kept(number, since, read_as(papers, text, name=name, file=file), _preset(text, name))
     except (OSError, ValueError, Mistake):
         return None
 
 
-def _preset(text: str) -> str:
-    preset = tomllib.loads(text).get("preset", "standard")
-    return preset if preset in PRESETS else "standard"
+def _preset(text: str, name: str | None) -> str:
+    preset = tomllib.loads(text).get("preset", _usual(name))
+    return preset if preset in PRESETS or (name is not None and preset == SITE) else _usual(name)
+
+
+def _usual(name: str | None) -> str:
+    """The base where no preset is named."""
+    return "standard" if name is None else SITE

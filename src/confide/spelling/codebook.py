@@ -1,14 +1,15 @@
-"""The public codebook of a data set: declared domains only, never what the data happen to hold."""
+"""The public codebook of a data set: declared domains and its policy, never what the data happen to hold."""
 
 from typing import Any
 
 from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.policy import Policy, plain_policy
 
 __all__ = ["write_codebook"]
 
 
-def write_codebook(dataset: Dataset) -> dict[str, Any]:
-    """Everything an analyst may know before asking, as plain values."""
+def write_codebook(dataset: Dataset, policy: Policy) -> dict[str, Any]:
+    """Everything an analyst may know before asking, as plain values; the policy of the data set among it."""
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
     return {
         "name": dataset.name,
@@ -17,6 +18,7 @@ def write_codebook(dataset: Dataset) -> dict[str, Any]:
         "period": dataset.period,
         "unit": dataset.unit,
         "weight": dataset.weight,
+        "policy": plain_policy(policy),
         "variables": [_variable(variable) for variable in shown],
     }
 

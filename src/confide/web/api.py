@@ -100,12 +100,12 @@ def _catalog(app: FastAPI, context: PageContext) -> None:
 
     @app.get(
         "/api/datasets/{name}",
-        summary="The codebook of a data set: declared domains only",
+        summary="The codebook of a data set: declared domains, and the policy of its answers",
         response_model=dict[str, Any],
         responses=problems(401, 404),
     )
     def dataset(name: Name, asker: Annotated[Person, context.asker]) -> JSONResponse:
-        return JSONResponse(write_codebook(context.dataset(name)))
+        return JSONResponse(write_codebook(context.dataset(name), context.service.policy_of(name)))
 
 
 def _ledger(app: FastAPI, context: PageContext) -> None:

@@ -19,7 +19,7 @@ from confide.attacks.counts.unit_inflation import UnitInflation
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.attacks.truth.truth import truth_of_site
 from confide.model.policy import PRESETS, CountRules, DropRules, Policy, TableRules, UniverseRules, preset_policy
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 STANDARD = PRESETS["standard"]
 

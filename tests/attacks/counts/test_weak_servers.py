@@ -25,7 +25,7 @@ from confide.client import Site
 from confide.model.policy import preset_policy
 from confide.model.release import Release
 from confide.model.request import TableRequest
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 
 @dataclass

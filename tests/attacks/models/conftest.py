@@ -11,7 +11,7 @@ from confide import demo
 from confide.attacks.runner import LocalField
 from confide.attacks.truth.truth import truth_of_site
 from confide.model.policy import Policy, preset_policy
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from confide.attacks.result import Result
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.attacks.truth.truth import truth_of_site
 from confide.model.policy import PRESETS
+from confide.records.ingest import add
 from confide.site.draws import Draws, record_keys
-from confide.site.ingest import add
 from confide.site.secret import Secret
 
 Attacked = Callable[[str], Result]

@@ -13,7 +13,7 @@ from confide.answering.regressions.fit import Unfit, fit, solved
 from confide.answering.regressions.inference import infer
 from confide.answering.regressions.scaling import original_units
 from confide.arrays import Floats
-from confide.data.noise_law import law_of
+from confide.data.noise_law import factors
 from confide.model.design import Block, Design, Number
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.formula import Transform
@@ -77,7 +77,7 @@ def population(seed: int = 2) -> dict[str, Floats]:
 
 def noised(data: dict[str, Floats], rng: np.random.Generator) -> dict[str, Floats]:
     return {
-        name: values * law_of(NOISE[name]).factors(rng.random(SIZE)) if name in NOISE else values
+        name: values * factors(rng.random(SIZE), NOISE[name]) if name in NOISE else values
         for name, values in data.items()
     }
 
@@ -140,7 +140,7 @@ def test_correlations_are_corrected_and_never_beyond_one() -> None:
         plain.append(correlate(gram, columns=[1, 2, 3]).correlations)
     error = 1 / np.sqrt(SIZE)
     assert np.abs(np.mean(found, axis=0) - truth).max() < error < np.abs(np.mean(plain, axis=0) - truth).max()
-    alike = {**data, "z": data["x"] * law_of(0.05).factors(rng.random(SIZE))}
+    alike = {**data, "z": data["x"] * factors(rng.random(SIZE), 0.05)}
     high = correlate(Attenuation(shape, NOISE).gram(moments(shape, alike).gram), columns=[1, 2, 3]).correlations
     assert np.abs(high).max() <= 1.0
 

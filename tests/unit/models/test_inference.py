@@ -9,6 +9,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from statsmodels.stats.anova import anova_lm
 
 from confide.answering.regressions.fit import Unfit
@@ -245,11 +246,20 @@ def inference_of(estimates, errors, rest, table):
     return Inference(estimates, errors, rest, rest, False, (1,), np.array([]), np.array([]), table)
 
 
-def test_small_p_values_are_text(example, dense):
+def test_p_values_follow_from_what_is_shown_and_small_ones_are_not_told(example, dense):
     exact = gaussian(example, dense).infer()
-    p_values = np.array([0.0, 1e-300, 9.99e-5, 1e-4, 0.00012345, 0.049999, 0.5, 1.0])
-    grid = grids(replace(exact, p_values=p_values), labels=LABELS, terms=TERMS, n=400)["coefficients"]
-    assert [row[-1] for row in grid.rows] == [0.0001] * 4 + [0.000123, 0.05, 0.5, 1.0]
+    estimates, errors = np.array([40.0, -40.0, 4.04, 3.9, 3.0, -2.0, 1.0, 0.0]), np.ones(8)
+    grid = grids(replace(exact, estimates=estimates, errors=errors), labels=LABELS, terms=TERMS, n=400)["coefficients"]
+    expected = 2 * stats.t.sf([3.9, 3.0, 2.0, 1.0, 0.0], 400 - sum(exact.widths))
+    assert [row[-1] for row in grid.rows[:3]] == [0.0001] * 3
+    assert [row[-1] for row in grid.rows[3:]] == pytest.approx(expected, rel=5e-3)
+
+
+def test_t_and_z_follow_from_what_is_shown(example, dense):
+    """So they tell no more of a correlation than the rounded coefficient does."""
+    for model in (gaussian, logit):
+        for row in grids(model(example, dense).infer(), labels=LABELS, terms=TERMS, n=397)["coefficients"].rows:
+            assert row[3] == float(f"{row[1] / row[2]:.2e}")
 
 
 def test_tests_of_a_gaussian_model_follow_from_what_is_shown_and_tell_no_number_of_records(example, dense):

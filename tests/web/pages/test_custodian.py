@@ -348,7 +348,7 @@ def test_a_mistake_stands_by_its_field_and_nothing_is_cleared(guarded, browser, 
     assert kept["quota.per_day"] == "77"
     if "mechanism" not in name and "marginals" not in name:
         assert kept[name] == WRONG[name]
-    assert not Folder(guarded.site).draft.exists()
+    assert not Folder(guarded.site).draft().exists()
 
 
 def test_all_mistakes_are_told_at_once(guarded, browser):
@@ -384,7 +384,7 @@ def test_a_draft_as_toml_is_checked_and_kept_in_its_field(guarded, browser, text
     page = here.send("/custodian/draft/text", {"text": text, "base": ""})
     assert page.status_code == 422 and words in text_of(page) and "<script>alert" not in page.text
     assert html.unescape(page.text.partition("</textarea>")[0]).endswith(text)
-    assert not Folder(guarded.site).draft.exists()
+    assert not Folder(guarded.site).draft().exists()
 
 
 def test_a_draft_as_toml_is_saved(place):
@@ -405,7 +405,7 @@ def test_a_draft_that_somebody_else_changed_is_not_overwritten_unseen(place):
 
 
 def test_a_draft_that_was_spoilt_by_hand_says_so_and_can_be_discarded(place):
-    place.folder.draft.write_text("[universe]\ngamma = 'x'\n")
+    place.folder.draft().write_text("[universe]\ngamma = 'x'\n")
     for address in ("/custodian/draft", "/custodian/replay", "/custodian/policy"):
         page = place.here.get(address)
         assert page.status_code == 422 and "The draft cannot be used" in text_of(page), address
@@ -429,7 +429,7 @@ def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept
     form = fields_of(place.here.get("/custodian/draft/form"))
     place.here.post("/custodian/draft/form", {**form, "universe.gamma": "77"})
     done = run("enforce", place.site)
-    assert done.returncode == 0 and b"standard, version 2" in done.stdout and not place.folder.draft.exists()
+    assert done.returncode == 0 and b"standard, version 2" in done.stdout and not place.folder.draft().exists()
     assert "universe.gamma 30 30" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
     place.server.stop()
     server = serve_here(place.site)
@@ -464,7 +464,7 @@ def test_a_replay_says_which_outcomes_change_and_records_nothing(place, run):
     why = text_of(place.here.get("/custodian/why?number=2&under=draft"))
     assert "It would be refused by universe.gamma" in why and "Outcome then released" in why
     place.server.stop()
-    line = run("ledger", "replay", place.site, "--policy", place.folder.draft).stdout.decode()
+    line = run("ledger", "replay", place.site, "--policy", place.folder.draft()).stdout.decode()
     assert re.search(r"(\d+) of 3 outcomes", line)[1] == re.search(r"(\d+) of 3 outcomes", said)[1]
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from confide.answering.service import Service
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.web.api import create_app
 
 PAGES = ("/many", "/many/table/build?rows=c1,f2&columns=c3&where=c4=a;f5=x&where=c6=b")

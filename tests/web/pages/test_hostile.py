@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.site.ingest import add
+from confide.records.ingest import add
 
 SCRIPT = "<script>alert(1)</script>"
 ATTACKS = {

@@ -15,7 +15,7 @@ from confide.formats.models.words import coefficients
 from confide.model.catalog.dataset import Role
 from confide.model.formula import Factor, Formula, read_formula, read_term, write_formula, write_term
 from confide.model.policy import Policy
-from confide.site.ingest import add
+from confide.records.ingest import add
 from confide.spelling.url import read_url
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import predictors, responses, show_terms

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
 from confide.answering.mechanisms.safe.base import Base
+from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
 from confide.answering.notes import model_notes
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.models import MODEL_RULES
@@ -15,10 +17,10 @@ from confide.answering.rules.universe import UNIVERSE_RULES
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.model.admission.correlation import admit_correlation
+from confide.model.admission.cross import cross_of
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
 from confide.model.request import CorrelationRequest
-from confide.model.universe import EVERYONE
 
 __all__ = ["CorrelationAnalysis"]
 
@@ -31,6 +33,14 @@ class CorrelationAnalysis:
 
     def admit(self, request: CorrelationRequest, dataset: Dataset) -> CorrelationRequest:
         return admit_correlation(request, dataset)
+
+    def cross(self, question: Admitted[CorrelationRequest]) -> list[tuple[str, ...]]:
+        """Every class, and every pair of them, with the universe."""
+        dataset, shared = question.dataset, question.universe.variables
+        classes = [name for name in question.request.variables if not dataset.variables[name].measurable]
+        some = chain([()], combinations(classes, 1), combinations(classes, 2))
+        crosses = dict.fromkeys(cross_of([*shared, *names], dataset) for names in some)
+        return [cross for cross in crosses if cross]
 
     def gather(self, question: Admitted[CorrelationRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)
@@ -55,10 +65,19 @@ class CorrelationAnalysis:
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
     def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[CorrelationRequest]]:
-        request = question.request
-        for name in reversed(request.variables):
-            rest = tuple(n for n in request.variables if n != name)
-            if len(rest) > 1:
-                yield Near(f"without {name!r}", replace(request, variables=rest))
-        if request.where:
-            yield Near("everyone instead of this universe", replace(request, where=EVERYONE))
+        return one_or_two(question.request, question.dataset, _moves)
+
+
+def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:
+    """A coarser form of a variable, a coarser universe, a variable less."""
+    for name in request.variables:
+        for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
+            if form not in request.variables:
+                names = tuple(form if n == name else n for n in request.variables)
+                yield Near(f"{form!r} instead of {name!r}", replace(request, variables=names))
+    yield from near_universes(request, dataset)
+    for name in reversed(request.variables):
+        rest = tuple(n for n in request.variables if n != name)
+        if len(rest) > 1:
+            yield Near(f"without {name!r}", replace(request, variables=rest))
+    yield from without_missing(request, request.variables, dataset)

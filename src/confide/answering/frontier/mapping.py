@@ -22,9 +22,9 @@ from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.design import Block, Design, Number
-from confide.model.policy import Policy, read_policy
+from confide.model.policy import Policy
 from confide.site.folder import Folder, write_whole
-from confide.site.policies import keep
+from confide.site.policies import keep, read_as
 
 __all__ = ["Mapped", "candidates", "map_road", "write_choice"]
 
@@ -262,20 +262,22 @@ def _points(found: ReleaseMap, rows: Ints) -> list[dict[str, Any]]:
     return [{"utility": u, "risk": r, "free": f} for u, r, f in zip(*columns, strict=True)]
 
 
-def write_choice(site: str | Path, release: ReleaseChoice) -> Policy:
-    """Write a release into policy.toml as models.sensitive and models.suppressed, and give the new policy.
+def write_choice(site: str | Path, release: ReleaseChoice, *, dataset: str) -> Policy:
+    """Write a release into the policy.toml of a data set, its own or the site's, as models.sensitive and models.suppressed,
+    and give the new policy.
 
     Promise: only these two fields and the version change; every other byte stays. A file that cannot be edited so
     is left alone.
     """
     folder = Folder(Path(site))
-    file, before = folder.path / "policy.toml", folder.policy()
+    name = None if folder.follows(dataset) else dataset
+    file, before = folder.home(name) / "policy.toml", folder.policy(name)
     text = file.read_bytes().decode("utf-8")
     models = replace(before.models, sensitive=release.sensitive, suppressed=release.suppressed)
     after = replace(before, version=before.version + 1, models=models)
     edited = _edited(text, after)
     try:
-        sound = read_policy(edited) == after
+        sound = read_as(folder, edited, name=name) == after
     except Mistake:
         sound = False
     if not sound:
@@ -283,7 +285,7 @@ def write_choice(site: str | Path, release: ReleaseChoice) -> Policy:
             "policy.toml is laid out in a way that this command does not edit.",
             suggestions=[f"Under [models], write: {'; '.join(_lines(after).values())}. Raise the version by one."],
         )
-    keep(folder, before)
+    keep(folder, before, name=name)
     write_whole(file, edited)
     return after
 

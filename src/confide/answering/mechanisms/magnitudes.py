@@ -5,6 +5,7 @@ against the protected total.
 """
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from confide.site.draws import Draws
 from confide.tables.perturbation.total_noise import Ma, Thompson
 from confide.tables.sensitivity import Contributions, Dominance, PPercent, Threshold
 
-__all__ = ["Magnitudes", "Protected"]
+__all__ = ["Magnitudes", "Protected", "record_noise"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Magnitudes:
         if mechanism is not None:
             uniforms = draws.totals(of, cube.records, cube.units, cube.key, draws=mechanism.draws)
             noise = mechanism.noise(total, np.ravel(cube.units), top, uniforms)
-            spread = mechanism.spread(total + noise)
+            spread = mechanism.spread(total + noise, top)
         shown = total + noise
         moved = np.abs(shown) / np.where(total == 0, 1.0, np.abs(total))
         judged = Contributions(np.ravel(units), np.where(total == 0, size, size * moved), top)
@@ -95,3 +96,14 @@ class Magnitudes:
         if mechanism is not None and rules.risk_limit < 1 and rules.risk_alpha:
             marked |= mechanism.risk(shown, units, cells.top, alpha=rules.risk_alpha) > rules.risk_limit
         return marked
+
+
+def record_noise(square: Floats, *, share: float) -> Floats:
+    """The standard deviation of a sum from noise that changed each of its parts once, by that share of itself.
+
+    `square` is the sum of squares of the parts as they are now; on average noise has made it 1 + share^2 times larger.
+
+    >>> record_noise(np.array([100.0]), share=0.75)
+    array([6.])
+    """
+    return share / sqrt(1 + share**2) * np.sqrt(square)

@@ -15,6 +15,7 @@ from confide.answering.rules.universe import UNIVERSE_RULES
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.errors import Reason
+from confide.model.admission.cross import cross_of
 from confide.model.admission.regression import admit_regression, check_hierarchy, saturated
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
@@ -73,6 +74,16 @@ class RegressionAnalysis:
 
     def admit(self, request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
         return admit_regression(request, dataset)
+
+    def cross(self, question: Admitted[RegressionRequest]) -> list[tuple[str, ...]]:
+        """Term by term: its classes and the response's, with the universe. Not all predictors at once: no coefficient
+        tells their joint table."""
+        formula, dataset = question.request.formula, question.dataset
+        shared = [formula.response.variable] if formula.response.code is not None else []
+        shared += question.universe.variables
+        terms = ([f.variable for f in term if not dataset.variables[f.variable].measurable] for term in formula.terms)
+        crosses = dict.fromkeys(cross_of([*shared, *classes], dataset) for classes in terms)
+        return [cross for cross in crosses if cross]
 
     def gather(self, question: Admitted[RegressionRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)

@@ -14,19 +14,17 @@ import numpy as np
 
 from confide.answering.regressions.scaling import original_units, same_without
 from confide.arrays import Floats, Ints
-from confide.data.noise_law import NoiseLaw, law_of
+from confide.data.noise_law import log_mean, log_variance, log_with_power, power_mean
 from confide.model.design import Design, Indicator, Number
 from confide.model.evidence import Moments
 from confide.model.formula import Transform
 
 __all__ = ["Attenuation"]
 
-_POWERS = {Transform.NONE: 1.0, Transform.SQRT: 0.5, Transform.SQUARE: 2.0, Transform.LOG: 0.0}
-
 
 @dataclass(frozen=True)
 class Attenuation:
-    """What is known of the noise in a design: `noise` is the standard deviation of each variable's, as a share of it."""
+    """What is known of the noise in a design: `noise` has the spread of each variable's, and of its transformations'."""
 
     design: Design
     noise: Mapping[str, float]
@@ -34,7 +32,7 @@ class Attenuation:
     @property
     def shrinks(self) -> bool:
         """Whether some predictor carries noise, so that slopes would shrink."""
-        return bool(self._laws)
+        return bool(self._spreads)
 
     @property
     def unbiased(self) -> Design:
@@ -52,36 +50,46 @@ class Attenuation:
         _, _, back = original_units(self.unbiased)
         there = np.linalg.inv(back)
         plain = there.T @ gram @ there
-        for variable, law in self._laws.items():
-            plain = self._less(plain, variable, law)
+        for variable, spread in self._spreads.items():
+            plain = self._less(plain, variable, spread)
         found = back.T @ plain @ back
         return np.asarray((found + found.T) / 2)
 
     @cached_property
-    def _laws(self) -> dict[str, NoiseLaw]:
-        names = dict.fromkeys(number.variable for number in self.design.numbers)
-        return {name: law_of(self.noise[name]) for name in names if self.noise.get(name)}
+    def _spreads(self) -> dict[str, float]:
+        """The spread of the noise of each variable among the predictors, as its only transformation has it."""
+        found: dict[str, float] = {}
+        for name in dict.fromkeys(number.variable for number in self.design.numbers):
+            forms = {number for number in self.design.numbers if number.variable == name}
+            spread = self._spread(next(iter(forms))) if len(forms) == 1 else self.noise.get(name, 0.0)
+            found |= {name: spread} if spread else {}
+        return found
+
+    def _spread(self, number: Number) -> float:
+        plain = self.noise.get(number.variable, 0.0)
+        return self.noise.get(f"{number.transform}({number.variable})", plain) if number.transform else plain
 
     def _unbiased(self, number: Number) -> Number:
-        if not self.noise.get(number.variable):
+        spread = self._spread(number)
+        if not spread:
             return number
-        law = law_of(self.noise[number.variable])
         if number.transform is Transform.LOG:
-            return replace(number, shift=number.shift - law.mean_log)
-        mean = law.moment(_POWERS[number.transform])
+            return replace(number, shift=number.shift - float(log_mean(spread)))
+        mean = float(power_mean(number.transform.power, spread))
         return replace(number, shift=number.shift / mean, scale=number.scale / mean)
 
-    def _less(self, plain: Floats, variable: str, law: NoiseLaw) -> Floats:
+    def _less(self, plain: Floats, variable: str, spread: float) -> Floats:
         """The products of unbiased columns without the noise of one variable."""
         powers, logs, partners = self._columns(variable)
-        times = np.array([[law.moment(a + b) / law.moment(a) / law.moment(b) for b in powers] for a in powers])
-        plain = plain / times
+        own = {power: float(power_mean(power, spread)) for a in powers for b in powers for power in (a, b, a + b)}
+        plain = plain / np.array([[own[a + b] / own[a] / own[b] for b in powers] for a in powers])
         found = plain.copy()
+        beside = {power: float(log_with_power(power, spread)) for power in set(powers)}
         for at, partner in zip(logs, partners, strict=True):
-            with_powers = np.array([law.log_with(power) if power else 0.0 for power in powers]) * plain[partner]
+            with_powers = np.array([beside[power] for power in powers]) * plain[partner]
             found[at] -= with_powers
             found[:, at] -= with_powers
-        found[np.ix_(logs, logs)] -= law.variance_log * plain[np.ix_(partners, partners)]
+        found[np.ix_(logs, logs)] -= log_variance(spread) * plain[np.ix_(partners, partners)]
         return found
 
     def _columns(self, variable: str) -> tuple[list[float], Ints, Ints]:
@@ -100,5 +108,5 @@ class Attenuation:
                     logs += own
                     partners += range(other, other + block.width)
                 for column in own:
-                    powers[column] = _POWERS[number.transform]
+                    powers[column] = number.transform.power
         return powers, np.array(logs, np.int64), np.array(partners, np.int64)

@@ -4,14 +4,20 @@ from collections.abc import Sequence
 from math import floor, log10
 
 import numpy as np
+from scipy.special import ndtr, stdtr
 
 from confide.answering.regressions.inference import Inference, VarianceAnalysis, analysis
-from confide.answering.rounding import significant
+from confide.answering.rounding import significant, to_error
+from confide.arrays import Floats
 from confide.model.model_release import Grid, Value
 
 __all__ = ["digits", "grids"]
 
 SMALLEST_P = 1e-4
+
+DOUBLE = 15
+"""So many digits a floating-point number has: no limit beside the standard error."""
+
 Rows = list[tuple[Value, ...]]
 
 
@@ -32,9 +38,9 @@ def grids(inference: Inference, *, labels: Sequence[str], terms: Sequence[str], 
 
     `labels` name the columns, `terms` the blocks after the intercept; `n` is the protected number of units.
     Promise: estimates and standard errors are rounded to the second significant digit of the standard error, so by at most
-    a twentieth of it; t and z to 3 significant digits, sums to `digits(n)`, p-values to 3 digits, and 0.0001 where they are smaller.
-    The tests, R² and sigma of a gaussian model are computed from the rounded sums of squares and the protected n: they
-    say nothing that these do not say, above all not the true number of records.
+    a twentieth of it; t and z follow from these, with 3 significant digits; sums have `digits(n)`, p-values 3 digits, and
+    0.0001 where they are smaller. Tests, R² and sigma of a gaussian model are computed from the rounded sums of squares and
+    the protected n: they say nothing that these do not say, above all not the true number of records.
     """
     if inference.analysis is None:
         tests, statistics = _wald(inference, terms, n), _glm_statistics(inference, n)
@@ -42,18 +48,28 @@ def grids(inference: Inference, *, labels: Sequence[str], terms: Sequence[str], 
         table = _published(inference.analysis, inference.widths, n)
         tests, statistics = _anova(table, terms, n), _gaussian_statistics(table, n)
     named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
-    return {"coefficients": _coefficients(inference, labels), "anova": tests, "statistics": named}
+    return {"coefficients": _coefficients(inference, labels, n), "anova": tests, "statistics": named}
 
 
-def _coefficients(inference: Inference, labels: Sequence[str]) -> Grid:
-    rows: Rows = []
-    numbers = (inference.estimates, inference.errors, inference.statistics, inference.p_values)
-    for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in numbers), strict=True):
-        place = 1 - floor(log10(error) + 1e-12)
-        rows.append((label, round(estimate, place) + 0.0, round(error, place), _round(statistic, 3), _p(p)))
+def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
+    estimates, errors = inference.estimates, inference.errors
+    shown = [to_error(part, errors, digits=DOUBLE) + 0.0 for part in (estimates, errors)]
+    statistics = significant(shown[0] / shown[1], 3)
+    parts = (*shown, statistics, _p_values(statistics, inference, n))
+    rows: Rows = [
+        (label, estimate, error, statistic, _p(p))
+        for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in parts), strict=True)
+    ]
     kind = "robust" if inference.robust else "model-based"
     columns = ("term", "estimate", "standard_error", "statistic", "p_value")
     return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
+
+
+def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:
+    """Of t with the degrees of freedom that the protected n leaves, or of z."""
+    if inference.analysis is None:
+        return np.asarray(2 * ndtr(-abs(statistics)))
+    return np.asarray(2 * stdtr(max(1, n - sum(inference.widths)), -abs(statistics)))
 
 
 def _published(exact: VarianceAnalysis, widths: tuple[int, ...], n: int) -> VarianceAnalysis:

@@ -1,41 +1,79 @@
-"""Models near a refused one, nearest first: without an interaction, coarser, without a predictor, over everyone."""
+"""Models near a refused one, nearest first: of logarithms, without an interaction, coarser, without a predictor."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from confide.answering.analysis import Near
+from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
-from confide.model.formula import Factor, Term
-from confide.model.request import RegressionRequest
-from confide.model.universe import EVERYONE
+from confide.model.formula import Factor, Term, Transform
+from confide.model.request import Family, RegressionRequest
 
 __all__ = ["near_models"]
 
 
 def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
-    """Each with the words for it. Found from public metadata alone."""
-    formula = request.formula
-    for term in [t for t in reversed(formula.terms) if len(t) > 1]:
-        rest = tuple(t for t in formula.terms if not set(term) <= set(t))
+    """Each with the words for it, one change or two. Found from public metadata alone."""
+    return one_or_two(request, dataset, _moves)
+
+
+def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    # Logarithms first: they help where a few units carry the model, and where the cross is too fine nothing is lost on them.
+    yield from _logarithms(request, dataset)
+    yield from _fewer_interactions(request)
+    yield from _coarser_predictors(request, dataset)
+    yield from near_universes(request, dataset)
+    yield from _fewer_predictors(request)
+    yield from without_missing(request, request.names, dataset)
+
+
+def _fewer_interactions(request: RegressionRequest) -> Iterator[Near[RegressionRequest]]:
+    terms = request.formula.terms
+    for term in [t for t in reversed(terms) if len(t) > 1]:
+        rest = tuple(t for t in terms if not set(term) <= set(t))
         parts = tuple((factor,) for factor in term if (factor,) not in rest)
         yield Near(f"without the interaction {label(term)}", _with(request, (*rest, *parts)))
-    for name in formula.variables:
-        parent = dataset.variables[name].parent
-        if parent is not None and parent not in (*formula.variables, formula.response.variable):
-            terms = tuple(tuple(_swapped(f, name, parent) for f in term) for term in formula.terms)
-            yield Near(f"{parent!r} instead of {name!r}", _with(request, terms))
-    for name in reversed(formula.variables):
-        rest = tuple(t for t in formula.terms if name not in {f.variable for f in t})
+
+
+def _coarser_predictors(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    for name in request.predictors:
+        for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
+            if form not in request.names:
+                yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {Factor(name): Factor(form)}))
+
+
+def _logarithms(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    """Of amounts without an upper end, on a few of which a model rests: of all of them, then of one."""
+    formula = request.formula
+    numbers = [formula.response] if request.family is Family.GAUSSIAN else []
+    numbers += [factor for term in formula.terms for factor in term]
+    amounts = [factor for factor in dict.fromkeys(numbers) if _amount(factor, dataset)]
+    for some in ([amounts] if len(amounts) > 1 else []) + [[factor] for factor in amounts]:
+        logs = {factor: replace(factor, transform=Transform.LOG) for factor in some}
+        words = " and ".join(f"{label([new])} instead of {label([old])}" for old, new in logs.items())
+        yield Near(words, _exchanged(request, logs))
+
+
+def _amount(factor: Factor, dataset: Dataset) -> bool:
+    variable = dataset.variables[factor.variable]
+    return variable.measurable and not factor.transform and not variable.signed and variable.maximum is None
+
+
+def _fewer_predictors(request: RegressionRequest) -> Iterator[Near[RegressionRequest]]:
+    for name in reversed(request.predictors):
+        rest = tuple(t for t in request.formula.terms if name not in {f.variable for f in t})
         if rest:
             yield Near(f"without {name!r}", _with(request, rest))
-    if request.where:
-        yield Near("everyone instead of this universe", replace(request, where=EVERYONE))
 
 
 def _with(request: RegressionRequest, terms: tuple[Term, ...]) -> RegressionRequest:
     return replace(request, formula=replace(request.formula, terms=terms))
 
 
-def _swapped(factor: Factor, old: str, new: str) -> Factor:
-    return replace(factor, variable=new) if factor.variable == old else factor
+def _exchanged(request: RegressionRequest, new: Mapping[Factor, Factor]) -> RegressionRequest:
+    """The model with other factors wherever some stand."""
+    formula = request.formula
+    terms = tuple(tuple(new.get(factor, factor) for factor in term) for term in formula.terms)
+    response = new.get(formula.response, formula.response)
+    return replace(request, formula=replace(formula, response=response, terms=terms))

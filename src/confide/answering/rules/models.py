@@ -6,7 +6,7 @@ from typing import Protocol
 
 from confide.answering.analysis import Admitted
 from confide.answering.rules.rule import Rule, Stage
-from confide.answering.rules.table import EXCLUSION, JudgedTable, judge_cells
+from confide.answering.rules.table import CROSS_RULES, EXCLUSION, JudgedTable, judge_cells
 from confide.errors import Reason
 from confide.model.admission.related import check_forms, check_predictors, check_suppressed
 from confide.model.policy import Policy
@@ -74,7 +74,7 @@ def _columns(model: JudgedModel, policy: Policy) -> Sequence[Reason]:
 
 
 def _implied(model: JudgedModel, policy: Policy) -> Sequence[Reason]:
-    for table in model.implied_tables:
+    for table in () if policy.tables.cross else model.implied_tables:
         if judge_cells(table, policy):
             first, second = table.by
             return [Reason("models.implied", f"The table of {first!r} by {second!r}{model.implied} is refused.")]
@@ -109,6 +109,7 @@ def _exclusion(question: Admitted[RegressionRequest | CorrelationRequest], polic
 
 
 MODEL_RULES = (
+    *CROSS_RULES,
     Rule(
         "models.predictors",
         "There are at most {models.predictors} predictors, or variables of a correlation.",
@@ -133,7 +134,8 @@ MODEL_RULES = (
     Rule(
         "models.implied",
         "The tables that it implies could be released.",
-        "a model or correlation of classes whose two-way table would be refused",
+        "a model or correlation of classes whose two-way table would be refused, or whose totals would be withheld; with "
+        "`tables.cross` the tables are judged by the rules on tables",
         {Stage.IMPLIED: _implied},
     ),
     Rule(

@@ -12,23 +12,26 @@ __all__ = ["Checked", "Judge", "Rule", "Stage", "Verdict", "Verdicts"]
 
 Judge = Callable[[Any, Policy], Sequence[Reason]]
 """The reasons to refuse a case, none if it passes. A case is what the rules of a stage look at: the admitted question, the
-protected counts of its universe, or what its analysis has protected; never a true number."""
+judged crosses of its class variables, the protected counts of its universe, or what its analysis has protected; never a
+true number."""
 
 
 class Stage(IntEnum):
     """When a rule is asked. A stage is reached only if no rule of the stages before it said no."""
 
     SHAPE = 0
-    UNIVERSE = 1
-    CELLS = 2
-    OUTCOMES = 3
-    INTERACTIONS = 4
-    ABSORBED = 5
-    IMPLIED = 6
-    COLUMNS = 7
-    FITTED = 8
-    UNITS = 9
-    INFLUENCE = 10
+    CROSS = 1
+    CROSS_CELLS = 2
+    UNIVERSE = 3
+    CELLS = 4
+    OUTCOMES = 5
+    INTERACTIONS = 6
+    ABSORBED = 7
+    IMPLIED = 8
+    COLUMNS = 9
+    FITTED = 10
+    UNITS = 11
+    INFLUENCE = 12
 
 
 class Verdict(StrEnum):
@@ -44,7 +47,8 @@ class Rule:
     """One rule. `words` say what it wants, completed by the policy; `refused` is what it refuses, for the reference.
 
     `judges` has a judge for each stage at which the rule is asked; `applies` says whether the policy switches it on, and
-    `unguarded` what a custodian risks who switches it off.
+    `unguarded` what a custodian risks who switches it off. `concerns` is false where the policy has questions of this kind
+    judged by another rule.
     """
 
     name: str
@@ -53,6 +57,7 @@ class Rule:
     judges: Mapping[Stage, Judge]
     applies: Callable[[Policy], bool] = lambda policy: True
     unguarded: str = ""
+    concerns: Callable[[Policy], bool] = lambda policy: True
 
     def wants(self, policy: Policy) -> str:
         """What the rule wants under a policy."""

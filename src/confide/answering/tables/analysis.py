@@ -13,6 +13,7 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.nearby import near_tables
 from confide.answering.tables.protect import TableEvidence, dimensions, gather, protect
+from confide.model.admission.cross import cross_of
 from confide.model.admission.table import admit_table
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
@@ -38,6 +39,9 @@ class TableAnalysis:
 
     def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
         return admit_table(request, dataset)
+
+    def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
+        return [cross_of((*question.request.by, *question.universe.variables), question.dataset)]
 
     def gather(self, question: Admitted[TableRequest], selection: Selection, shield: Shield) -> TableEvidence:
         return gather(question.request, selection, shield)

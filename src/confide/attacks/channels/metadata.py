@@ -48,8 +48,9 @@ class Metadata:
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         codebook = intruder.site.codebook(intruder.book.name)
-        # What is declared of a variable (codes, cutpoints, least and largest values) is no count.
-        public = set(_numbers({name: part for name, part in codebook.items() if name != "variables"}))
+        # What is declared of a variable (codes, cutpoints, least and largest values) is no count, nor is a policy's limit.
+        declared = ("policy", "variables")
+        public = set(_numbers({name: part for name, part in codebook.items() if name not in declared}))
         facts, claims, guesses = [], [], []
         for where in _universes(intruder.book):
             table = intruder.table(keys(intruder.book)[-1].name, where=where)

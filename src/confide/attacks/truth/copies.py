@@ -15,13 +15,17 @@ from confide.answering.service import Service, make_base
 from confide.arrays import Ints
 from confide.attacks.truth.truth import Truth
 from confide.client import LocalSite, Site
-from confide.engines.duckdb.store import write_store
+from confide.engines import Coded
+from confide.engines.duckdb.store import read_store_facts, write_store
 from confide.model.policy import Policy, write_policy
+from confide.records.protect import protect_records
 from confide.site.folder import Folder
 
 __all__ = ["copied"]
 
-RECORDS = {"records.duckdb", "safe.parquet"}
+RECORDS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json"}
+PAPERS = {"policy.toml", "draft.toml"}
+"""What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 
 
 @contextmanager
@@ -37,30 +41,34 @@ def copied(
         unlimited = replace(policy, quota=replace(policy.quota, per_day=0, per_minute=0))
         (target.path / "policy.toml").write_text(write_policy(unlimited, preset="standard"), encoding="utf-8")
         shutil.copy2(source.path / "secret", target.path / "secret")
-        _copy_dataset(source, target, name, truth, without)
-        if without is not None and policy.counts.mechanism == "safe" and source.base(name).exists():
+        _copy_dataset(source, target, name, policy, truth, without)
+        if not target.base(name).exists() and policy.counts.mechanism == "safe" and source.base(name).exists():
             _make_base(source, target, name)
         few = {} if suggestions else {"suggestions": 0}
         with LocalSite(Service.open(target.path, allow_open=True, **few)) as opened:
             yield opened
 
 
-def _copy_dataset(source: Folder, target: Folder, name: str, truth: Truth, without: Ints | None) -> None:
+def _copy_dataset(
+    source: Folder, target: Folder, name: str, policy: Policy, truth: Truth, without: Ints | None
+) -> None:
+    """The data set as it is, or protected anew: without some units, or under another section on records."""
     inside = target.catalog(name).parent
     inside.mkdir()
     for file in source.catalog(name).parent.iterdir():
-        if file.name not in RECORDS and file.is_file():
+        if file.name not in RECORDS | PAPERS and file.is_file():
             shutil.copy2(file, inside / file.name)
-    if without is None:
-        for file_name in RECORDS:
-            if (file := source.catalog(name).parent / file_name).exists():
-                (inside / file_name).symlink_to(file.resolve())
+    if without is None and read_store_facts(source.store(name)).records == policy.records_mark:
+        for file in (source.store(name), source.base(name)):
+            if file.exists():
+                (inside / file.name).symlink_to(file.resolve())
         return
-    kept = ~np.isin(truth.units, without)
-    facts = replace(truth.coded.facts, data=f"{truth.coded.facts.data}-{int((~kept).sum())}")
-    write_store(
-        replace(truth.coded, facts=facts, records=truth.coded.records.filter(pa.array(kept))), target.store(name)
-    )
+    kept = ~np.isin(truth.units, without) if without is not None else np.ones(len(truth.units), bool)
+    mask, coded = pa.array(kept), truth.coded
+    facts = replace(coded.facts, data=f"{coded.facts.data}-{int((~kept).sum())}")
+    household = None if coded.household is None else coded.household.filter(mask)
+    left = Coded(facts, coded.records.filter(mask), household)
+    write_store(protect_records(left, truth.dataset, policy, source.secret())[0], target.store(name))
 
 
 def _make_base(source: Folder, target: Folder, name: str) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.claims import Claims, Known, MemberTargets, NotApplicable, SetFact, UnitTargets
 from confide.engines import Coded
-from confide.engines.duckdb.store import read_store
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.request import Measure
 from confide.model.universe import Universe
+from confide.records.ceiling import best_guess
+from confide.records.keeping import read_truth
 from confide.site.encode import encode
 from confide.site.folder import Folder
 from confide.site.secret import Secret
@@ -48,25 +49,19 @@ class Truth:
 
     def places(self, name: str) -> Ints:
         """The place of each record's code."""
-        column = self.coded.facts.classes[name]
-        return np.asarray(self.coded.records[column].to_numpy(), np.int64)
+        return self.coded.places(name)
 
     def numbers(self, name: str) -> Floats:
         """A numeric variable, NaN where it is missing."""
-        facts = self.coded.facts
-        column = self.coded.records[facts.values[name]].to_numpy().astype(np.float64)
-        return np.asarray(column / 10.0 ** facts.value_decimals[name])
+        return self.coded.numbers(name)
 
     @cached_property
     def units(self) -> Ints:
-        return np.asarray(self.coded.records["unit"].to_numpy())
+        return self.coded.units
 
     @cached_property
     def weights(self) -> Floats:
-        facts = self.coded.facts
-        if not facts.weighted:
-            return np.ones(len(self.units))
-        return np.asarray(self.coded.records["weight"].to_numpy() / 10.0**facts.weight_decimals)
+        return self.coded.weights
 
     def within(self, where: Universe) -> Bools:
         """Which records a universe holds."""
@@ -188,17 +183,13 @@ def _best_guess(values: Floats, *, number: bool) -> float:
     """The one claim that is right most often: the commonest class, or the number with most others near it."""
     if not number:
         return float(np.bincount(values.astype(np.int64)).argmax())
-    ordered = np.sort(values)
-    # A claim c is right of t if |c - t| <= t/10, that is from c/1.1 to c/0.9; try every c that just reaches a value.
-    claims = ordered * 1.1
-    reached = np.searchsorted(ordered, claims / 0.9, "right") - np.searchsorted(ordered, ordered, "left")
-    return float(claims[reached.argmax()])
+    return best_guess(values)
 
 
 def truth_of_site(site: Path, name: str) -> Truth:
-    """The records of a site's own store."""
+    """The true records of a site: of its store, or those kept beside protected ones."""
     folder = Folder(site)
-    return Truth(folder.dataset(name), read_store(folder.store(name)))
+    return Truth(folder.dataset(name), read_truth(folder, name))
 
 
 def truth_of_file(file: Path, book: Dataset) -> Truth:

@@ -26,9 +26,8 @@ LARGEST = 100 * 2**20
 
 
 def glance(site: Path, policy: Policy | None = None) -> list[Finding]:
-    """A note on each data set under the policy in force, or another. Nothing is recorded, and no suggestion followed."""
+    """A note on each data set under its policy, or another. Nothing is recorded, and no suggestion followed."""
     folder = Folder(site)
-    policy = policy or folder.policy()
     with open_roads(folder, policy, allow_open=True) as roads:
         return [Finding("note", text) for name, road in roads.items() for text in _note(folder, name, road)]
 

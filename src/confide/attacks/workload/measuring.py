@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.attacks.codebook import read_codebook
+from confide.attacks.codebook import read_codebook, read_public_policy
 from confide.attacks.intruder import Spent
 from confide.attacks.truth.copies import copied
 from confide.attacks.truth.truth import truth_of_file, truth_of_site
@@ -44,8 +44,7 @@ def measure_site(
 ) -> Usefulness:
     """What an honest analyst gets of a site of this machine, under its own policy or another; nothing is recorded."""
     folder, generator = Folder(site), generator or Generator()
-    policy = policy or folder.policy()
-    _must_be_known(name, folder.names())
+    policy = policy or folder.policy(name)
     truth = truth_of_site(site, name)
     recorded = recorded_requests(folder.ledger, name, most=generator.questions) if ledger else None
     with (
@@ -77,7 +76,8 @@ def measure_remote(
     """What an honest analyst gets of a site elsewhere, whose quota and ledger are used; errors only with a file of the truth."""
     generator = generator or Generator()
     _must_be_known(name, site.names())
-    book, questioner = read_codebook(site.codebook(name)), Questioner(site)
+    told = site.codebook(name)
+    book, questioner = read_codebook(told), Questioner(site)
     with _true_of(truth, book) as true:
         drawn = _drawn(generator, book, TrueSizes(true) if true else PublishedSizes(questioner, book))
         asked, stopped = Measuring(questioner, book, true).all(drawn.requests, progress)
@@ -85,7 +85,7 @@ def measure_remote(
     return Usefulness.of(
         asked,
         dataset=name,
-        policy="as the site has it",
+        policy=read_public_policy(told).title,
         sizes="truth" if true else "published",
         aside=drawn.aside,
         source="generated",

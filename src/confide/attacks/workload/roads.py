@@ -13,7 +13,7 @@ from confide.answering.shield import Shield
 from confide.attacks.truth.truth import Truth
 from confide.attacks.workload.asking import Reply
 from confide.engines.duckdb.engine import DuckDBEngine
-from confide.engines.duckdb.store import write_store
+from confide.engines.duckdb.store import read_store_facts, write_store
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, ModelRules, Policy, TableRules
 from confide.model.request import Request
@@ -96,9 +96,9 @@ class TrueAnswers:
 
 @contextmanager
 def true_answers(truth: Truth, *, store: Path | None = None) -> Iterator[TrueAnswers]:
-    """True answers from a store that is there, or from one that is gone afterwards; models as under `standard`."""
+    """True answers from a store that has the true records, or from one that is gone afterwards; models as by default."""
     with TemporaryDirectory(prefix="confide-") as place:
-        if store is None:
+        if store is None or read_store_facts(store).records:
             store = Path(place) / "records.duckdb"
             write_store(truth.coded, store)
         # The secret draws nothing where nothing is protected.

@@ -56,6 +56,7 @@ class DuckDBEngine:
             self._signed: set[str] = set(described["signed"])
             self._whole: set[str] = set(described["whole"])
             self._pairs: dict[str, int] = described["pairs"]
+            self._squares: bool = described.get("squares", False)  # not in the pairs of older stores
             self._basis = Basis(tuple((v, t, c) for v, t, c in described["basis"]))
             self._rows: int = described["rows"]
         except (duckdb.Error, ValueError, KeyError, TypeError, OSError) as error:
@@ -134,7 +135,7 @@ class DuckDBEngine:
         pair = self._pairs.get(pair_name(names)) if not tally.complete else None
         if pair is None or (tally.of and (tally.of not in self._whole or len(tally.by) < len(names))):
             return None
-        if tally.top > STORED_TOP:
+        if tally.top > STORED_TOP or (tally.of and not self._squares):
             return None
         columns = dict(zip(names, "ab", strict=False))
         by = ", ".join(columns[name] for name in tally.by)
@@ -142,7 +143,7 @@ class DuckDBEngine:
         picks += ["CAST(sum(weight) AS BIGINT)"] if tally.weighted else []
         if tally.of:
             number = self.facts.numbers[tally.of]
-            picks += [f"any_value({number}_{part})" for part in ("total", "size")]
+            picks += [f"any_value({number}_{part})" for part in ("total", "size", "square")]
             picks += [f"any_value({number}_top)[1:{tally.top}]"] if tally.top else []
         condition = where(tally, replace(self.facts, classes=columns), self._sizes, f"pair = {pair}")
         sql = f"SELECT {', '.join([*filter(None, [by]), *picks])} FROM pairs{condition}"
@@ -179,7 +180,7 @@ class DuckDBEngine:
         at = np.array([rows[tuple(place)] for place in gone.places.tolist()], dtype=np.int64)
         left = _map(cells, np.copy)
         left.key[at] ^= gone.key
-        for name in ("records", "units", "weight", "total", "size"):
+        for name in ("records", "units", "weight", "total", "size", "square"):
             if (array := getattr(left, name)) is not None:
                 array[at] -= getattr(gone, name)
         if left.top is not None and gone.top is not None:
@@ -253,12 +254,14 @@ class DuckDBEngine:
         weight = _ints(next(rest)) if tally.weighted else None
         total = _ints(next(rest)) if tally.of else None
         size = _ints(next(rest)) if tally.of else None
+        square = _ints(next(rest)) if tally.of else None
         top = _padded(next(rest), tally.top) if tally.top else None
         units = _ints(next(rest, records))
         matrix = np.column_stack([_ints(p) for p in places]) if width else np.zeros((len(records), 0), dtype=np.int64)
         order = np.lexsort(matrix.T[::-1]) if width else np.arange(len(records))
         rows = order[records[order] > 0]
-        return _map(Cells(tally.by, matrix, records, units, key, weight, total, size, top), lambda array: array[rows])
+        cells = Cells(tally.by, matrix, records, units, key, weight, total, size, square, top)
+        return _map(cells, lambda array: array[rows])
 
 
 def _bounded(cells: Cells, tally: Tally) -> Cells:
@@ -284,6 +287,6 @@ def _padded(lists: Any, width: int) -> Ints:
 
 
 def _map(cells: Cells, change: Callable[[Ints], Ints]) -> Cells:
-    names = ("places", "records", "units", "key", "weight", "total", "size", "top")
+    names = ("places", "records", "units", "key", "weight", "total", "size", "square", "top")
     changed = {name: None if (a := getattr(cells, name)) is None else change(a) for name in names}
     return replace(cells, **changed)  # type: ignore[arg-type]  # each field keeps its type: an array or None

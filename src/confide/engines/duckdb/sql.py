@@ -9,7 +9,7 @@ from confide.model.design import Number
 from confide.model.evidence import Box, Tally
 from confide.model.formula import Transform
 
-__all__ = ["defined", "inside", "listed", "over_records", "over_units", "present", "where"]
+__all__ = ["defined", "inside", "listed", "over_records", "over_units", "present", "square", "where"]
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -58,6 +58,12 @@ def present(of: str | None, facts: StoreFacts) -> list[str]:
     return [f"{facts.numbers[of]} IS NOT NULL"] if of else []
 
 
+def square(size: str, shift: int) -> str:
+    """The sum of squares of what is zero or more, cut by some bits first: neither a square nor the sum leaves 64 bits."""
+    cut = f"({size} >> {shift})" if shift else size
+    return f"CAST(sum({cut} * {cut}) AS BIGINT)"
+
+
 _DOMAIN = {
     Transform.NONE: "{} IS NOT NULL",
     Transform.SQUARE: "{} IS NOT NULL",
@@ -72,7 +78,7 @@ def defined(numbers: Iterable[Number], facts: StoreFacts) -> list[str]:
 
 
 def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:
-    """The aggregates where every record is a unit: records, key, then as asked weight, total, size, top."""
+    """The aggregates where every record is a unit: records, key, then as asked weight, total, size, square, top."""
     by = [facts.classes[name] for name in tally.by]
     picks = [*by, "count(*)", "bit_xor(key)"]
     if tally.weighted:
@@ -81,6 +87,7 @@ def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: boo
         column = facts.numbers[tally.of]
         size = f"abs({column})" if signed else column
         picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
+        picks.append(square(size, facts.shifts.get(tally.of, 0)))
         largest = f"[coalesce(max({size}), 0)]" if tally.top == 1 else f"max({size}, {tally.top})"
         picks += [largest] if tally.top else []
     return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
@@ -96,6 +103,7 @@ def over_units(tally: Tally, facts: StoreFacts, condition: str) -> str:
     if tally.of:
         inner.append(f"CAST(sum({facts.numbers[tally.of]}) AS BIGINT) AS v")
         outer += ["CAST(sum(v) AS BIGINT)", "CAST(sum(abs(v)) AS BIGINT)"]
+        outer.append(square("abs(v)", facts.shifts.get(tally.of, 0)))
         outer += [f"max(abs(v), {tally.top})"] if tally.top else []
     outer.append("count(*)")
     units = f"SELECT {', '.join(inner)} FROM records{condition}" + _group([*by, "unit"])

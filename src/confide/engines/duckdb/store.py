@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.engines import Coded, StoreFacts
+from confide.engines.duckdb.sql import square
 from confide.errors import Fault
 
-__all__ = ["STORED_TOP", "pair_name", "read_store", "write_store"]
+__all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
 
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
@@ -66,6 +67,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
         "whole": whole,
         "rows": coded.records.num_rows,
         "pairs": _fill_pairs(db, facts, sizes, [facts.numbers[name] for name in whole]) if pairs else {},
+        "squares": True,
         "basis": _fill_products(db, coded, sizes) if pairs else [],
     }
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
@@ -80,9 +82,10 @@ def _fill_pairs(
 ) -> dict[str, int]:
     """All one- and two-way tables of the whole file, one after the other in one table."""
     weight = "CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)"
+    shifts = {facts.numbers[name]: shift for name, shift in facts.shifts.items()}
     amounts = [
         f"CAST(sum({n}) AS BIGINT) AS {n}_total, CAST(sum(abs({n})) AS BIGINT) AS {n}_size, "
-        f"max(abs({n}), {STORED_TOP}) AS {n}_top"
+        f"{square(f'abs({n})', shifts.get(n, 0))} AS {n}_square, max(abs({n}), {STORED_TOP}) AS {n}_top"
         for n in numbers
     ]
     aggregates = ", ".join(["count(*) AS records", "bit_xor(key) AS key", f"{weight} AS weight", *amounts])
@@ -128,10 +131,18 @@ def _fill_products(
 
 def read_store(path: Path) -> Coded:
     """The coded records of a store, as they were written."""
+    return Coded(read_store_facts(path), _read(path, "SELECT * FROM records"))
+
+
+def read_store_facts(path: Path) -> StoreFacts:
+    """What a store says of itself."""
+    [described] = _read(path, "SELECT facts FROM meta")["facts"].to_pylist()
+    return StoreFacts(**json.loads(described)["facts"])
+
+
+def _read(path: Path, sql: str) -> pa.Table:
     try:
         with duckdb.connect(str(path), read_only=True) as db:
-            [(described,)] = db.sql("SELECT facts FROM meta").fetchall()
-            records = db.sql("SELECT * FROM records").to_arrow_table()
+            return db.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise Fault(f"The store could not be read ({type(error).__name__}).") from None
-    return Coded(StoreFacts(**json.loads(described)["facts"]), records)

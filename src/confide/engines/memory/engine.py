@@ -41,6 +41,7 @@ class MemoryEngine:
             weight=fields["weight"] if tally.weighted else None,
             total=fields["total"] if tally.of else None,
             size=fields["size"] if tally.of else None,
+            square=fields["square"] if tally.of else None,
             top=np.array([row["top"] for row in rows], dtype=np.int64).reshape(-1, tally.top) if tally.top else None,
         )
 
@@ -85,6 +86,7 @@ class MemoryEngine:
             key ^= record["key"]
             by_unit[record["unit"]] += record[column] if column else 0
         size, top = sum(abs(value) for value in by_unit.values()), tally.top
+        shift = self.facts.shifts.get(tally.of or "", 0)
         largest = sorted((abs(value) for value in by_unit.values()), reverse=True)[:top]
         largest += [0] * (top - len(largest))
         if top and tally.share and float(largest[0]) <= tally.share * size:
@@ -96,8 +98,9 @@ class MemoryEngine:
             "weight": sum(r["weight"] for r in records) if self.facts.weighted else len(records),
             "total": sum(by_unit.values()),
             "size": size,
+            "square": sum((abs(value) >> shift) ** 2 for value in by_unit.values()),
             "top": largest,
         }
 
 
-_FIELDS = ("records", "units", "key", "weight", "total", "size")
+_FIELDS = ("records", "units", "key", "weight", "total", "size", "square")

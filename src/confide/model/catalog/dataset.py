@@ -148,6 +148,8 @@ class Dataset:
     unit: str | None = None
     weight: str | None = None
     weight_decimals: int = 2
+    household: str | None = None
+    """The column that names whom units live with: they move together when records are protected."""
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""

@@ -16,7 +16,7 @@ __all__ = ["bin_codes", "read_dataset"]
 Reader = Callable[[str], str]
 Option = TypeVar("Option", Kind, Role)
 
-_DATASET_KEYS = {"title", "source", "period", "unit", "weight", "weight_decimals", "variables"}
+_DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
 _VARIABLE_KEYS = {*_TEXTS, *_LISTS, "codes", "universe", "decimals", "minimum", "maximum"}
@@ -46,6 +46,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         source=_text(raw, "source", where),
         period=_text(raw, "period", where),
         unit=_text(raw, "unit", where) or None,
+        household=_text(raw, "household", where) or None,
         weight=_text(raw, "weight", where) or None,
         weight_decimals=_whole(raw, "weight_decimals", 2, where=where),
         variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},

@@ -49,7 +49,7 @@ class Ma:
         even = np.where(size < 0.5, size, size + 1)
         return sign * self.beta * np.abs(total) * np.where(units % 2 == 0, even, size + 0.5)
 
-    def spread(self, total: Floats) -> Floats:
+    def spread(self, total: Floats, top: Floats) -> Floats:
         """Give sqrt(4/3) beta |total|: the mean of the branches' second moments, 19/12 and 13/12, hides the parity."""
         return sqrt(4 / 3) * self.beta * np.abs(total)
 
@@ -102,16 +102,17 @@ class Thompson:
         amounts = sign * factor * np.asarray(self.magnitudes) * _columns(top, self.draws, "top")
         return np.asarray(amounts.sum(axis=1))
 
-    def spread(self, total: Floats) -> Floats:
-        """Give an upper bound that knows the policy only, since the largest contributors are confidential.
+    def spread(self, total: Floats, top: Floats) -> Floats:
+        """Give the square root of (1 + half_width^2 / 6) sum (m_i y_i)^2, as the nearest of 1, 2 and 5 times a power of ten.
 
-        Among contributions of one sign with this total the variance (1 + half_width^2 / 6) sum (m_i y_i)^2 is
-        largest where the first j are equal and hold all of it, for some j: with decreasing magnitudes, j = 1.
-        It bounds for the total it is given; a protected total stands in for the true one.
+        It vanishes beside the totals of large groups. The largest contributors are confidential: more digits would tell them
+        where one holds nearly all, and this is off by a factor of 1.6 at most.
+
+        >>> Thompson().spread(np.array([110.0]), np.array([[30.0, 30, 30]]))
+        array([20.])
         """
-        squares = np.cumsum(np.square(self.magnitudes))
-        worst = (np.sqrt(squares) / np.arange(1, self.draws + 1)).max()
-        return np.asarray(sqrt(1 + self.half_width**2 / 6) * worst * np.abs(total))
+        amounts = np.asarray(self.magnitudes) * _columns(top, self.draws, "top")
+        return _coarse(np.sqrt((1 + self.half_width**2 / 6) * np.square(amounts).sum(axis=1)))
 
     def risk(self, total: Floats, units: Ints, top: Floats, *, alpha: float) -> Floats:
         """Give the chance that differencing finds the largest contribution, to within 1e-5.
@@ -145,6 +146,14 @@ class Thompson:
         for size in sizes.T[:, :, None]:
             terms *= np.cos(np.pi * turns * size) * np.sinc(self.half_width / 2 * turns * size) ** 2
         return np.asarray(bound / half_period[:, 0] + 2 * terms.sum(axis=1))
+
+
+def _coarse(sizes: Floats) -> Floats:
+    """The nearest, by ratio, of 1, 2, 5 and 10 times the power of ten below each size; 0 for 0."""
+    steps, edges = np.array([1.0, 2.0, 5.0, 10.0]), np.sqrt([2.0, 10.0, 50.0])
+    power = 10.0 ** np.floor(np.log10(np.where(sizes > 0, sizes, 1.0)))
+    coarse: Floats = np.where(sizes > 0, steps[np.searchsorted(edges, sizes / power)] * power, 0.0)
+    return coarse
 
 
 def _signed(uniforms: Floats) -> tuple[Floats, Floats]:

@@ -19,7 +19,9 @@ ROLES = {
 
 def protected_how(policy: Policy) -> str:
     """A policy in one sentence."""
-    said = []
+    said = (
+        ["answers come from records in which some things were exchanged or changed"] if policy.records.changes else []
+    )
     if policy.drop.k >= 2:
         said.append("a few units are left out")
     if policy.counts.mechanism != "none":
@@ -43,8 +45,8 @@ def rules_of(policy: Policy) -> list[tuple[str, list[tuple[str, str]]]]:
     }
     for rule in RULES:
         if rule.applies(policy):
-            first = min(*rule.judges, Stage.CELLS)
-            list(headings.values())[first].append((rule.wants(policy), rule.name))
+            place = {Stage.SHAPE: 0, Stage.UNIVERSE: 1}.get(min(rule.judges), 2)
+            list(headings.values())[place].append((rule.wants(policy), rule.name))
     return list(headings.items())
 
 

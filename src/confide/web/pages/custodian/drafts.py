@@ -36,11 +36,11 @@ def add_draft(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/draft/discard", include_in_schema=False)
     def discarding(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        return context.render(request, "draft_discard.html", exists=folder.draft.exists())
+        return context.render(request, "draft_discard.html", exists=folder.draft().exists())
 
     @app.post("/custodian/draft/discard", include_in_schema=False)
     def discard(form: Annotated[Form, context.form]) -> Response:
-        folder.draft.unlink(missing_ok=True)
+        folder.draft().unlink(missing_ok=True)
         return RedirectResponse("/custodian/draft", 303)
 
     _form(app, context)

@@ -1,0 +1,1 @@
+"""What the recorded questions together tell of small sets of units: for the custodian, and for a limit on it."""

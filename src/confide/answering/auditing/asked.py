@@ -1,0 +1,101 @@
+"""A recorded question as the tables of classes that its answer tells, and the units they are over."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from confide.answering.analysis import Admitted
+from confide.answering.universe.resolve import Resolved
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset
+from confide.model.evidence import Box
+from confide.model.request import CorrelationRequest, RegressionRequest, Request
+from confide.site.ledger import Entry
+from confide.spelling.json import read_request
+
+__all__ = ["Admit", "Asked", "asked_of", "asked_tables", "kin", "told_tables"]
+
+Admit = Callable[[Request[Any]], Admitted[Request[Any]]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A table of classes that was told: by these variables, over this universe, in the answer with this number."""
+
+    number: int
+    by: tuple[str, ...]
+    universe: Resolved
+
+    @property
+    def conditions(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Every variable that a box of the universe restricts, with the places it allows."""
+        return (condition for box in self.universe.boxes for condition in box)
+
+    @property
+    def told(self) -> tuple[tuple[str, ...], tuple[Box, ...]]:
+        """What was told, whoever asked and when: the same table over the same universe has the same numbers."""
+        return self.by, self.universe.boxes
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Every class variable that is named, by the table or by the universe."""
+        return frozenset(self.by).union(name for name, _ in self.conditions)
+
+
+def kin(dataset: Dataset, name: str) -> str:
+    """What names a variable with all its coarser and finer levels and other cuts: they are one variable to an intruder."""
+    return dataset.levels(name)[0].name
+
+
+@singledispatch
+def told_tables(request: Request[Any], dataset: Dataset) -> set[tuple[str, ...]]:
+    """The tables of classes that follow from an answer: for a table, itself."""
+    return {tuple(sorted(request.by))}
+
+
+@told_tables.register
+def _(request: RegressionRequest, dataset: Dataset) -> set[tuple[str, ...]]:
+    """The class part of a model: the classes of each term, beside those of a response that is a class."""
+    response = _classes([request.formula.response.variable], dataset)
+    terms = (_classes([factor.variable for factor in term], dataset) for term in request.formula.terms)
+    return {tuple(sorted({*response, *term})) for term in terms if term}
+
+
+@told_tables.register
+def _(request: CorrelationRequest, dataset: Dataset) -> set[tuple[str, ...]]:
+    """Correlations of classes are tables of each two of them."""
+    names = sorted(_classes(request.variables, dataset))
+    return {(a, b) for at, a in enumerate(names) for b in names[at + 1 :]} or {(name,) for name in names}
+
+
+def _classes(names: Iterable[str], dataset: Dataset) -> set[str]:
+    """Those that enter by their classes: a number enters as it is, cutpoints or not."""
+    return {name for name in names if not dataset.variables[name].numeric}
+
+
+def asked_tables(question: Admitted[Request[Any]], number: int) -> tuple[Asked, ...]:
+    """The tables that the answer to a question tells, under the number of its entry."""
+    return tuple(Asked(number, by, question.universe) for by in sorted(told_tables(question.request, question.dataset)))
+
+
+def asked_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, tuple[Asked, ...]]]:
+    """Each entry with the tables that it told; none if it was refused, or no longer fits the codebook."""
+    known: dict[str, Admitted[Request[Any]] | None] = {}
+    for entry in entries:
+        if entry.outcome != "released":
+            yield entry, ()
+            continue
+        written = json.dumps(entry.request, sort_keys=True)
+        if written not in known:
+            known[written] = _admitted(entry.request, admit)
+        question = known[written]
+        yield entry, () if question is None else asked_tables(question, entry.number)
+
+
+def _admitted(raw: Mapping[str, Any], admit: Admit) -> Admitted[Request[Any]] | None:
+    try:
+        return admit(read_request(raw))
+    except Mistake:
+        return None

@@ -1,0 +1,169 @@
+"""The audit of a data set's questions: by each asker, and by everybody together."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from confide.answering.auditing.asked import Admit, Asked, asked_of
+from confide.answering.auditing.counting import SMALL, Store
+from confide.answering.auditing.families import core_families, table_families
+from confide.answering.auditing.information import isolated_by_cells, least_tables
+from confide.answering.auditing.isolated import Isolated
+from confide.answering.auditing.pairs import isolated_by_pairs
+from confide.answering.auditing.splits import cutting_splits
+from confide.site.habits import habits
+from confide.site.ledger import Entry
+
+__all__ = ["TOGETHER", "AuditFinding", "QuestionAudit", "audit_questions", "joined"]
+
+TOGETHER = "everybody together"
+"""Who a finding is about that no single asker explains: accounts may collude."""
+
+LEAST = 0.5
+"""Expected small sets below which nothing is reported."""
+
+
+@dataclass(frozen=True)
+class AuditFinding:
+    """One family of questions that isolates small sets, or one habit worth a look.
+
+    `score` is the number of small sets that are expected to be told; a habit by itself tells none. `spread` is the standard
+    deviation with which they are told, in units. `entries` are numbers of the ledger.
+    """
+
+    who: str
+    dataset: str
+    kind: str
+    words: str
+    questions: int
+    score: float
+    variables: tuple[str, ...] = ()
+    spread: float | None = None
+    entries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class QuestionAudit:
+    """What the recorded questions isolate: findings, the worst first, and a score for each asker of each data set."""
+
+    asked: int
+    findings: tuple[AuditFinding, ...]
+    scores: Mapping[tuple[str, str], float]
+    """By asker (or everybody together) and data set."""
+    unread: int = 0
+    """Answered questions that no longer fit the codebook."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> float:
+        return max(self.scores.values(), default=0.0)
+
+    def above(self, limit: float) -> list[tuple[str, str]]:
+        """Whose questions isolate more small sets than a limit, of which data set; the worst first."""
+        return sorted((key for key, score in self.scores.items() if score > limit), key=lambda key: -self.scores[key])
+
+
+def audit_questions(
+    entries: Sequence[Entry], store: Store, admit: Admit, *, per_day: int, who: str | None = None
+) -> QuestionAudit:
+    """The audit of the recorded questions of one data set; of one asker, if one is named."""
+    told = list(asked_of(entries, admit))
+    askers = sorted({entry.who for entry in entries})
+    wanted = [name for name in askers if who in (None, name)]
+    findings: list[AuditFinding] = []
+    scores: dict[tuple[str, str], float] = {}
+    notes: list[str] = []
+    for name in wanted + ([TOGETHER] if who is None and len(askers) > 1 else []):
+        own = [(entry, tables) for entry, tables in told if name in (TOGETHER, entry.who)]
+        family = _Families(name, tuple(chain.from_iterable(tables for _, tables in own)), store)
+        found = [*family.pairs(), *family.cells(), *family.splits()]
+        scores[name, store.dataset.name] = _score(found)
+        findings += found
+        notes += family.notes
+        if name != TOGETHER:
+            findings += _habits(name, store.dataset.name, [entry for entry, _ in own], per_day)
+    unread = sum(entry.outcome == "released" and not tables for entry, tables in told)
+    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, unread, tuple(dict.fromkeys(notes)))
+
+
+def joined(audits: Iterable[QuestionAudit]) -> QuestionAudit:
+    """The audits of several data sets as one."""
+    parts = list(audits)
+    return QuestionAudit(
+        sum(part.asked for part in parts),
+        tuple(_ranked(finding for part in parts for finding in part.findings)),
+        {key: score for part in parts for key, score in part.scores.items()},
+        sum(part.unread for part in parts),
+        tuple(note for part in parts for note in part.notes),
+    )
+
+
+def _ranked(findings: Iterable[AuditFinding]) -> list[AuditFinding]:
+    return sorted(findings, key=lambda finding: (-finding.score, finding.kind, finding.who))
+
+
+def _score(findings: Iterable[AuditFinding]) -> float:
+    """Pairs and cells are two ways to look at the same sets, so the larger sum; splits are some of the cells."""
+    sums = dict.fromkeys(("pairs", "cells", "splits"), 0.0)
+    for finding in findings:
+        sums[finding.kind] += finding.score
+    return max(sums["pairs"], sums["cells"])
+
+
+def _habits(who: str, dataset: str, entries: Sequence[Entry], per_day: int) -> Iterator[AuditFinding]:
+    for habit in habits(entries, per_day=per_day):
+        yield AuditFinding(who, dataset, habit.kind, habit.words, len(habit.entries), 0.0, entries=habit.entries)
+
+
+@dataclass(frozen=True, eq=False)
+class _Families:
+    """The questions of one asker, or of everybody, about one data set."""
+
+    who: str
+    questions: tuple[Asked, ...]
+    store: Store
+    notes: list[str] = field(default_factory=list)
+    """What could not be looked at as a whole."""
+
+    def pairs(self) -> Iterator[AuditFinding]:
+        for by, members in table_families(self.questions).items():
+            found = isolated_by_pairs(members, self.store)
+            words = (
+                f"Tables by {_listed(by)} over universes that differ by few units: {found.sets} cells of 1 to {SMALL} units "
+                "change alone from one to the other."
+            )
+            yield from self._finding("pairs", found, words, by)
+
+    def cells(self) -> Iterator[AuditFinding]:
+        for cross, members in core_families(
+            self.questions, self.store.dataset, least=least_tables(self.store.noise)
+        ).items():
+            found = isolated_by_cells(members, self.store)
+            words = (
+                f"Overlapping sums over the cross of {_listed(cross)} add up to {found.sets} single cells of 1 to {SMALL} "
+                f"units, each known to within {found.spread or 0:.2f} units."
+            )
+            yield from self._finding("cells", found, words, cross)
+
+    def splits(self) -> Iterator[AuditFinding]:
+        for cut in cutting_splits(self.questions, self.store.dataset):
+            found = isolated_by_cells(cut.questions, self.store)
+            words = f"{cut.variable!r} was split in {cut.splits} ways that cut each other, over the table by {_listed(cut.table)}."
+            yield from self._finding("splits", found, words, (*cut.table, cut.variable))
+
+    def _finding(self, kind: str, found: Isolated, words: str, variables: Iterable[str]) -> Iterator[AuditFinding]:
+        names = tuple(sorted(set(variables)))
+        if found.too_large:
+            self.notes.append(
+                f"{self.store.dataset.name}: the questions by {_listed(names)} are too many or cut too finely to be looked at as a "
+                "whole; the score is of a part of them."
+            )
+        if found.score >= LEAST:
+            yield AuditFinding(
+                self.who, self.store.dataset.name, kind, words, len(found.entries), found.score, names, found.spread,
+                found.entries,
+            )  # fmt: skip
+
+
+def _listed(names: Iterable[str]) -> str:
+    return " x ".join(repr(name) for name in sorted(names))

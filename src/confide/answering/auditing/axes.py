@@ -1,0 +1,96 @@
+"""The classes of one variable as a family of questions sees them: all its levels and cuts on one axis."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.answering.auditing.asked import Asked, kin
+from confide.arrays import Bools, Ints
+from confide.model.catalog.dataset import Dataset, Variable
+
+__all__ = ["Axis", "axes_of", "unlike"]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One variable cut as finely as any of the questions cuts it.
+
+    `places` has, for each level or recode that is named, its place in each elementary class; `columns` are the stored variables
+    from which an elementary class follows.
+    """
+
+    columns: tuple[str, ...]
+    places: Mapping[str, Ints]
+
+    @property
+    def size(self) -> int:
+        return len(next(iter(self.places.values())))
+
+    def locate(self, stored: Ints) -> Ints:
+        """The elementary class of records by their places of `columns`; -1 for what no declared class holds."""
+        sizes = [
+            int(max(self.places[name].max(), stored[:, at].max(initial=0))) + 1 for at, name in enumerate(self.columns)
+        ]
+        table = np.full(int(np.prod(sizes)), -1)
+        mine = [self.places[name] for name in self.columns]
+        held = np.logical_and.reduce([places >= 0 for places in mine])
+        table[np.ravel_multi_index([places[held] for places in mine], sizes)] = np.flatnonzero(held)
+        return np.asarray(table[np.ravel_multi_index(list(stored.T), sizes)])
+
+
+def axes_of(questions: Iterable[Asked], dataset: Dataset) -> dict[str, Axis]:
+    """An axis for each variable that the questions name, whatever level or recode of it they name."""
+    named: dict[str, set[str]] = {}
+    for name in frozenset[str]().union(*(asked.variables for asked in questions)):
+        named.setdefault(kin(dataset, name), set()).add(name)
+    return {key: _axis(tuple(sorted(names)), dataset) for key, names in sorted(named.items())}
+
+
+def _axis(names: tuple[str, ...], dataset: Dataset) -> Axis:
+    variables = [dataset.variables[name] for name in names]
+    return _cuts(variables) if variables[0].numeric else _levels(names, dataset)
+
+
+def _cuts(variables: Sequence[Variable]) -> Axis:
+    """Recodes of one number, cut at all their cutpoints; after the intervals a class for missing, if any has one."""
+    edges = np.array(sorted({cut for variable in variables for cut in variable.cutpoints}))
+    places = {}
+    for variable in variables:
+        inside = np.searchsorted(variable.cutpoints, [-np.inf, *edges], side="right")
+        missing = len(variable.cutpoints) + 1 if variable.missing else -1
+        places[variable.name] = np.append(inside, missing)
+    if all(found[-1] < 0 for found in places.values()):
+        places = {name: found[:-1] for name, found in places.items()}
+    finest = [v.name for v in variables if set(v.cutpoints) >= set(edges.tolist())]
+    return Axis(tuple(finest[:1]) or tuple(places), places)
+
+
+def _levels(names: Sequence[str], dataset: Dataset) -> Axis:
+    """Levels of a hierarchy: the classes of the finest; where there are several breakdowns, their combinations."""
+    above = {name: {level.name for level in dataset.chain(name)[1:]} for name in names}
+    finest = [name for name in names if not any(name in coarser for coarser in above.values())]
+    sizes = [len(dataset.variables[name].codes or ()) for name in finest]
+    grid = dict(zip(finest, np.indices(sizes).reshape(len(sizes), -1), strict=True))
+    places = {}
+    for name in names:
+        below = next(fine for fine in finest if name == fine or name in above[fine])
+        places[name] = np.array(dataset.lift(below, name))[grid[below]]
+    return Axis(tuple(finest), places)
+
+
+def unlike(axis: Axis, questions: Iterable[Asked], *, split: bool) -> Ints:
+    """The group of each elementary class: those which no question tells apart are one group.
+
+    With `split`, classes of the tables tell apart too; else only the conditions of the universes.
+    """
+    told: dict[object, Bools | Ints] = {}
+    for asked in questions:
+        told |= {
+            (name, codes): np.isin(axis.places[name], codes) for name, codes in asked.conditions if name in axis.places
+        }
+        if split:
+            told |= {name: axis.places[name] for name in asked.by if name in axis.places}
+    if not told:
+        return np.zeros(axis.size, dtype=np.int64)
+    return np.asarray(np.unique(np.stack(list(told.values())), axis=1, return_inverse=True)[1]).ravel()

@@ -1,0 +1,99 @@
+"""Trying another policy on the questions that were asked. Nothing is recorded or released."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from confide.answering.opening import named
+from confide.answering.road import Road
+from confide.errors import Mistake
+from confide.model.policy import Policy
+from confide.site import ledger
+from confide.site.folder import Papers
+from confide.site.ledger import Entry
+from confide.spelling.json import read_request
+
+__all__ = ["Replayed", "drafted_policies", "replay_roads", "trial", "whole_trial"]
+
+REMEMBERED = 10_000
+"""So many outcomes of different questions a replay remembers: the same question has the same outcome for ever."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """A recorded question under another policy: its outcome then, and now."""
+
+    number: int
+    request: dict[str, object]
+    before: str
+    after: str
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
+
+
+def drafted_policies(
+    papers: Papers, roads: Mapping[str, Road], draft: Policy, dataset: str | None
+) -> dict[str, Policy]:
+    """What the policies of data sets would be under a draft: of one, or of all that the site's policy says something of."""
+    if dataset is not None:
+        return {named(roads, dataset).dataset.name: draft}
+    would = {name: papers.policy(name, site=draft) for name in roads}
+    return {name: policy for name, policy in would.items() if papers.follows(name) or policy != roads[name].policy}
+
+
+def replay_roads(
+    papers: Papers,
+    roads: Mapping[str, Road],
+    draft: Policy,
+    *,
+    dataset: str | None,
+    trying: Callable[[Policy, Policy], Policy],
+) -> Iterator[Replayed]:
+    """The recorded questions about the data sets that a draft is for, each under `trying(draft, policy in force)`."""
+    drafted = drafted_policies(papers, roads, draft, dataset)
+    tried = {name: roads[name].under(trying(policy, roads[name].policy)) for name, policy in drafted.items()}
+    aside = set(roads) - set(tried)
+    wanted = (
+        e for e in ledger.read(papers.ledger) if (e.dataset not in aside if dataset is None else e.dataset == dataset)
+    )
+    return _replayed(tried, wanted)
+
+
+def _replayed(tried: Mapping[str, Road], entries: Iterable[Entry]) -> Iterator[Replayed]:
+    @lru_cache(maxsize=REMEMBERED)
+    def outcome(dataset: str, request: str) -> str:
+        try:
+            road = tried[dataset]
+            reasons = road.consider(road.admit(read_request(json.loads(request)))).reasons
+            return ", ".join(reason.rule for reason in reasons) or "released"
+        except (Mistake, KeyError):
+            return "no longer well formed"
+
+    for entry in entries:
+        after = outcome(entry.dataset, json.dumps(entry.request, sort_keys=True))
+        yield Replayed(entry.number, entry.request, ", ".join(entry.rules) or entry.outcome, after)
+
+
+def trial(draft: Policy, force: Policy) -> Policy:
+    """A draft's limits on numbers as they are protected today: what may be tried on a page.
+
+    Promise: whether a rule of the trial passes tells of protected numbers only, whatever the draft says. Without it,
+    a draft without noise whose limit is moved step by step would read off a true count.
+    """
+    if force.universe.decide_on == "true":
+        raise Mistake(
+            "The policy in force looks at true counts, so trying limits one after the other would tell them.",
+            suggestions=["Try the draft on the command line: confide ledger replay SITE --policy draft.toml"],
+        )
+    # The records are those that were protected at ingest, whatever the draft says of them.
+    noise = {name: getattr(force.universe, name) for name in ("decide_on", "noise_distance", "noise_variance")}
+    kept = {name: getattr(force, name) for name in ("records", "drop", "counts", "totals")}
+    return replace(draft, universe=replace(draft.universe, **noise), **kept)
+
+
+def whole_trial(draft: Policy, force: Policy) -> Policy:
+    """As `trial`, for who sits at the machine of the site: there is nothing more to tell where rules see true counts."""
+    return draft if force.universe.decide_on == "true" else trial(draft, force)

@@ -1,0 +1,32 @@
+"""Sums of squares that are exact in a signed 64-bit integer: by how many bits contributions are cut first."""
+
+from collections.abc import Mapping
+from math import ceil, log2
+
+import numpy as np
+import pyarrow as pa
+
+from confide.arrays import Ints
+
+__all__ = ["square_shifts"]
+
+
+LARGEST_BITS = 58
+"""Sums of squares stay below 2 to this power; the bits left free allow contributions to be changed later, up to fourfold."""
+
+
+def square_shifts(records: pa.Table, numbers: Mapping[str, str]) -> dict[str, int]:
+    """The bits to cut for each number that needs it; `numbers` names their columns.
+
+    The squares of units' contributions add up to at most the largest times the sum of sizes, in any cell.
+    """
+    unit = records["unit"].to_numpy()
+    shifts = {name: _shift(unit, records[column].fill_null(0).to_numpy()) for name, column in numbers.items()}
+    return {name: shift for name, shift in shifts.items() if shift}
+
+
+def _shift(unit: Ints, contributions: Ints) -> int:
+    size = np.abs(contributions).astype(np.float64)
+    _, place = np.unique(unit, return_inverse=True)
+    largest = float(np.bincount(place, weights=size).max(initial=0.0))
+    return max(0, ceil((log2(max(largest, 1.0)) + log2(max(float(size.sum()), 1.0)) - LARGEST_BITS) / 2))

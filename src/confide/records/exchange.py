@@ -1,0 +1,174 @@
+"""Who exchanges which key with whom: the exposed, and a share of the others, with a unit that is alike in all else.
+
+An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
+as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
+go with the key most closely, as many of them as leave enough units to draw from. Confidential variables play no part.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+from confide.engines import Coded
+from confide.model.catalog.dataset import Dataset
+from confide.model.policy import RecordRules
+from confide.records.exposure import Exposure
+from confide.records.lots import drawn, lots
+from confide.records.pairing import find_partners
+from confide.records.traits import Trait, matching_variables
+from confide.site.secret import Secret
+
+__all__ = ["Exchange", "plan_exchanges"]
+
+RUNGS = 6
+"""So many sets of matching variables are tried at most, each smaller than the one before; the last is none at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """For each record, from which record it gets the trait; itself where it keeps its own."""
+
+    trait: Trait
+    source: Ints
+    sought: int
+    """How many units looked for a partner."""
+
+    @property
+    def touched(self) -> Bools:
+        return np.asarray(self.source != np.arange(len(self.source)))
+
+
+def plan_exchanges(
+    coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, household: Ints | None
+) -> list[Exchange]:
+    """An exchange for each key: whatever order they are carried out in, the result is the same."""
+    entities = [_entities(coded, trait, household) for trait in exposure.traits]
+    ease = np.array([len(entity.first) / max(len(entity.of), 1) for entity in entities])
+    wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
+    others = drawn(coded.units, secret, "background", rules.background) & ~wanted.any(axis=1)
+    if len(exposure.traits):
+        at = lots(coded.units, secret, "background key") * len(exposure.traits)
+        rows = np.flatnonzero(others)
+        wanted[rows, at[rows].astype(np.int64)] = True
+    return [
+        _exchange(coded, dataset, trait, wanted[:, place], level[:, place], entities[place], rules, secret)
+        for place, trait in enumerate(exposure.traits)
+    ]
+
+
+def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints]:
+    """Which traits each record is to exchange, and at which level a partner must differ: the coarsest that exposes it.
+
+    With `ease`, a trait that a whole household has in common counts for less, the larger households are.
+    """
+    traits = len(exposure.traits)
+    wanted = np.zeros((exposure.size, traits), bool)
+    finest = [len(trait.levels) - 1 for trait in exposure.traits]
+    level = np.tile(np.array(finest, np.int64), (exposure.size, 1))
+    for one in exposure.found:
+        for t, own in zip(one.cross.traits, one.cross.levels, strict=True):
+            level[one.rows, t] = np.minimum(level[one.rows, t], own)
+    while True:
+        hits = np.zeros((exposure.size, traits), np.int32)
+        for one in exposure.found:
+            these = list(one.cross.traits)
+            left = one.rows[drawn[one.rows] & ~wanted[one.rows][:, these].any(axis=1)]
+            for t in these:
+                hits[left, t] += 1
+        rows = np.flatnonzero(hits.any(axis=1))
+        if not len(rows):
+            return wanted, level
+        wanted[rows, (hits[rows] * ease).argmax(axis=1)] = True
+
+
+def _exchange(
+    coded: Coded,
+    dataset: Dataset,
+    trait: Trait,
+    wanted: Bools,
+    level: Ints,
+    entity: "_Entities",
+    rules: RecordRules,
+    secret: Secret,
+) -> Exchange:
+    """Partners for one trait, from the closest match to none."""
+    first = entity.first
+    values = np.column_stack([coded.places(name)[first] for name in trait.levels])
+    seeking = np.zeros(len(first), bool)
+    seeking[entity.of[wanted]] = True
+    coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
+    np.minimum.at(coarsest, entity.of[wanted], level[wanted])
+    spot, aim = (lots(entity.keys, secret, f"{place} {trait.name}") for place in ("spot", "aim"))
+    partner = np.full(len(first), -1, np.int64)
+    for group in _ladder(coded, dataset, trait, entity, rules.partners):
+        open_ = np.where(partner < 0, group, -1)
+        found = find_partners(open_, values, coarsest, seeking & (partner < 0), spot, aim, least=rules.partners)
+        partner = np.where(found >= 0, found, partner)
+        if not (seeking & (partner < 0)).any():
+            break
+    from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
+    source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
+    return Exchange(trait, source, int(seeking.sum()))
+
+
+def _ladder(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities", partners: int) -> Sequence[Ints]:
+    """Groups of units alike, by fewer and fewer variables: those that go with the trait most closely stay longest."""
+    first = entity.first
+    own = coded.places(trait.levels[0])[first]
+    columns = {name: coded.places(name)[first] for name in matching_variables(trait, dataset)}
+    ordered = sorted(columns, key=lambda name: -_association(own, columns[name]))
+    most = max(2.0, len(first) / partners)
+    chosen, cells = [], 1.0
+    groups = [entity.kind]
+    for name in ordered:
+        cells *= len(np.unique(columns[name]))
+        chosen.append(_joined(groups[-1], columns[name]))
+        groups.append(chosen[-1])
+        if cells > 8 * most:
+            break
+    return groups[::-1][:RUNGS] + ([groups[0]] if len(groups) > RUNGS else []) + [np.zeros(len(first), np.int64)]
+
+
+def _joined(group: Ints, column: Ints) -> Ints:
+    """Groups parted by a column too, numbered without gaps."""
+    cell = group * (int(column.max(initial=0)) + 1) + column
+    if int(cell.max(initial=0)) > 8 * len(cell):
+        return np.asarray(np.unique(cell, return_inverse=True)[1].ravel())
+    return np.asarray(np.cumsum(np.bincount(cell) > 0)[cell] - 1)
+
+
+def _association(first: Ints, second: Ints) -> float:
+    """Cramér's V of two classifications."""
+    width = int(second.max(initial=0)) + 1
+    table = np.bincount(first * width + second, minlength=(int(first.max(initial=0)) + 1) * width).reshape(-1, width)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0].astype(np.float64)
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    chi = float(((table - expected) ** 2 / expected).sum() / table.sum())
+    return float(np.sqrt(chi / max(1, min(table.shape) - 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Entities:
+    """What exchanges as a whole: records, units, or households. `of` numbers each record's, `first` is one record of each,
+    `keys` name them to the secret, and `kind` parts those that may not exchange with each other."""
+
+    of: Ints
+    first: Ints
+    keys: Ints
+    kind: Ints
+
+
+def _entities(coded: Coded, trait: Trait, household: Ints | None) -> _Entities:
+    """Households where the trait is the same for all who live in one; else units, if it is for all their records."""
+    values = coded.places(trait.name)
+    for names in (household, coded.units if coded.facts.several else None):
+        if names is None:
+            continue
+        keys, first, of, sizes = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
+        if (values == values[first][of]).all():
+            return _Entities(of, first, keys, np.minimum(sizes, 8))
+    rows = np.arange(len(values))
+    keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
+    return _Entities(rows, rows, keys, np.zeros(len(values), np.int64))

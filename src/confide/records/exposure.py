@@ -1,0 +1,155 @@
+"""Who is exposed: alone, or nearly, in a cross of a few keys that the rules let pass; and who dominates a total there.
+
+The rules come first and the list follows from them: a cross of keys counts if a question about it and a confidential class
+would be answered (then its cells are read by class), or one about it and a number (`tables.mean_cell`).
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+from confide.engines import Coded
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.policy import Policy
+from confide.records.traits import Trait, class_number, key_traits
+
+__all__ = ["Cross", "Exposed", "Exposure", "UnitCells", "confidential_numbers", "find_exposed"]
+
+LEAST_MEAN = 0.25
+"""Where the policy asks for less, crosses with more than four declared cells a unit are still not looked at."""
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Some keys, each at one of its levels: `traits` and `levels` are places, the coarsest level first."""
+
+    traits: tuple[int, ...]
+    levels: tuple[int, ...]
+    names: tuple[str, ...]
+    cells: int
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """The records that a cross exposes, and that no part of it, at the same or coarser levels, does."""
+
+    cross: Cross
+    rows: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """What the keys of a data set expose: whose classes are read in which crosses, and whose numbers are exposed in some."""
+
+    traits: tuple[Trait, ...]
+    found: tuple[Exposed, ...]
+    numbers: dict[str, Bools]
+    size: int
+
+    @cached_property
+    def exposed(self) -> Bools:
+        """The records whose classes are read."""
+        some = np.zeros(self.size, bool)
+        for one in self.found:
+            some[one.rows] = True
+        return some
+
+
+def confidential_numbers(dataset: Dataset) -> list[Variable]:
+    """The numbers that get noise."""
+    return [v for v in dataset.variables.values() if v.measurable and v.role is Role.CONFIDENTIAL]
+
+
+def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
+    """Look through all crosses of up to `records.keys` keys that the rules let pass."""
+    traits, rules, cells = key_traits(dataset), policy.records, UnitCells(coded, dataset)
+    amounts = {
+        v.name: np.abs(np.nan_to_num(coded.numbers(v.name))) * coded.weights for v in confidential_numbers(dataset)
+    }
+    numbers = {name: np.zeros(coded.records.num_rows, bool) for name in amounts}
+    limit = cells.units / max(policy.tables.mean_cell, LEAST_MEAN)
+    by_class = limit / _least_classes(dataset)
+    found: list[Exposed] = []
+    for cross in _crosses(traits, dataset, keys=rules.keys, limit=limit):
+        cell = cells.of(cross.names)
+        alone = cells.sizes(cell) <= rules.alone
+        for name, values in amounts.items():
+            numbers[name] |= alone
+            if rules.dominance < 1:
+                numbers[name] |= cells.shares(cell, values) > rules.dominance
+        if cross.cells <= by_class:
+            rows = np.flatnonzero(alone & ~_told(found, cross, len(alone)))
+            found += [Exposed(cross, rows)] if len(rows) else []
+    return Exposure(traits, tuple(found), numbers, coded.records.num_rows)
+
+
+def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[Cross]:
+    """Those with at most `limit` declared cells, those of fewer keys first, then the coarser."""
+
+    def each() -> Iterator[Cross]:
+        for size in range(1, keys + 1):
+            for chosen in itertools.combinations(range(len(traits)), size):
+                for levels in itertools.product(*(range(len(traits[t].levels)) for t in chosen)):
+                    names = tuple(traits[t].levels[level] for t, level in zip(chosen, levels, strict=True))
+                    yield Cross(chosen, levels, names, prod(class_number(dataset.variables[n]) for n in names))
+
+    return sorted((c for c in each() if c.cells <= limit), key=lambda c: (len(c.traits), c.cells))
+
+
+def _least_classes(dataset: Dataset) -> int:
+    """The classes of the coarsest variable that is no key: what a question must have room for that reads somebody's class."""
+    secrets = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.KEY]
+    return max(2, min((class_number(v) for v in secrets), default=2))
+
+
+def _told(found: list[Exposed], cross: Cross, size: int) -> Bools:
+    """The records that a part of the cross exposes already, at the same or coarser levels."""
+    told = np.zeros(size, bool)
+    level = dict(zip(cross.traits, cross.levels, strict=True))
+    for one in found:
+        of = one.cross
+        if all(t in level and own <= level[t] for t, own in zip(of.traits, of.levels, strict=True)):
+            told[one.rows] = True
+    return told
+
+
+class UnitCells:
+    """Cells of crosses, and how many units each record's cell has."""
+
+    def __init__(self, coded: Coded, dataset: Dataset) -> None:
+        self._coded, self._dataset = coded, dataset
+        self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
+        self._places = {name: coded.places(name) for name in coded.facts.classes}
+        self.units = coded.records.num_rows if self._unit is None else int(self._unit.max(initial=-1)) + 1
+
+    def of(self, names: tuple[str, ...]) -> Ints:
+        """The number of each record's cell."""
+        cell = np.zeros(self._coded.records.num_rows, np.int64)
+        for name in names:
+            cell *= len(self._dataset.variables[name].codes or ())
+            cell += self._places[name]
+        return cell
+
+    def sizes(self, cell: Ints) -> Ints:
+        """How many units the cell of each record has."""
+        if self._unit is None:
+            return np.asarray(np.bincount(cell)[cell])
+        cells = np.unique(cell * self.units + self._unit) // self.units
+        return np.asarray(np.bincount(cells, minlength=int(cell.max()) + 1)[cell])
+
+    def shares(self, cell: Ints, values: Floats) -> Floats:
+        """The share of each record's unit in the sum over its cell."""
+        total = np.bincount(cell, values)[cell]
+        return np.asarray(self._own(cell, values) / np.where(total > 0, total, 1.0))
+
+    def _own(self, cell: Ints, values: Floats) -> Floats:
+        """What the unit of each record has in the record's cell."""
+        if self._unit is None:
+            return values
+        pair = np.unique(cell * self.units + self._unit, return_inverse=True)[1].ravel()
+        return np.asarray(np.bincount(pair, values)[pair], np.float64)

@@ -1,0 +1,74 @@
+"""The files beside a store of protected records: the true records, which no answer needs, and the report for the custodian."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from confide.data.replacing import replacing
+from confide.engines import Coded, StoreFacts
+from confide.engines.duckdb.store import read_store
+from confide.errors import Fault, Mistake
+from confide.records.report import RecordsReport
+from confide.site.folder import Folder
+
+__all__ = ["read_report", "read_truth", "write_kept"]
+
+
+def write_kept(folder: Folder, name: str, true: Coded, report: RecordsReport | None) -> None:
+    """Keep the true records and the report, for their owner to read; of records that are not protected keep neither."""
+    if report is None:
+        folder.truth(name).unlink(missing_ok=True)
+        folder.report(name).unlink(missing_ok=True)
+        return
+    records = true.records if true.household is None else true.records.append_column("household", true.household)
+    about = {b"confide": json.dumps(asdict(true.facts)).encode()}
+    try:
+        with replacing(folder.truth(name)) as partial:
+            partial.touch(0o600)
+            pq.write_table(records.replace_schema_metadata(about), partial, compression="zstd")
+            os.chmod(partial, 0o600)
+        with replacing(folder.report(name)) as partial:
+            partial.touch(0o600)
+            partial.write_text(report.write(), encoding="utf-8")
+    except OSError as error:
+        raise Fault(f"The true records could not be kept ({error.strerror}).") from None
+
+
+def read_truth(folder: Folder, name: str) -> Coded:
+    """The true records of a data set: kept apart if the store has protected ones, else those of the store."""
+    file = folder.truth(name)
+    if file.exists():
+        return _read(file)
+    stored = read_store(folder.store(name))
+    if stored.facts.records:
+        raise Mistake(
+            f"The site holds protected records of {name!r} only; the true ones ({file.name}) are not there.",
+            suggestions=[f"Put {file.name} back for as long as you need it, or ingest the data again."],
+        )
+    return stored
+
+
+def read_report(folder: Folder, name: str) -> RecordsReport | None:
+    """What protecting the records did; None if they are not protected, or nothing was kept."""
+    try:
+        return RecordsReport.read(folder.report(name).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise Mistake(f"{folder.report(name)} cannot be read as UTF-8 text.") from None
+
+
+def _read(file: Path) -> Coded:
+    try:
+        table = pq.read_table(file)
+        facts = StoreFacts(**json.loads(table.schema.metadata[b"confide"]))
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        raise Mistake(f"{file} cannot be read as true records.", suggestions=["Ingest the data again."]) from None
+    if "household" not in table.column_names:
+        return Coded(facts, table.replace_schema_metadata(None))
+    household = table["household"].combine_chunks()
+    return Coded(facts, table.drop_columns(["household"]).replace_schema_metadata(None), household)

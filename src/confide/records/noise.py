@@ -1,0 +1,27 @@
+"""Noise of confidential numbers, drawn once for each unit and variable, and the records with keys exchanged and numbers noised.
+
+The factor of a number is that of `confide.data.noise_law`: of one mode, with mean 1. All records of a unit share it, or the
+sum over a unit would tell more than each of its records; different variables have factors of their own. Zero and missing
+stay, whole numbers stay whole, and what is declared of a number's domain holds.
+"""
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+from confide.data.noise_law import factors
+from confide.model.catalog.dataset import Variable
+from confide.model.policy import RecordRules
+from confide.records.lots import lots
+from confide.site.secret import Secret
+
+__all__ = ["noised"]
+
+
+def noised(
+    values: Floats, units: Ints, variable: Variable, exposed: Bools, rules: RecordRules, secret: Secret
+) -> Floats:
+    """The values of a variable with their noise."""
+    spread = np.where(exposed, rules.noise_exposed, rules.noise)
+    moved = values * factors(lots(units, secret, f"noise {variable.name}"), spread)
+    moved = np.round(moved, variable.decimals)
+    return np.asarray(np.clip(moved, variable.minimum, variable.maximum))

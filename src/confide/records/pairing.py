@@ -1,0 +1,66 @@
+"""Partners for an exchange: drawn by the site's secret among units alike, and stable when other units come or go.
+
+The units of a group stand on a circle, each at a place of its own that the secret gives; somebody who looks for a partner
+starts at another such place and takes the first free unit from there on that differs. A unit that comes or goes therefore
+changes only the partners of those who would have met it.
+"""
+
+import numba as nb
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+
+__all__ = ["find_partners"]
+
+
+def find_partners(
+    group: Ints, value: Ints, level: Ints, seeking: Bools, spot: Floats, aim: Floats, *, least: int
+) -> Ints:
+    """The partner of each unit that seeks one, or of whom one is sought; -1 for none.
+
+    `group` has a number for each unit, -1 for those that may not take part; `value` a column for each level of the key, of
+    which a partner must differ in column `level`; `spot` and `aim` are where a unit stands and where it starts to look.
+    A group of fewer units than `least` has no partners for anybody.
+    """
+    wanted = np.zeros(int(group.max(initial=-1)) + 2, bool)
+    wanted[group[seeking]] = True
+    wanted[-1] = False  # where those of group -1 look
+    able = np.flatnonzero(wanted[group])
+    order = able[np.lexsort((spot[able], group[able]))]
+    return _walk(order, group, value, level, seeking, spot, aim, least)
+
+
+@nb.njit(cache=True)
+def _walk(
+    order: Ints, group: Ints, value: Ints, level: Ints, seeking: Bools, spot: Floats, aim: Floats, least: int
+) -> Ints:  # pragma: no cover - compiled
+    partner = np.full(len(group), -1, np.int64)
+    first = 0
+    while first < len(order):
+        last = first
+        while last < len(order) and group[order[last]] == group[order[first]]:
+            last += 1
+        size = last - first
+        if size >= least:
+            for at in range(first, last):
+                unit = order[at]
+                if not seeking[unit] or partner[unit] >= 0:
+                    continue
+                low, high = first, last
+                while low < high:
+                    middle = (low + high) // 2
+                    if spot[order[middle]] < aim[unit]:
+                        low = middle + 1
+                    else:
+                        high = middle
+                for step in range(size):
+                    place = low + step
+                    if place >= last:
+                        place -= size
+                    other = order[place]
+                    column = level[unit]
+                    if partner[other] < 0 and other != unit and value[other, column] != value[unit, column]:
+                        partner[unit], partner[other] = other, unit
+                        break
+        first = last
+    return partner

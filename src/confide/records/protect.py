@@ -1,0 +1,111 @@
+"""The records that a site answers from: those of the data file, with keys exchanged and numbers noised once and for all.
+
+Promise: everything is drawn from the site's secret and the keys of the units, so the same data give the same records, and an
+update changes nothing for units that stay and meet nobody new. The true records are not needed to answer.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from confide.arrays import Floats
+from confide.engines import Coded
+from confide.engines.squares import square_shifts
+from confide.model.catalog.dataset import Dataset
+from confide.model.formula import Transform
+from confide.model.policy import Policy
+from confide.records.ceiling import find_ceilings
+from confide.records.exchange import Exchange, plan_exchanges
+from confide.records.exposure import Exposure, confidential_numbers, find_exposed
+from confide.records.noise import noised
+from confide.records.report import RecordsReport, compare
+from confide.site.encode import bins, contributions, data_mark, narrow, small
+from confide.site.secret import Secret
+
+__all__ = ["protect_records"]
+
+
+def protect_records(
+    coded: Coded, dataset: Dataset, policy: Policy, secret: Secret
+) -> tuple[Coded, RecordsReport | None]:
+    """Protected records, and what was done for the custodian to read; the records as they are if the policy changes none."""
+    rules = policy.records
+    if not rules.changes:
+        return coded, None
+    exposure = find_exposed(coded, dataset, policy)
+    household = None if coded.household is None else coded.household.to_numpy()
+    plans = plan_exchanges(coded, dataset, exposure, rules, secret, household)
+    protected = _noised(_exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
+    ceilings = find_ceilings(coded, protected, dataset, exposure)
+    facts = replace(
+        protected.facts,
+        data=data_mark(protected.records),
+        shifts=square_shifts(protected.records, protected.facts.numbers),
+        records=policy.records_mark,
+        noise=_spreads(coded, dataset, exposure, policy),
+        ceiling=[vars(ceiling) for ceiling in ceilings],
+    )
+    protected = replace(protected, facts=facts)
+    return protected, compare(coded, protected, dataset, exposure, plans, ceilings)
+
+
+def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange]) -> Coded:
+    """The records with their traits exchanged: every level and recode of a key, and the number behind it."""
+    columns = {name: coded.records[name] for name in coded.records.column_names}
+    moved: dict[str, Floats] = {}
+    for plan in plans:
+        for name in plan.trait.levels:
+            column = coded.facts.classes[name]
+            columns[column] = coded.records[column].take(pa.array(plan.source))
+        for name in plan.trait.numbers:
+            moved[name] = coded.numbers(name)[plan.source]
+    changed = replace(coded, records=pa.table(columns))
+    for name, values in moved.items():
+        changed = with_numbers(changed, dataset, name, values)
+    return changed
+
+
+def _noised(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
+    for variable in confidential_numbers(dataset):
+        values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
+        moved = noised(values, coded.units, variable, exposed, policy.records, secret)
+        coded = with_numbers(coded, dataset, variable.name, moved)
+    return coded
+
+
+def with_numbers(coded: Coded, dataset: Dataset, name: str, values: Floats) -> Coded:
+    """The records with other values of a number: its contributions, its bins and those of its recodes follow."""
+    facts, variable = coded.facts, dataset.variables[name]
+    records = coded.records
+    weight = np.asarray(records["weight"].to_numpy()) if facts.weighted else None
+    column, scale = contributions(values, variable.decimals, weight, facts.weight_decimals)
+    decimals, value_decimals = {**facts.decimals, name: scale}, {**facts.value_decimals, name: scale}
+    records = _put(records, facts.numbers[name], column)
+    if facts.weighted:
+        column, value_decimals[name] = contributions(values, variable.decimals, None, 0)
+        records = _put(records, facts.values[name], narrow(column))
+    for recode in dataset.variables.values():
+        if recode.binned and recode.column == variable.column and recode.name in facts.classes:
+            records = _put(records, facts.classes[recode.name], small(bins(recode, values), recode))
+    return replace(coded, facts=replace(facts, decimals=decimals, value_decimals=value_decimals), records=records)
+
+
+def _put(records: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    return records.set_column(records.column_names.index(name), name, column)
+
+
+def _spreads(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy) -> dict[str, float]:
+    """The root mean square of the relative noise of each number, over the squares of what it is applied to.
+
+    Where exposed numbers have more noise, so has the sum of squares of large ones; of a logarithm every number counts alike.
+    """
+    rules, found = policy.records, {}
+    for variable in confidential_numbers(dataset):
+        values = np.abs(np.nan_to_num(coded.numbers(variable.name)))
+        spread = np.where(exposure.numbers[variable.name], rules.noise_exposed, rules.noise)
+        for transform in Transform:
+            squares = np.where(values > 0, values ** (2 * transform.power), 0.0)
+            label = f"{transform}({variable.name})" if transform else variable.name
+            found[label] = float(np.sqrt((spread**2 * squares).sum() / max(squares.sum(), 1e-300)))
+    return found

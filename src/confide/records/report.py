@@ -1,0 +1,128 @@
+"""What protecting the records did, for the custodian: who was exposed, who was touched, what it did to tables and correlations."""
+
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import prod
+
+import numpy as np
+
+from confide.engines import Coded
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset, Role
+from confide.records.ceiling import Ceiling
+from confide.records.exchange import Exchange
+from confide.records.exposure import Exposure, UnitCells
+
+__all__ = ["RecordsReport", "ceiling_words", "compare"]
+
+MOST_TABLES = 40
+"""So many tables of each size are compared, spread over all there are."""
+
+
+@dataclass(frozen=True)
+class RecordsReport:
+    """Figures about true records: for the custodian alone. `margins` are the mean absolute changes of the counts that are not
+    empty, of tables by one, two and three variables; `correlation` is the largest change of one."""
+
+    records: int
+    exposed: int
+    exposed_numbers: dict[str, int]
+    sought: dict[str, int]
+    touched: dict[str, int]
+    touched_at_all: int
+    margins: dict[int, float]
+    correlation: float
+    ceilings: tuple[Ceiling, ...]
+
+    def lines(self) -> list[str]:
+        """The report in sentences."""
+        said = [
+            f"{self.exposed:,} of {self.records:,} records are exposed by their keys; "
+            f"{self.touched_at_all:,} exchanged a key ({self.touched_at_all / max(self.records, 1):.1%})."
+        ]
+        said += [f"  {name}: {count:,} exchanged." for name, count in self.touched.items() if count]
+        said += [f"{n:,} records have larger noise in {name!r}." for name, n in self.exposed_numbers.items()]
+        words = {1: "one", 2: "two", 3: "three"}
+        said += [
+            f"Counts by {words[k]} variables moved by {moved:.2f} on average." for k, moved in self.margins.items()
+        ]
+        said.append(f"No correlation of two numbers moved by more than {self.correlation:.3f}.")
+        return said + [ceiling_words(ceiling) for ceiling in self.ceilings]
+
+    def write(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def read(cls, text: str) -> "RecordsReport":
+        try:
+            raw = json.loads(text)
+            raw["ceilings"] = tuple(Ceiling(**one) for one in raw["ceilings"])
+            raw["margins"] = {int(size): moved for size, moved in raw["margins"].items()}
+            return cls(**raw)
+        except (ValueError, KeyError, TypeError):
+            raise Mistake("The report on the records cannot be read.", suggestions=["Protect them anew."]) from None
+
+
+def ceiling_words(ceiling: Ceiling) -> str:
+    """A ceiling as a sentence that a respondent can read."""
+    whom = "an exposed unit" if ceiling.number else f"a unit exposed on {ceiling.keys} keys or fewer"
+    what = f"{ceiling.variable!r} to within 10 %" if ceiling.number else f"the class of {ceiling.variable!r}"
+    rest = "" if ceiling.number else f", statistics on the others in {ceiling.others:.0%}"
+    return (
+        f"Ceiling: whoever had the whole protected file would know {what} of {whom} in {ceiling.right:.0%} of cases; "
+        f"the best guess is right in {ceiling.guess:.0%}{rest}."
+    )
+
+
+def compare(
+    true: Coded,
+    protected: Coded,
+    dataset: Dataset,
+    exposure: Exposure,
+    plans: Sequence[Exchange],
+    ceilings: Sequence[Ceiling],
+) -> RecordsReport:
+    """The report on what was done to records."""
+    touched = np.zeros(true.records.num_rows, bool)
+    for plan in plans:
+        touched |= plan.touched
+    return RecordsReport(
+        records=true.records.num_rows,
+        exposed=int(exposure.exposed.sum()),
+        exposed_numbers={name: int(rows.sum()) for name, rows in exposure.numbers.items()},
+        sought={plan.trait.name: plan.sought for plan in plans},
+        touched={plan.trait.name: int(plan.touched.sum()) for plan in plans},
+        touched_at_all=int(touched.sum()),
+        margins={size: _moved(true, protected, dataset, size) for size in (1, 2, 3)},
+        correlation=_largest_change(true, protected, dataset),
+        ceilings=tuple(ceilings),
+    )
+
+
+def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> float:
+    """How far counts moved, over tables by coarse variables; classes of noised numbers are left out."""
+    shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
+    coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
+    tables = list(itertools.combinations(coarse, variables))
+    step = max(1, len(tables) // MOST_TABLES)
+    before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
+    moved, cells = 0, 0
+    for by in tables[::step]:
+        size = prod(len(dataset.variables[name].codes or ()) for name in by)
+        old, new = (np.bincount(cells_of.of(by), minlength=size) for cells_of in (before, after))
+        moved, cells = moved + int(np.abs(new - old).sum()), cells + int(((old > 0) | (new > 0)).sum())
+    return moved / max(cells, 1)
+
+
+def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:
+    names = [v.name for v in dataset.variables.values() if v.measurable and v.role is not Role.IDENTIFIER]
+    changes = [0.0]
+    for a, b in itertools.combinations(names, 2):
+        pairs = [(coded.numbers(a), coded.numbers(b)) for coded in (true, protected)]
+        there = np.isfinite(pairs[0][0]) & np.isfinite(pairs[0][1])
+        if there.sum() > 2 and all(x[there].std() > 0 and y[there].std() > 0 for x, y in pairs):
+            before, after = (float(np.corrcoef(x[there], y[there])[0, 1]) for x, y in pairs)
+            changes.append(abs(after - before))
+    return max(changes)
