@@ -106,6 +106,7 @@ def test_errors_include_the_noise_of_the_counts(desks: Any) -> None:
         at for at, label in enumerate(model(desks(0, EXACT), "ill=yes ~ town + age").compiled.labels) if "=" in label
     ]
     assert np.all(np.abs(np.mean(moved[:, classes] ** 2, axis=0) / added[classes] - 1) < wide)
+    assert np.all(np.abs(moved[:, -1]) < 0.1 * exact.errors[-1]), "the slope of a number stays as it is"
     assert np.all(np.abs(moved.mean(axis=0)) < 4 * moved.std(axis=0) / np.sqrt(len(found)) + 0.05 * exact.errors)
 
 

@@ -24,7 +24,8 @@ class StoreFacts:
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
     `value_decimals`; `shifts` say by how many bits contributions are cut before they are squared (none where it names none).
     Of protected records, `records` marks how they were protected, `noise` has the relative noise of each number (root mean
-    square), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    square over its squares; of its logarithm, root and square, as `log(x)`, over what these square), and `ceiling` what a
+    perfect reconstruction would tell (see `confide.records.ceiling`).
     """
 
     dataset: str

@@ -28,6 +28,11 @@ class Transform(StrEnum):
     SQRT = "sqrt"
     SQUARE = "square"
 
+    @property
+    def power(self) -> float:
+        """The power that it takes a number to; 0 for the logarithm."""
+        return {"": 1.0, "log": 0.0, "sqrt": 0.5, "square": 2.0}[self.value]
+
 
 @dataclass(frozen=True)
 class Factor:

@@ -13,6 +13,7 @@ from confide.arrays import Floats
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import Dataset, Role
+from confide.model.formula import Transform
 from confide.model.policy import Policy
 from confide.records.balance import balanced
 from confide.records.ceiling import find_ceilings
@@ -104,10 +105,16 @@ def _put(records: pa.Table, name: str, column: pa.Array) -> pa.Table:
 
 
 def _spreads(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy) -> dict[str, float]:
-    """The root mean square of the relative noise of each number, over the squares of what it is applied to."""
+    """The root mean square of the relative noise of each number, over the squares of what it is applied to.
+
+    Where exposed numbers have more noise, so has the sum of squares of large ones; of a logarithm every number counts alike.
+    """
     rules, found = policy.records, {}
     for variable in confidential_numbers(dataset):
-        squares = np.nan_to_num(coded.numbers(variable.name)) ** 2
+        values = np.abs(np.nan_to_num(coded.numbers(variable.name)))
         spread = np.where(exposure.numbers[variable.name], rules.noise_exposed, rules.noise)
-        found[variable.name] = float(np.sqrt((spread**2 * squares).sum() / max(squares.sum(), 1e-300)))
+        for transform in Transform:
+            squares = np.where(values > 0, values ** (2 * transform.power), 0.0)
+            label = f"{transform}({variable.name})" if transform else variable.name
+            found[label] = float(np.sqrt((spread**2 * squares).sum() / max(squares.sum(), 1e-300)))
     return found

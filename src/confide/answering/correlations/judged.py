@@ -9,6 +9,7 @@ import numpy as np
 
 from confide.answering.analysis import Admitted
 from confide.answering.correlations.correlate import Correlated, correlate
+from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.fit import Unfit, fit
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.table import JudgedTable
@@ -76,9 +77,10 @@ class JudgedCorrelation:
 
     @cached_property
     def correlated(self) -> Correlated | None:
-        """The correlations, exact; None if something does not vary."""
+        """The correlations, exact and without the noise of numbers; None if something does not vary."""
         try:
-            return correlate(self.fitted.gram, columns=range(1, self.columns))
+            attenuation = Attenuation(self._design[0], self.sums.selection.facts.noise)
+            return correlate(attenuation.corrected(self.fitted).gram, columns=range(1, self.columns))
         except Unfit:
             return None
 

@@ -16,7 +16,7 @@ from confide.answering.cube import Cube
 from confide.answering.regressions.fit import Fitted
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.model.design import Block, Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 
@@ -25,23 +25,25 @@ __all__ = ["ClassCounts", "class_counts"]
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """For each column what protection does to it; a column of numbers is left as it is, but for the size of the whole.
+    """For each column what protection does to it; which columns are made of classes alone is told by `classes`.
 
     `added` goes to the sum of the responses in the column and has the variance `noise`; `size` is the protected by the true
     number of units, `squares` the sum of squared residuals that the protected share leaves by that which the true one does.
+    To columns with numbers goes what leaves their slopes as they are: as if the units added had the mean of their class.
     """
 
     added: Floats
     noise: Floats
     size: Floats
     squares: Floats
+    classes: Bools
 
     def step(self, moments: Moments, question: Step) -> Moments:
         """The sums of one step of the fit with the protected counts: in the score, and in the deviance at beta."""
-        beta = np.array(question.beta) if question.beta else np.zeros(len(self.added))
-        moved = moments.deviance - 2 * float(beta @ self.added)
-        response = moments.response + float(self.added[0])
-        return replace(moments, score=moments.score + self.added, deviance=moved, response=response)
+        added = self._spread(moments.gram) @ self.added[self.classes]
+        beta = np.array(question.beta) if question.beta else np.zeros(len(added))
+        moved, response = moments.deviance - 2 * float(beta @ added), moments.response + float(added[0])
+        return replace(moments, score=moments.score + added, deviance=moved, response=response)
 
     def inferred(self, fitted: Fitted, spread: Spread, *, weight: float) -> tuple[Fitted, Spread, Floats]:
         """What inference starts from, for classes of the protected sizes; and the covariance of the noise in the score.
@@ -54,7 +56,15 @@ class ClassCounts:
         fitted = replace(fitted, inverse=fitted.inverse / np.outer(root, root), moments=replace(own, **sums))
         leaves = root * np.sqrt(self.squares)
         spread = replace(spread, meat=spread.meat * np.outer(leaves, leaves))
-        return fitted, spread, np.diag(self.noise * self.size * weight**2)
+        over = root[:, None] * self._spread(own.gram)
+        return fitted, spread, over * self.noise[self.classes] @ over.T * weight**2
+
+    def _spread(self, gram: Floats) -> Floats:
+        """How much of what is added to each column of classes goes to every column: itself, or a number's mean there."""
+        over = np.eye(len(gram))[:, self.classes]
+        own = gram[np.ix_(self.classes, self.classes)]
+        over[~self.classes] = np.linalg.lstsq(own, gram[np.ix_(self.classes, ~self.classes)], rcond=None)[0].T
+        return over
 
 
 def class_counts(design: Design, selection: Selection, shield: Shield) -> ClassCounts | None:
@@ -66,13 +76,15 @@ def class_counts(design: Design, selection: Selection, shield: Shield) -> ClassC
     sizes = [
         part.size if not block.numbers else part.size * whole for part, block in zip(parts, design.blocks, strict=True)
     ]
-    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("added", "noise", "squares")}
+    names = ("added", "noise", "squares", "classes")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     return ClassCounts(size=np.concatenate(sizes), **joined)
 
 
 def _block(block: Block, design: Design, selection: Selection, shield: Shield) -> ClassCounts:
     if block.numbers:
-        return ClassCounts(np.zeros(block.width), np.zeros(block.width), np.ones(block.width), np.ones(block.width))
+        none, one = np.zeros(block.width), np.ones(block.width)
+        return ClassCounts(none, none, one, one, none > 0)
     assert isinstance(design.response, Indicator)
     names = [design.classes[at] for at, _ in block.classes]
     cube = selection.cube([*names, design.response.variable], complete=design.numbers, weighted=True)
@@ -123,4 +135,4 @@ def _moved(some: _Sets, every: _Sets, shield: Shield) -> ClassCounts:
     left = every.units * share * (1 - share)
     squares = np.where((true > 0) & (left > 0), left / np.where(true > 0, true, 1.0), 1.0)
     noise = shield.counts.spread**2 * (some.weight / units) ** 2 * (1 + share**2)
-    return ClassCounts(wanted - some.weight, noise, size, squares)
+    return ClassCounts(wanted - some.weight, noise, size, squares, some.units >= 0)

@@ -12,7 +12,7 @@ from confide.arrays import Floats
 from confide.model.evidence import Moments, Step
 from confide.model.request import Family
 
-__all__ = ["Fitted", "StepFunction", "Unfit", "fit", "fit_null"]
+__all__ = ["Fitted", "StepFunction", "Unfit", "fit", "fit_null", "solved"]
 
 StepFunction = Callable[[Step], Moments]
 
@@ -59,6 +59,15 @@ def fit(step: StepFunction, question: Step, *, most_steps: int = 30) -> Fitted:
         moved = _distance(following - beta, first)
         beta = following
     raise Unfit
+
+
+def solved(fitted: Fitted, moments: Moments) -> Fitted:
+    """The coefficients that follow from other sums at the end of a fit; raises `Unfit` if none do.
+
+    For a gaussian model these are the fit to them; for others one step from the end of the fit that was.
+    """
+    beta, inverse = _solve(_checked(moments))
+    return replace(fitted, beta=beta, inverse=inverse, moments=moments)
 
 
 def fit_null(step: StepFunction, question: Step) -> Fitted:

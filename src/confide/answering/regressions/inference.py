@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
 from confide.answering.regressions.fit import Fitted, Unfit
+from confide.answering.regressions.scaling import original_units
 from confide.arrays import Floats
-from confide.model.design import Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
@@ -88,7 +88,7 @@ def infer(
         covariance, dof = _sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
     if noise is not None:
         covariance = covariance + fitted.inverse @ noise @ fitted.inverse
-    shift, scale, back = _back(question.design)
+    shift, scale, back = original_units(question.design)
     assert gaussian or (shift, scale) == (0, 1), "only a gaussian response may be shifted or scaled"
     estimates = scale * (back @ fitted.beta)
     estimates[0] += shift
@@ -111,21 +111,6 @@ def _sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
     if not np.all(np.diag(robust) > PERFECT * np.diag(plain)):
         raise Unfit
     return robust
-
-
-def _back(design: Design) -> tuple[float, float, Floats]:
-    """Shift and scale of the response, and the matrix that takes coefficients to those of numbers not shifted nor scaled."""
-    back = np.eye(design.columns)
-    for block in design.blocks:
-        numbers = [design.numbers[i] for i in block.numbers]
-        own = slice(block.offset, block.offset + block.width)
-        back[own, own] /= np.prod([number.scale for number in numbers])
-        if any(number.shift for number in numbers):
-            assert len(numbers) == 1 and not block.classes, "a number in an interaction may not be shifted"
-            back[0, block.offset] = -numbers[0].shift / numbers[0].scale
-    if isinstance(design.response, Indicator):
-        return 0.0, 1.0, back
-    return design.response.shift, design.response.scale, back
 
 
 def _wald(beta: Floats, covariance: Floats, widths: tuple[int, ...]) -> Floats:

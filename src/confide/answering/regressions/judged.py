@@ -6,10 +6,11 @@ from functools import cached_property
 from itertools import combinations
 
 from confide.answering.analysis import Admitted
+from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.class_counts import ClassCounts, class_counts
 from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Compiled, Levels, compile_design
-from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null
+from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
@@ -104,18 +105,21 @@ class JudgedRegression:
         question = selection.step(self.compiled.design, family)
         facts = selection.facts
         try:
+            attenuation = Attenuation(question.design, facts.noise)
             counts = class_counts(self.compiled.design, selection, self.sums.shield)
-            fitted = fit(self._step(counts), question)
-            spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), fitted.inverse)
+            plain = fit(self._step(counts), question)
+            fitted = solved(plain, attenuation.corrected(plain.moments)) if attenuation.shrinks else plain
+            spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), plain.inverse)
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
             scaled, inner, null = _normalised(fitted, spread, null)
-            robust, noise = facts.weighted or facts.several, None
+            robust, noise = facts.weighted or facts.several or attenuation.shrinks, None
             if counts is not None:
                 weight = fitted.moments.records / fitted.moments.weight
                 scaled, inner, noise = counts.inferred(scaled, inner, weight=weight)
-            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
+            unbiased = replace(question, design=attenuation.unbiased)
+            inference = infer(scaled, inner, unbiased, robust=robust, null=null, noise=noise)
         except Unfit:
             return None
         return FittedModel(question, fitted, spread, inference)
