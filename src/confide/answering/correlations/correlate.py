@@ -70,7 +70,7 @@ def correlation_grid(correlated: Correlated, *, labels: Sequence[str], n: int) -
     Promise: nothing but the correlations is in it, to the second digit of their standard error and at most 4 decimals.
     """
     exact = correlated.correlations
-    rounded = to_error(exact, sampling_errors(exact, n), digits=MOST_DECIMALS + 1)
-    shown = np.round(rounded, MOST_DECIMALS) + 0.0
+    errors = np.maximum(sampling_errors(exact, n), 10.0 ** (1 - MOST_DECIMALS))
+    shown = to_error(exact, errors, digits=MOST_DECIMALS + 1) + 0.0
     rows = tuple((label, *row) for label, row in zip(labels, shown.tolist(), strict=True))
     return Grid("correlations", "Correlations", ("variable", *labels), rows)
