@@ -26,7 +26,10 @@ __all__ = ["CorrelationAnalysis"]
 
 
 class CorrelationAnalysis:
-    """Promise: correlations are those of the universe less its dropped units, rounded to their sampling error."""
+    """Promise: correlations are those of the universe less its dropped units, rounded to their sampling error.
+
+    Those of classes follow from the counts that their tables publish.
+    """
 
     kind = CorrelationRequest
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *MODEL_RULES)
