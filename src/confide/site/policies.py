@@ -140,8 +140,8 @@ def enforce(papers: Papers, *, name: str | None = None) -> Policy:
 
     Its version is one more than that of the policy before, unless the draft's is higher already.
     """
-    before = papers.policy(name)
-    draft = read_draft(papers, name=name)
+    _must_be_known(papers, name)
+    before, draft = papers.policy(name), read_draft(papers, name=name)
     if draft is None:
         raise Mistake(
             f"There is no draft at {str(papers.draft(name))!r}.", suggestions=["Write one in the browser first."]
@@ -151,6 +151,12 @@ def enforce(papers: Papers, *, name: str | None = None) -> Policy:
     write_whole(papers.home(name) / "policy.toml", write_policy(after, preset=draft.preset))
     papers.draft(name).unlink(missing_ok=True)
     return after
+
+
+def _must_be_known(papers: Papers, name: str | None) -> None:
+    """A draft may be left over from a data set that was taken away."""
+    if name is not None and papers.draft(name).exists() and name not in papers.names():
+        raise Mistake(f"{papers.draft(name)} is for no data set: there is none called {name[:60]!r}.")
 
 
 def compare(before: Policy, after: Policy) -> list[Change]:
