@@ -11,7 +11,7 @@ import confide
 from asking import python_table
 from confide.answering.service import Service, check, replay
 from confide.attacks.codebook import read_public_policy
-from confide.attacks.red_team import open_field
+from confide.attacks.red_team import named_policy, open_field
 from confide.attacks.workload.generator import Generator
 from confide.attacks.workload.measuring import measure_site
 from confide.errors import Mistake, Refused
@@ -189,6 +189,19 @@ def test_a_copy_to_attack_under_another_policy_leaves_the_own_one_behind(site: P
         assert copy is not None
         told = read_public_policy(copy.codebook("guests"))
     assert told.name == "tablebuilder" and told.counts.mechanism == "cell-key"
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "digits"), [("preset = 'site'\n", "standard for guests", 6), ("", "standard", 4)]
+)
+def test_a_file_that_is_tried_starts_from_the_site_if_it_says_so(
+    site: Path, tmp_path: Path, text: str, named: str, digits: int
+) -> None:
+    """As the drafts of a data set do that the pages keep."""
+    (site / "policy.toml").write_text("[output]\ndigits = 6\n")
+    (tmp_path / "draft.toml").write_text(text)
+    found = named_policy(str(tmp_path / "draft.toml"), site=site, dataset="guests")
+    assert (found.name, found.output.digits) == (named, digits)
 
 
 def test_a_workload_is_measured_under_the_own_policy(site: Path) -> None:

@@ -30,6 +30,7 @@ __all__ = [
     "preset_name",
     "read_as",
     "read_draft",
+    "read_tried",
     "save_draft",
 ]
 
@@ -128,6 +129,18 @@ def read_draft(papers: Papers, *, name: str | None = None) -> PolicyDraft | None
 def read_as(papers: Papers, text: str, *, name: str | None = None, file: Path | None = None) -> Policy:
     """The policy that a text describes as the site's, or as a data set's own."""
     return read_policy(text) if name is None else papers.read_own(text, name, site=papers.policy(), file=file)
+
+
+def read_tried(papers: Papers, file: Path, *, name: str) -> Policy:
+    """The policy of a file that is tried on a data set, a draft of its own or of the site's or any other: it starts from the
+    site's if it says so (`preset = "site"`).
+    """
+    text = file.read_text(encoding="utf-8")
+    try:
+        own = tomllib.loads(text).get("preset") == SITE
+    except (ValueError, RecursionError):
+        own = False
+    return read_as(papers, text, name=name if own else None, file=file)
 
 
 def save_draft(papers: Papers, draft: PolicyDraft, *, name: str | None = None) -> None:
