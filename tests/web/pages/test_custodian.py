@@ -305,21 +305,21 @@ def fields_of(page: Any) -> dict[str, str]:
 def test_the_policy_is_shown_field_by_field_with_what_the_preset_has(place):
     said = text_of(place.here.get("/custodian/policy"))
     assert "standard, version 1, from the preset standard" in said
-    assert "universe.gamma 30 30 Least units in every part of every piece of a universe" in said
+    assert "universe.gamma 0 0 Least units in every part of every piece of a universe" in said
     assert "quota.per_day 0 changed 1000" in said
 
 
 def test_a_draft_is_saved_and_changes_nothing_in_force(place):
     before = (place.site / "policy.toml").read_bytes()
     form = fields_of(place.here.get("/custodian/draft/form"))
-    assert form["universe.gamma"] == "30" and form["version"] == "2" and form["universe.marginals"] == "true"
+    assert form["universe.gamma"] == "0" and form["version"] == "2" and form["universe.marginals"] == "false"
     saved = place.here.post("/custodian/draft/form", {**form, "universe.gamma": "500", "counts.variance": "2.5"})
     assert (saved.status_code, saved.headers["location"]) == (303, "/custodian/draft")
     draft = read_draft(place.folder).policy
     assert (draft.universe.gamma, draft.counts.variance, draft.version) == (500, 2.5, 2)
     assert (place.site / "policy.toml").read_bytes() == before
     said = text_of(place.here.get("/custodian/draft"))
-    assert "It is not in force" in said and "universe.gamma 30 500" in said and "confide enforce SITE" in said
+    assert "It is not in force" in said and "universe.gamma 0 500" in said and "confide enforce SITE" in said
     assert place.ask(TABLE) == 200
 
 
@@ -430,15 +430,15 @@ def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept
     place.here.post("/custodian/draft/form", {**form, "universe.gamma": "77"})
     done = run("enforce", place.site)
     assert done.returncode == 0 and b"standard, version 2" in done.stdout and not place.folder.draft().exists()
-    assert "universe.gamma 30 30" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
+    assert "universe.gamma 0 0" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
     place.server.stop()
     server = serve_here(place.site)
     here = browser(server)
     here.log_in(place.token)
     page = here.get("/custodian/policy")
-    assert "universe.gamma 77 changed 30" in text_of(page)
+    assert "universe.gamma 77 changed 0" in text_of(page)
     said = text_of(here.get("/custodian/policy/changes?before=1&after=2"))
-    assert "2 fields differ" in said and "version 1 2" in said and "universe.gamma 30 77" in said
+    assert "2 fields differ" in said and "version 1 2" in said and "universe.gamma 0 77" in said
     assert here.get("/custodian/policy/changes?before=1&after=9").status_code == 404
     assert run("enforce", place.site).returncode == 2
 

@@ -150,7 +150,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 def _builder(
     context: PageContext, request: Request, dataset: Dataset, draft: CorrelationDraft, errors: Sequence[Error] = ()
 ) -> Response:
-    policy = context.service.policy
+    policy = context.service.policy_of(dataset.name)
     return context.render(
         request,
         "correlation_build.html",
