@@ -32,7 +32,7 @@ PAGES = (
     "/people/correlation?variables=age,income,hours",
     "/nowhere",
 )
-CUSTODIAN = ("", "/policy", "/draft", "/replay", "/why", "/frontier", "/red-team", "/ledger", "/tokens")
+CUSTODIAN = ("", "/policy", "/draft", "/replay", "/why", "/frontier", "/red-team", "/audit", "/ledger", "/tokens")
 
 
 def violations(page: Page, axe: Axe) -> list[str]:
