@@ -44,6 +44,7 @@ CUSTODIAN = (
     "/why",
     "/frontier",
     "/red-team",
+    "/audit",
     "/ledger",
     "/tokens",
 )
