@@ -102,12 +102,15 @@ def _exchange(
     np.minimum.at(coarsest, entity.of[wanted], level[wanted])
     spot, aim = (lots(entity.keys, secret, f"{place} {trait.name}") for place in ("spot", "aim"))
     partner = np.full(len(first), -1, np.int64)
-    for group in _ladder(coded, dataset, trait, entity, rules.partners):
-        open_ = np.where(partner < 0, group, -1)
-        found = find_partners(open_, values, coarsest, seeking & (partner < 0), spot, aim, least=rules.partners)
-        partner = np.where(found >= 0, found, partner)
-        if not (seeking & (partner < 0)).any():
-            break
+    ladder = _ladder(coded, dataset, trait, entity, rules.partners)
+    # Somebody exposed at a fine level stays, if possible, in the class above it.
+    within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
+    for at, group in [*within, *((-1, group) for group in ladder)]:
+        left = seeking & (partner < 0) & (coarsest == at if at >= 0 else True)
+        if left.any():
+            free = np.where(partner < 0, group, -1)
+            found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners)
+            partner = np.where(found >= 0, found, partner)
     from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
     source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
     return Exchange(trait, source, int(seeking.sum()))

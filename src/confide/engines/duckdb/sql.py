@@ -74,7 +74,7 @@ _DOMAIN = {
 
 def defined(numbers: Iterable[Number], facts: StoreFacts) -> list[str]:
     """The conditions that transformed values are there; a comparison leaves out what is missing too."""
-    return [_DOMAIN[number.transform].format(facts.values[number.variable]) for number in numbers]
+    return [_DOMAIN[number.transform].format(facts.value(number)) for number in numbers]
 
 
 def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:
