@@ -50,7 +50,7 @@ def enforce(site: SiteFolder, data: DataSet = None) -> None:
     for name, old in before.items():
         new = folder.policy(name)
         # Who is exposed depends on the crosses that pass, so on the mean cell too.
-        if (new.records, new.tables.mean_cell) != (old.records, old.tables.mean_cell):
+        if new.records_mark != old.records_mark:
             typer.echo(
                 f"It protects the records of {name!r} in another way. Run: confide records {site} {name} --renew"
             )
