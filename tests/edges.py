@@ -308,10 +308,10 @@ EDGES = (
     ),
     Edge(
         "models.saturated",
-        "a number beside the classes",
+        "classes beside those that interact",
         {},
         {0: True, 1: False},
-        words=lambda number, place: {"predictors": ["sex*work", "sex*work + age"][number]},
+        words=lambda number, place: {"predictors": ["sex*work + age", "sex*work + county + age"][number]},
         kinds=MODELS,
     ),
     Edge(
@@ -331,7 +331,7 @@ EDGES = (
         {"models": {"interaction": 10}},
         {**NONE_OR_MANY, **around(10)},
         groups=lambda number, place: [(number if i == place else 100 + i, cell) for i, cell in enumerate(CELLS)],
-        words=lambda number, place: {"predictors": "sex*work + age"},
+        words=lambda number, place: {"predictors": "sex*work + county + age"},
         kinds=MODELS,
         places=4,
         instead={0: "models.unfit"},
