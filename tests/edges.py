@@ -309,7 +309,7 @@ EDGES = (
     Edge(
         "models.saturated",
         "classes beside those that interact",
-        {},
+        {"tables": {"cross": False}},
         {0: True, 1: False},
         words=lambda number, place: {"predictors": ["sex*work + age", "sex*work + county + age"][number]},
         kinds=MODELS,
@@ -317,7 +317,7 @@ EDGES = (
     Edge(
         "models.saturated",
         "units in a class",
-        {"models": {"dummy": 20}},
+        {"models": {"dummy": 20}, "tables": {"cross": False}},
         {**FEW, **around(20)},
         # a county of so many people, the first or the last, has no column, and what is left is a table
         groups=lambda number, place: [(number, {"town": ["a1", "b1"][place]}), (300, {"town": ["b1", "a1"][place]})],
@@ -360,6 +360,14 @@ EDGES = (
         },
         kinds=("binomial", "correlation"),
         places=2,
+    ),
+    Edge(
+        "models.suppressed",
+        "suppressed variables of a table",
+        {"models": {"sensitive": "ill", "suppressed": ("town",)}},
+        {0: False, 1: True, 2: True},
+        words=lambda number, place: {"rows": [["ill"], ["ill", "town"], ["county", "ill"]][number]},
+        kinds=("table",),
     ),
     Edge(
         "models.suppressed",
