@@ -276,6 +276,7 @@ PRESETS: dict[str, Policy] = {
         drop=DropRules(k=0),
         totals=_EVERY_TOTAL,
         tables=TableRules(cross=True, sparsity=1.0, mean_cell=4.0, class_disclosure=False),
+        models=ModelRules(leverage_units=5),
     ),
     "drop-q": Policy(),
     "census-mas": Policy(
