@@ -195,7 +195,7 @@ def test_what_cannot_be_attacked_is_a_mistake(site: Path, place: str, dataset: s
 
 
 def test_the_policy_open_is_attacked_on_demand(site: Path) -> None:
-    with open_field(site, "people", policy=named_policy("open"), allow_open=True) as field:
+    with open_field(site, "people", policy=named_policy("open", site=site, dataset="people"), allow_open=True) as field:
         [result] = replace(ONE, questions=200).attack(field).results
     assert result.success > 0.95
 

@@ -6,7 +6,6 @@ Under another secret numbers differ, and nothing else may: `under` is the same p
 import shutil
 from collections.abc import Callable
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pytest
 
 import confide
 from confide import demo
+from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add
 
 SECRET = "c0f1de" * 12
@@ -37,8 +37,7 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         site = tmp_path_factory.mktemp("made") / "demo-site"
         keep_secret(site, secret)
         for name in ROWS:
-            catalog = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-            add(generated(name), site, name=name, catalog=catalog)
+            add(generated(name), site, name=name, catalog=catalog_text(name), policy=policy_text(name))
         return site
 
     return site_of

@@ -3,13 +3,14 @@
 import json
 import string
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.formula import Factor, Formula, Transform
+from confide.model.formula import Factor, Formula, Transform, read_variable, write_variable
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest, kinds
 from confide.model.universe import Piece, Universe
 from confide.spelling.curl import read_curl, write_curl
@@ -52,10 +53,56 @@ def formulas(draw: st.DrawFn) -> Formula:
 
 
 regressions = st.builds(RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family)))
+AMBIGUOUS = st.sampled_from(
+    ["log(age)", "age^2", "age**2", "`age`", "log", "log()", "square( x )", "net income (log)", "``"]
+)
+"""Names that look like something else in a correlation."""
+correlated = st.lists(
+    st.builds(Factor, names | AMBIGUOUS, st.sampled_from(list(Transform))),
+    min_size=2,
+    max_size=4,
+    unique_by=lambda factor: factor.variable,
+)
 correlations = st.builds(
-    CorrelationRequest, names, st.lists(names, min_size=2, max_size=4, unique=True).map(tuple), universes
+    lambda dataset, factors, where: CorrelationRequest(dataset, tuple(map(write_variable, factors)), where),
+    names,
+    correlated,
+    universes,
 )
 requests = tables() | regressions | correlations
+
+
+@given(names | AMBIGUOUS, st.sampled_from(list(Transform)))
+def test_a_variable_of_a_correlation_is_read_as_written(name: str, transform: Transform) -> None:
+    factor = Factor(name, transform)
+    assert read_variable(write_variable(factor)) == factor
+
+
+@given(names.filter(lambda name: not set(name) & set("`^*(")))
+def test_the_plain_name_of_a_variable_stays_its_spelling(name: str) -> None:
+    assert read_variable(name) == Factor(name) and write_variable(Factor(name)) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "variable", "transform"),
+    [
+        ("log(income)", "income", Transform.LOG),
+        ("sqrt( income )", "income", Transform.SQRT),
+        ("income^2", "income", Transform.SQUARE),
+        ("income ** 2", "income", Transform.SQUARE),
+        ("square(`net income`)", "net income", Transform.SQUARE),
+        ("log(net income)", "net income", Transform.LOG),
+        ("income (net)", "income (net)", Transform.NONE),
+        ("Income(net)", "Income(net)", Transform.NONE),
+    ],
+)
+def test_transformations_in_a_correlation_are_written_as_in_a_formula(
+    text: str, variable: str, transform: Transform
+) -> None:
+    request = read_url(f"people/correlation?variables=age&variables={quote(text)}")
+    assert isinstance(request, CorrelationRequest)
+    assert request.factors == (Factor("age"), Factor(variable, transform))
+    assert request.names == ("age", variable)
 
 
 @given(requests)
@@ -232,6 +279,7 @@ def test_python_is_read_without_being_run(text: str) -> None:
         ("people/regression?formula=y~x&family=binomal", "There is no family 'binomal'. Did you mean 'binomial'?"),
         ("people/regression?formula=y~x&rows=a", "Unknown parameter 'rows'."),
         ("people/correlation?variables=a", "A correlation needs two or more variables, each named once."),
+        ("people/correlation?variables=a,log(a)", "A correlation needs two or more variables, each named once."),
         ("people/median?of=a", f"'people/median' is not the address of a {listed(kinds())}."),
     ],
 )

@@ -189,5 +189,6 @@ def test_a_quota_lets_exactly_so_many_pass(
 
 def test_every_field_is_tried() -> None:
     """A new field wants a question whose outcome it changes."""
-    elsewhere = {"red_team.limit"}  # the exit status of an attack: tests/attacks/test_command.py
+    # the exit status of an attack, and a refusal by what was asked before: tests/attacks/test_command.py, test_audited.py
+    elsewhere = {"red_team.limit", "audit.limit"}
     assert {*FIELDS, *QUOTAS, *elsewhere} == {name for name, _, _ in describe()}

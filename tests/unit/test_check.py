@@ -46,10 +46,12 @@ def check(tmp_path: Path) -> Check:
     """The findings for a site with this catalog and these lines in its policy."""
 
     def run(catalog: str, policy: str = "", **options: Any) -> list[Finding]:
-        confide.add(TABLE, tmp_path / "site", name="people", catalog=catalog)
-        if policy:
-            (tmp_path / "site" / "policy.toml").write_text(policy)
-        return check_site(tmp_path / "site", **options)
+        site = tmp_path / "site"
+        site.mkdir()
+        if policy:  # before the data, which are protected as it says
+            (site / "policy.toml").write_text(policy)
+        confide.add(TABLE, site, name="people", catalog=catalog)
+        return check_site(site, **options)
 
     return run
 

@@ -1,6 +1,7 @@
 """The command line: words, exit status, what it prints where. Tests of the site over HTTP run it as a process."""
 
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -28,7 +29,7 @@ COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"], ["token", "public"], ["enforce"], ["workload"],
+    ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip
 
@@ -249,6 +250,31 @@ def test_a_draft_is_put_in_force(site):
     (site / "policy.toml").write_text(before)
 
 
+def test_a_draft_of_a_data_set_is_put_in_force_for_it_alone(site):
+    none = run("enforce", site, "--data", "nobody")
+    assert none.returncode == 2 and "no data set called 'nobody'" in none.stderr
+    (site / "people" / "draft.toml").write_text("[records]\nnoise = 0.3\n")
+    said = run("enforce", site, "--data", "people").stdout
+    assert said.startswith("The policy of 'people' is now standard for people, version 2.")
+    assert "The draft was version 1; it was raised to 2." in said and f"confide ingest FILE {site} people" in said
+    assert "records.noise" in run("policy", site, "--data", "people").stdout
+    shown = {line.split()[0]: line.split()[1] for line in run("policy", site, "--data", "people").stdout.splitlines()}
+    assert shown["records.noise"] == "0.3" and run("policy", "--data", "people").returncode == 2
+    (site / "people" / "policy.toml").unlink()
+    shutil.rmtree(site / "people" / "policies")
+
+
+def test_a_ledger_is_replayed_under_a_draft_of_a_data_set(site, tmp_path):
+    (tmp_path / "draft.toml").write_text("[tables]\ncells = 1\n")
+    for words in ([], ["--data", "people"]):
+        assert (
+            "outcomes would change" in run("ledger", "replay", site, "--policy", tmp_path / "draft.toml", *words).stdout
+        )
+    (tmp_path / "draft.toml").write_text("[tables]\ncell = 1\n")
+    wrong = run("ledger", "replay", site, "--policy", tmp_path / "draft.toml", "--data", "people")
+    assert wrong.returncode == 2 and "draft.toml" in wrong.stderr and "'cells'" in wrong.stderr
+
+
 def test_the_policy_command_tells_every_field():
     shown = CliRunner().invoke(app, ["policy"]).output
     assert all(name in shown and text in shown for name, _, text in describe())
@@ -268,6 +294,15 @@ def test_the_demo_site_is_made_once(tmp_path):
     assert (folder / "people" / "records.duckdb").stat() == before
     with confide.open(folder) as opened:
         assert list(opened) == ["firms", "people"]
+        rules = {name: opened[name].codebook["policy"] for name in opened}
+    assert [rules[name]["name"] for name in rules] == ["standard for firms", "standard"]
+    assert [rules["firms"]["records"][key] for key in ("exchange", "background", "noise", "noise_exposed")] == [
+        0,
+        0,
+        0.2,
+        0.3,
+    ]
+    assert rules["people"]["records"]["exchange"] == 1 and rules["firms"]["tables"] == rules["people"]["tables"]
 
 
 def test_python_code_is_printed_without_asking(site, tmp_path):

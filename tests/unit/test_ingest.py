@@ -78,6 +78,39 @@ def test_a_second_data_set_keeps_policy_and_secret(tmp_path: Path) -> None:
     assert Folder(site).names() == ["more", "people"]
 
 
+def test_a_second_data_set_has_its_own_policy_if_it_wants_another_preset(tmp_path: Path) -> None:
+    site, presets = tmp_path / "site", {"people": "drop-q", "same": "drop-q", "none": None, "other": "tablebuilder"}
+    for name, preset in presets.items():
+        confide.add(survey(), site, name=name, preset=preset)
+    folder = Folder(site)
+    assert [name for name in presets if not folder.follows(name)] == ["other"]
+    assert {name: folder.policy(name).name for name in presets} == dict.fromkeys(presets, "drop-q") | {
+        "other": "tablebuilder"
+    }
+
+
+def test_a_data_set_is_added_with_the_text_of_its_policy_or_not_at_all(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    confide.add(survey(), site, name="people", policy="[output]\ndigits = 2\n")
+    assert Folder(site).policy("people").output.digits == 2 and Folder(site).policy().output.digits == 4
+    before = files(site)
+    for wrong in ({"policy": "[output]\ndigit = 2\n"}, {"preset": "strict"}):
+        with pytest.raises(Mistake, match="digits|No preset called 'strict'"):
+            confide.add(survey(), site, name="more", **wrong)
+    assert files(site) == before
+
+
+def test_a_policy_that_was_put_there_before_the_data_is_used_and_not_overwritten(tmp_path: Path) -> None:
+    confide.add(survey(), tmp_path / "site", name="people")
+    own = Folder(tmp_path / "site").own("more")
+    own.parent.mkdir()
+    own.write_text("[output]\ndigits = 2\n")
+    with pytest.raises(Mistake, match="there already"):
+        confide.add(survey(), tmp_path / "site", name="more", preset="tablebuilder")
+    folder = confide.add(survey(), tmp_path / "site", name="more")
+    assert own.read_text() == "[output]\ndigits = 2\n" and folder.policy("more").output.digits == 2
+
+
 def test_a_data_set_is_not_added_twice_nor_ingested_unknown(tmp_path: Path) -> None:
     confide.add(survey(), tmp_path / "site", name="people")
     with pytest.raises(Mistake, match="already"):

@@ -23,6 +23,7 @@ REQUESTS = [
     read_url("people/table?rows=sex&measure=total,mean&of=income"),
     read_url("people/regression?formula=log(income)~age*sex&family=gaussian&where=region=N"),
     read_url("people/correlation?variables=age,income"),
+    read_url("people/correlation?variables=age,log(income)"),
 ]
 """One of each kind, with all its parts."""
 

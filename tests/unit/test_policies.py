@@ -109,3 +109,109 @@ def test_a_comparison_names_every_field_that_differs_and_no_other() -> None:
         "models.suppressed",
     ]
     assert compare(after, after) == []
+
+
+# ---- a data set's own
+
+
+def own(folder: Folder, text: str) -> Policy:
+    folder.own("people").write_text(text)
+    return folder.policy("people")
+
+
+def test_a_data_set_without_a_policy_of_its_own_follows_the_site(folder: Folder) -> None:
+    assert folder.follows("people") and folder.policy("people") == folder.policy() == STANDARD
+    assert preset_name(folder, name="people") == "site"
+
+
+@pytest.mark.parametrize("preset", ["", "preset = 'site'\n"])
+def test_a_few_fields_of_its_own_stand_over_the_site_s(folder: Folder, preset: str) -> None:
+    (folder.path / "policy.toml").write_text("version = 3\n[quota]\nper_day = 7\n[output]\ndigits = 6\n")
+    found = own(folder, preset + "[output]\ndigits = 2\n")
+    assert (found.quota.per_day, found.output.digits, folder.policy().output.digits) == (7, 2, 6)
+    assert found.title == "standard for people, version 3" and found.mark != folder.policy().mark
+    assert preset_name(folder, name="people") == "site"
+
+
+def test_a_whole_policy_of_its_own_takes_nothing_from_the_site(folder: Folder) -> None:
+    (folder.path / "policy.toml").write_text("version = 3\n[quota]\nper_day = 7\n")
+    assert own(folder, "preset = 'tablebuilder'\n") == PRESETS["tablebuilder"]
+    assert preset_name(folder, name="people") == "tablebuilder"
+
+
+def test_what_a_data_set_would_have_under_another_policy_of_the_site(folder: Folder) -> None:
+    draft = version(2, 40)
+    assert folder.policy("people", site=draft) == draft
+    own(folder, "[output]\ndigits = 2\n")
+    tried = folder.policy("people", site=draft)
+    assert (tried.universe.gamma, tried.output.digits, tried.version) == (40, 2, 2)
+    own(folder, "preset = 'tablebuilder'\n")
+    assert folder.policy("people", site=draft) == PRESETS["tablebuilder"]
+
+
+WRONG = {
+    "[universe]\ngama = 3\n": "Did you mean 'gamma'?",
+    "[universe]\ngamma = -3\n": "universe.gamma must be at least 0",
+    "[univers]\ngamma = 3\n": "Did you mean 'universe'?",
+    "preset = 'strict'\n": "No preset called 'strict'",
+    "[universe": "not valid TOML",
+    "version = 0\n": "version a whole number",
+    "name = 3\n": "name must be text",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_mistake_in_a_data_set_s_policy_names_its_file(folder: Folder, text: str) -> None:
+    with pytest.raises(Mistake) as mistake:
+        own(folder, text)
+    assert str(folder.own("people")) in str(mistake.value) and WRONG[text] in str(mistake.value)
+    assert folder.policy() == STANDARD
+
+
+def test_a_data_set_s_policy_that_is_not_text_is_a_mistake(folder: Folder) -> None:
+    folder.own("people").write_bytes(b"\xff\xfe")
+    with pytest.raises(Mistake, match=r"people.policy\.toml cannot be read as UTF-8"):
+        folder.policy("people")
+
+
+def test_the_site_s_own_policy_cannot_start_from_itself(folder: Folder) -> None:
+    (folder.path / "policy.toml").write_text("preset = 'site'\n")
+    with pytest.raises(Mistake, match="No preset called 'site'"):
+        folder.policy()
+
+
+def test_a_data_set_that_is_not_there_has_no_policy_and_no_draft(folder: Folder) -> None:
+    with pytest.raises(Mistake, match=r"no data set called 'peple'\. Did you mean 'people'"):
+        folder.policy("peple")
+    (folder.path / "gone").mkdir()
+    folder.draft("gone").write_text("version = 2\n")
+    with pytest.raises(Mistake, match=r"gone.draft\.toml is for no data set: there is none called 'gone'"):
+        enforce(folder, name="gone")
+
+
+def test_drafts_and_history_stand_beside_the_policy_they_belong_to(folder: Folder) -> None:
+    save_draft(folder, PolicyDraft(version(5, 40), "site"), name="people")
+    assert read_draft(folder) is None and folder.draft("people").parent == folder.own("people").parent
+    after = enforce(folder, name="people")
+    assert after == version(5, 40) == folder.policy("people") and folder.policy() == STANDARD
+    assert [each.policy for each in kept(folder, name="people")] == [STANDARD] and kept(folder) == []
+    keep(folder, after, name="people")
+    assert [each.preset for each in kept(folder, name="people")] == ["site", "site"]
+    assert read_draft(folder, name="people") is None
+
+
+@pytest.mark.parametrize("name", [None, "people"])
+@pytest.mark.parametrize(("drafted", "enforced"), [(1, 4), (3, 4), (4, 4), (9, 9)])
+def test_enforcing_raises_the_version_unless_the_draft_s_is_higher(
+    folder: Folder, name: str | None, drafted: int, enforced: int
+) -> None:
+    (folder.path / "policy.toml").write_text("version = 3\n")
+    save_draft(folder, PolicyDraft(version(drafted, 40), "standard"), name=name)
+    assert enforce(folder, name=name).version == enforced == folder.policy(name).version
+
+
+def test_a_draft_of_a_data_set_that_cannot_be_read_names_its_file(folder: Folder) -> None:
+    folder.draft("people").write_text("[universe]\ngama = 3\n")
+    with pytest.raises(Mistake, match=r"The draft cannot be used.*people.draft\.toml.*gama"):
+        enforce(folder, name="people")
+    assert folder.follows("people")

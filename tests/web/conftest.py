@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -22,6 +21,7 @@ import uvicorn
 import confide
 from confide import demo
 from confide.answering.service import Service
+from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add
 from confide.site.access import PersonRole, add_token, set_public
 from confide.web.api import create_app
@@ -110,8 +110,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo site, without quotas; never opened, only copied."""
     site = tmp_path_factory.mktemp("made") / "site"
     for name, table in (("people", demo.people(20_000)), ("firms", demo.firms(4_000))):
-        text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-        add(table, site, name=name, catalog=text)
+        add(table, site, name=name, catalog=catalog_text(name), policy=policy_text(name))
     set_policy(site, per_day=0, per_minute=0)
     return site
 

@@ -57,12 +57,14 @@ def _access(access: Access) -> Iterator[Finding]:
 
 
 def _policies(roads: Mapping[str, Road]) -> Iterator[Finding]:
-    """What is to be said of each policy; of which data sets, unless it is that of all."""
-    policies = {road.policy.mark: road.policy for road in roads.values()}
-    for mark, policy in policies.items():
-        names = [name for name, road in roads.items() if road.policy.mark == mark]
-        of = f"{', '.join(names)}: " if len(policies) > 1 else ""
-        yield from (Finding(finding.kind, of + finding.text) for finding in _policy(policy))
+    """What is to be said of the policies, each thing once; of which data sets, unless it is true of all."""
+    found: dict[Finding, list[str]] = {}
+    for name, road in roads.items():
+        for finding in _policy(road.policy):
+            found.setdefault(finding, []).append(name)
+    for finding, names in found.items():
+        of = f"{', '.join(names)}: " if len(names) < len(roads) else ""
+        yield Finding(finding.kind, of + finding.text)
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:

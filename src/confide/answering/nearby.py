@@ -13,17 +13,17 @@ from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.request import Request
 from confide.model.universe import EVERYONE, Condition, Piece, Universe
 
-__all__ = ["coarser_forms", "near_universes", "one_or_two", "without_missing"]
+__all__ = ["coarser_classes", "coarser_forms", "near_universes", "one_or_two", "without_missing"]
 
 Q = TypeVar("Q", bound=Request[Any])
 Moves = Callable[[Q, Dataset], Iterable[Near[Q]]]
 
 
 def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q]]:
-    """Over wider bins; then the requests that one change leads to, then two, each once and in the order of the changes."""
+    """Over wider bins; then what one change leads to, everyone last, and then two; each once, in the order of the changes."""
     yield from _wider_bins(request, dataset)
     seen, firsts = {request}, list[Near[Q]]()
-    for near in moves(request, dataset):
+    for near in (*moves(request, dataset), *_everyone(request)):
         if near.request not in seen:
             seen.add(near.request)
             firsts.append(near)
@@ -36,30 +36,36 @@ def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q
 
 
 def coarser_forms(name: str, dataset: Dataset) -> list[str]:
-    """The variable at coarser levels, or the recodes of its number with fewer cutpoints; the nearest first."""
+    """The variable at coarser levels, or its number and recodes of it with fewer cutpoints; the nearest first."""
     variable = dataset.variables[name]
     if not variable.binned:
         return [level.name for level in dataset.chain(name)[1:]]
-    fewer = [v for v in dataset.levels(name) if v.of is not None and set(v.cutpoints) < set(variable.cutpoints)]
+    fewer = [v for v in dataset.levels(name) if set(v.cutpoints) < set(variable.cutpoints)]
     return [recode.name for recode in reversed(fewer)]
 
 
+def coarser_classes(name: str, dataset: Dataset) -> list[str]:
+    """The same where numbers enter as they are, and classes as classes: in models and correlations."""
+    if dataset.variables[name].measurable:
+        return []
+    return [form for form in coarser_forms(name, dataset) if not dataset.variables[form].measurable]
+
+
 def near_universes(request: Q, dataset: Dataset) -> Iterator[Near[Q]]:
-    """Over a coarser universe: a condition by a coarser form of its variable, or none; a piece less; everyone."""
+    """Over a coarser universe: a condition by a coarser form of its variable, or none; a piece less."""
     where = request.where
     for name in where.variables:
         for form in coarser_forms(name, dataset):
             yield from _lifted(request, name, form, dataset)
     for name in where.variables:
-        without = _without(where, name)
-        if without:
-            yield Near(f"without the condition on {name!r}", _over(request, without))
+        if len(where.variables) > 1:
+            yield Near(f"without the condition on {name!r}", _over(request, _without(where, name)))
     if len(where.pieces) > 1:
         for number, piece in enumerate(where.pieces):
             rest = Universe(tuple(other for other in where.pieces if other != piece))
             yield Near(f"without piece {number + 1} of the universe", _over(request, rest))
-    if where:
-        yield Near("everyone instead of this universe", _over(request, EVERYONE))
+    if len(where.variables) == 1:
+        yield from _everyone(request)
 
 
 def without_missing(request: Q, names: Iterable[str], dataset: Dataset) -> Iterator[Near[Q]]:
@@ -73,6 +79,11 @@ def without_missing(request: Q, names: Iterable[str], dataset: Dataset) -> Itera
             stated = Condition(name, tuple(_codes(variable)[place] for place in present))
             wanted = tuple(Piece((*(piece.conditions if piece else ()), stated)) for piece in pieces)
             yield Near(f"those whose {name!r} is not missing", _over(request, Universe(wanted)))
+
+
+def _everyone(request: Q) -> Iterator[Near[Q]]:
+    if request.where:
+        yield Near("everyone instead of this universe", _over(request, EVERYONE))
 
 
 def _over(request: Q, where: Universe) -> Q:

@@ -92,6 +92,7 @@ class Service:
         self.policy = folder.policy()
         """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
         self.papers, self.audit = Papers(folder.path), AuditLog(folder.ledger)
+        self._followers = {name for name in folder.names() if folder.follows(name)}
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._people, self._secret = AccessFile(folder.access), folder.secret()
@@ -121,6 +122,10 @@ class Service:
     def policy_of(self, dataset: str) -> Policy:
         """The policy under which questions about a data set are answered: its own, or the site's."""
         return self._road(dataset).policy
+
+    def follows(self, dataset: str) -> bool:
+        """Whether the policy of a data set is the site's, as it was when the site was opened."""
+        return dataset in self._followers
 
     @property
     def access(self) -> Access:
@@ -224,9 +229,9 @@ class Service:
 
     def _keep_policies(self) -> None:
         keep(self.papers, self.policy)
-        for name, road in self._roads.items():
-            if not self.papers.follows(name):
-                keep(self.papers, road.policy, name=name)
+        for name in self._roads:
+            if not self.follows(name):
+                keep(self.papers, self.policy_of(name), name=name)
 
     @contextmanager
     def _turn(self, dataset: str, who: str) -> Iterator[None]:
@@ -352,7 +357,7 @@ def _audited(
             [entry for entry in entries if entry.dataset == road.dataset.name and entry.time >= since],
             road.store,
             road.admit,
-            per_day=road.policy.quota.per_day,
+            policy=road.policy,
             who=who,
         )
         for road in chosen

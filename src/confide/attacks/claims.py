@@ -1,7 +1,7 @@
 """What an intruder claims to know, and of whom."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,8 @@ class UnitTargets:
     class. `largest` takes the targets with the largest numbers, not a random sample. Targets lie in `where`. Where few are
     alone on the keys, those in `more` are known too, one after the other, until enough are: `Known.places` has those in use.
     With `rival` a target is the largest contributor to its cell instead of alone in it, and the intruder is the second largest.
+    With `among`, candidates for the place of each key ("" for none), the keys are those on which most are alone, of all whose
+    cells have `room` units on average: a question about them is answered.
     """
 
     keys: tuple[str, ...]
@@ -51,6 +53,12 @@ class UnitTargets:
     where: Universe = EVERYONE
     more: tuple[str, ...] = ()
     rival: bool = False
+    among: tuple[tuple[str, ...], ...] = ()
+    room: float = 0.0
+
+    def met(self, known: "Known") -> "UnitTargets":
+        """The same with the keys in use."""
+        return replace(self, keys=tuple(known.places))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from confide.attacks.suite import local_field, run_here, run_side_by_side
 from confide.attacks.truth.truth import truth_of_file
 from confide.client import open as open_site
 from confide.errors import Mistake, nearest
-from confide.model.policy import PRESETS, Policy, preset_policy, read_policy
+from confide.model.policy import PRESETS, Policy, preset_policy
 from confide.site.folder import Folder
+from confide.site.policies import read_tried
 
 __all__ = ["AttackProgress", "RedTeam", "attack_site", "named_policy", "open_field"]
 
@@ -126,17 +127,17 @@ def attack_site(
     `how` are the fields of `RedTeam`: as in `attack_site("mysite", "people", only="T18", targets=100)`. A site elsewhere
     needs the `truth`. Nothing is kept with the site.
     """
-    chosen = named_policy(policy) if isinstance(policy, str) else policy
+    chosen = named_policy(policy, site=place, dataset=dataset) if isinstance(policy, str) else policy
     with open_field(place, dataset, policy=chosen, truth=truth, token=token, allow_open=allow_open) as field:
         return RedTeam(**how).attack(field)
 
 
-def named_policy(name: str) -> Policy:
-    """A policy by the name of a preset, or from a file."""
+def named_policy(name: str, *, site: str | Path, dataset: str) -> Policy:
+    """A policy by the name of a preset, or from a file, to try on a data set of a site."""
     if name in PRESETS:
         return preset_policy(name)
     try:
-        return read_policy(Path(name).read_text(encoding="utf-8"))
+        return read_tried(Folder(Path(site)), Path(name), name=dataset)
     except (OSError, UnicodeDecodeError):
         hint = nearest(name, PRESETS) or [f"Presets: {', '.join(PRESETS)}."]
         raise Mistake(f"There is no preset and no file {name[:80]!r}.", suggestions=hint) from None

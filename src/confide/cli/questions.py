@@ -82,7 +82,7 @@ def correlation(
 ) -> None:
     """Protected correlations; a categorical variable enters by its classes.
 
-    Example: confide correlation mysite people age,income,hours
+    Example: confide correlation mysite people "age,log(income),hours"
     """
     request = read_query(dataset, _given([("variables", variables), ("where", where)]), CorrelationRequest)
     _Asking(site, token, allow_open).give(request, format, output)

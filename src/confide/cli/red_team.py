@@ -72,7 +72,7 @@ def attack(
         only=only, targets=targets, questions=questions, minutes=minutes, seed=seed,
         keys=tuple(filter(None, (key.strip() for key in keys.split(",")))), secret=secret, json=json,
     )  # fmt: skip
-    chosen = None if policy is None else red_team.named_policy(policy)
+    chosen = None if policy is None else red_team.named_policy(policy, site=site, dataset=dataset)
     opened = red_team.open_field(site, dataset, policy=chosen, truth=truth, token=token, allow_open=allow_open)
     with opened as field, _Shown() as progress:
         found = team.attack(field, progress=progress)

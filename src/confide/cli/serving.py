@@ -65,7 +65,7 @@ def demo(
     port: Port = 8000,
     serving: Annotated[bool, typer.Option("--serve/--no-serve", help="Serve it when it is made.")] = True,
 ) -> None:
-    """Make and serve a site with two generated data sets, people and firms, each under a policy of its own kind.
+    """Make and serve a site with two generated data sets, people and firms.
 
     People follow the site's policy, the preset standard. Firms have theirs: no establishment changes its industry or its
     place, and its numbers carry more noise.

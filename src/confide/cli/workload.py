@@ -19,8 +19,9 @@ from confide.cli.arguments import AllowOpen, DatasetName, SitePlace, Token
 from confide.cli.terminal import write
 from confide.client import open as open_site
 from confide.errors import Mistake
-from confide.model.policy import PRESETS, Policy, read_policy
+from confide.model.policy import PRESETS, Policy
 from confide.site.folder import Papers
+from confide.site.policies import read_tried
 
 __all__ = ["workload"]
 
@@ -94,7 +95,7 @@ def _policy(given: str | None, site: Path, dataset: str, *, allow_open: bool) ->
     elif given in PRESETS:
         found = PRESETS[given]
     else:
-        found = _draft(Path(given))
+        found = _draft(Path(given), site, dataset)
     if not found.protects and not allow_open:
         raise Mistake(
             f"The policy {found.name!r} protects nothing.", suggestions=["For teaching only: add --allow-open."]
@@ -102,9 +103,9 @@ def _policy(given: str | None, site: Path, dataset: str, *, allow_open: bool) ->
     return found
 
 
-def _draft(file: Path) -> Policy:
+def _draft(file: Path, site: Path, dataset: str) -> Policy:
     try:
-        return read_policy(file.read_text(encoding="utf-8"))
+        return read_tried(Papers(site), file, name=dataset)
     except (OSError, UnicodeDecodeError):
         raise Mistake(
             f"{str(file)!r} is no preset and cannot be read as a file.",

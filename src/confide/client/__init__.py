@@ -212,7 +212,10 @@ class DatasetHandle:
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
     def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
-        """Protected correlations; a categorical variable enters by its classes."""
+        """Protected correlations; a categorical variable enters by its classes, a number as it is or transformed.
+
+        As in `people.correlation(["age", "log(income)", "sex"])`.
+        """
         given = {"variables": variables, "where": where}
         return ModelAnswer(self._site.ask(read_arguments(CorrelationRequest, self.name, given)), self._site)
 

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from confide.arrays import Floats
 
-__all__ = ["REACH", "factors", "log_mean", "log_variance", "log_with_power", "power_mean"]
+__all__ = ["REACH", "factors", "log_mean", "log_variance", "log_with_power", "power_mean", "unbiasing"]
 
 REACH = 2.5
 """No factor lies further out than so many standard deviations of its logarithm."""
@@ -40,6 +40,13 @@ def power_mean(power: float, spread: Floats | float) -> Floats:
 def log_mean(spread: Floats | float) -> Floats:
     """The mean of the logarithm of the factor: below 0, since the mean of the factor is 1."""
     return np.asarray(-np.log(_generating(spread)))
+
+
+def unbiasing(power: float, spread: Floats | float) -> Floats:
+    """What to multiply a noised number by so that the mean of its power is right; of its logarithm, for a power of 0."""
+    if not power:
+        return np.asarray(np.exp(-log_mean(spread)))
+    return np.asarray(power_mean(power, spread) ** (-1 / power))
 
 
 def log_variance(spread: Floats | float) -> Floats:

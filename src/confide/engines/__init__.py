@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
+from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["Coded", "Engine", "StoreFacts"]
@@ -23,9 +24,10 @@ class StoreFacts:
 
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
     `value_decimals`; `shifts` say by how many bits contributions are cut before they are squared (none where it names none).
-    Of protected records, `records` marks how they were protected, `noise` has the relative noise of each number (root mean
-    square over its squares; of its logarithm, root and square, as `log(x)`, over what these square), and `ceiling` what a
-    perfect reconstruction would tell (see `confide.records.ceiling`).
+    `forms` has columns of their own for transformed numbers that carry noise, so that their means are right; their decimals
+    stand with the others'. Of protected records, `records` marks how they were protected, `noise` has the relative noise of
+    each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
+    and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
     """
 
     dataset: str
@@ -40,10 +42,20 @@ class StoreFacts:
     decimals: dict[str, int] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     value_decimals: dict[str, int] = field(default_factory=dict)
+    forms: dict[str, str] = field(default_factory=dict)
     shifts: dict[str, int] = field(default_factory=dict)
     records: str = ""
     noise: dict[str, float] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)
+
+    def value(self, number: Number) -> str:
+        """The column whose transformed values enter models."""
+        return self.forms.get(f"{number.transform}({number.variable})", self.values[number.variable])
+
+    def scale(self, number: Number) -> int:
+        """The decimal places of that column."""
+        label = f"{number.transform}({number.variable})"
+        return self.value_decimals[label if label in self.forms else number.variable]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

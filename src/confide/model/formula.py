@@ -12,7 +12,18 @@ from enum import StrEnum
 
 from confide.errors import Mistake
 
-__all__ = ["Factor", "Formula", "Term", "Transform", "read_formula", "read_term", "write_formula", "write_term"]
+__all__ = [
+    "Factor",
+    "Formula",
+    "Term",
+    "Transform",
+    "read_formula",
+    "read_term",
+    "read_variable",
+    "write_formula",
+    "write_term",
+    "write_variable",
+]
 
 LONGEST = 4_000
 """Characters in a formula, at most."""
@@ -205,6 +216,35 @@ def read_term(text: str) -> Term:
     return tuple(sorted(set(term), key=_order))
 
 
+_CALL = re.compile(rf"({'|'.join(list(Transform)[1:])})\(\s*(\S|\S.*\S)\s*\)", re.DOTALL)
+_SQUARED = re.compile(r"\s*(\S|\S.*\S)\s*(?:\^|\*\*)\s*2", re.DOTALL)
+_BACKQUOTED = re.compile(r"`(?:[^`]|``)+`")
+
+
+def read_variable(text: str) -> Factor:
+    """The variable that a text names, and its transformation if it is written as in a formula. Any other text is a name.
+
+    >>> read_variable("log(net income)"), read_variable("net income").variable
+    (Factor(variable='net income', transform=<Transform.LOG: 'log'>, code=None), 'net income')
+    """
+    if call := _CALL.fullmatch(text):
+        return Factor(_unquoted(call[2]), Transform(call[1]))
+    if squared := _SQUARED.fullmatch(text):
+        return Factor(_unquoted(squared[1]), Transform.SQUARE)
+    return Factor(_unquoted(text))
+
+
+def write_variable(factor: Factor) -> str:
+    """The text of a variable: its name, in backquotes only where that would be read otherwise.
+
+    >>> write_variable(read_variable("age^2")), write_variable(Factor("age^2"))
+    ('square(age)', '`age^2`')
+    """
+    if factor.transform:
+        return _write(factor)
+    return factor.variable if read_variable(factor.variable) == factor else _backquoted(factor.variable)
+
+
 def write_term(term: Term) -> str:
     """The text of a term."""
     return ":".join(_write(factor) for factor in term)
@@ -229,4 +269,12 @@ def _write(factor: Factor) -> str:
 
 def _quoted(text: str) -> str:
     plain = re.fullmatch(r"[^\W\d][\w.]*", text)
-    return text if plain else "`" + text.replace("`", "``") + "`"
+    return text if plain else _backquoted(text)
+
+
+def _backquoted(text: str) -> str:
+    return "`" + text.replace("`", "``") + "`"
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace("``", "`") if _BACKQUOTED.fullmatch(text) else text

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
-from confide.model.formula import Formula, read_formula, write_formula
+from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
 if TYPE_CHECKING:  # named in base classes, which ruff does not read
     from confide.model.model_release import ModelRelease  # noqa: F401
     from confide.model.release import Release  # noqa: F401
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "CorrelationRequest",
@@ -225,31 +222,41 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
 
 @dataclass(frozen=True)
 class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
-    """Correlations of variables over a universe; a categorical variable enters by its classes."""
+    """Correlations of variables over a universe; a categorical variable enters by its classes, a number may be transformed."""
 
     ask: ClassVar = "correlation"
     summary: ClassVar = "Protected correlations"
 
     dataset: str
-    variables: tuple[str, ...] = names("Two variables or more; repeat, or put commas.", bare=True)
+    variables: tuple[str, ...] = names(
+        "Two variables or more, as age or log(income); repeat, or put commas.", bare=True
+    )
     where: Universe = EVERYONE
 
     def __post_init__(self) -> None:
-        if len(set(self.variables)) < max(2, len(self.variables)):
+        factors = self.factors
+        if len({factor.variable for factor in factors}) < max(2, len(factors)):
             raise Mistake("A correlation needs two or more variables, each named once.")
+        object.__setattr__(self, "variables", tuple(map(write_variable, factors)))
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The variables with their transformations."""
+        return tuple(map(read_variable, self.variables))
 
     @property
     def predictors(self) -> tuple[str, ...]:
         """Each is related to all the others."""
-        return self.variables
+        return self.names
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.variables
+        return tuple(factor.variable for factor in self.factors)
 
     @property
     def title(self) -> str:
         return f"Correlations of {', '.join(self.variables)}"
 
     def words(self, dataset: Dataset) -> str:
-        return "Correlations of " + ", ".join(dataset.variables[name].label for name in self.variables)
+        labels = [(factor.transform, dataset.variables[factor.variable].label) for factor in self.factors]
+        return "Correlations of " + ", ".join(f"{how}({label})" if how else label for how, label in labels)

@@ -2,8 +2,11 @@
 
 The factor of a number is that of `confide.data.noise_law`: of one mode, with mean 1. All records of a unit share it, or the
 sum over a unit would tell more than each of its records; different variables have factors of their own. Zero and missing
-stay, whole numbers stay whole, and what is declared of a number's domain holds.
+stay, whole numbers stay whole, and what is declared of a number's domain holds. Where every record is a unit the noise is
+balanced (`confide.records.balance`).
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -18,10 +21,19 @@ __all__ = ["noised"]
 
 
 def noised(
-    values: Floats, units: Ints, variable: Variable, exposed: Bools, rules: RecordRules, secret: Secret
+    values: Floats,
+    units: Ints,
+    variable: Variable,
+    exposed: Bools,
+    rules: RecordRules,
+    secret: Secret,
+    balance: Callable[[Floats, Floats, Floats], Floats] | None = None,
 ) -> Floats:
-    """The values of a variable with their noise."""
+    """The values of a variable with their noise; `balance` makes it cancel in large groups."""
     spread = np.where(exposed, rules.noise_exposed, rules.noise)
-    moved = values * factors(lots(units, secret, f"noise {variable.name}"), spread)
-    moved = np.round(moved, variable.decimals)
+    logs = np.log(factors(lots(units, secret, f"noise {variable.name}"), spread))
+    there = np.nan_to_num(values) > 0
+    if balance is not None:
+        logs = balance(logs, spread * there, np.where(there, values, 0.0))
+    moved = np.round(values * np.exp(logs), variable.decimals)
     return np.asarray(np.clip(moved, variable.minimum, variable.maximum))

@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats
+from confide.data.noise_law import unbiasing
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy
+from confide.records.balance import balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
@@ -67,11 +69,33 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange]) -> Coded:
 
 
 def _noised(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
+    weights, shown = coded.weights, [v for v in dataset.variables.values() if v.classifies]
+    coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown if v.role is not Role.CONFIDENTIAL)
+    classes = [coded.places(name) for name in coarse]
+
+    def balance(logs: Floats, spread: Floats, values: Floats) -> Floats:
+        return balanced(logs, spread, values * weights, weights, classes)
+
     for variable in confidential_numbers(dataset):
         values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        moved = noised(values, coded.units, variable, exposed, policy.records, secret)
+        balancing = None if coded.facts.several else balance
+        moved = noised(values, coded.units, variable, exposed, policy.records, secret, balancing)
         coded = with_numbers(coded, dataset, variable.name, moved)
+        coded = _with_forms(coded, variable, np.where(exposed, policy.records.noise_exposed, policy.records.noise))
     return coded
+
+
+def _with_forms(coded: Coded, variable: Variable, spread: Floats) -> Coded:
+    """Columns for the transformed number, each so that the mean of what a record enters models with is the true one."""
+    facts, records = coded.facts, coded.records
+    forms, decimals = dict(facts.forms), dict(facts.value_decimals)
+    for number, transform in enumerate(transform for transform in Transform if transform):
+        label, column = f"{transform}({variable.name})", f"{facts.values[variable.name]}t{number}"
+        values = coded.numbers(variable.name) * unbiasing(transform.power, spread)
+        stored, decimals[label] = contributions(values, min(variable.decimals + 3, MOST_DECIMALS), None, 0)
+        records = records.append_column(column, narrow(stored))
+        forms[label] = column
+    return replace(coded, facts=replace(facts, forms=forms, value_decimals=decimals), records=records)
 
 
 def with_numbers(coded: Coded, dataset: Dataset, name: str, values: Floats) -> Coded:

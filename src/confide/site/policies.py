@@ -30,6 +30,7 @@ __all__ = [
     "preset_name",
     "read_as",
     "read_draft",
+    "read_tried",
     "save_draft",
 ]
 
@@ -130,6 +131,18 @@ def read_as(papers: Papers, text: str, *, name: str | None = None, file: Path | 
     return read_policy(text) if name is None else papers.read_own(text, name, site=papers.policy(), file=file)
 
 
+def read_tried(papers: Papers, file: Path, *, name: str) -> Policy:
+    """The policy of a file that is tried on a data set, a draft of its own or of the site's or any other: it starts from the
+    site's if it says so (`preset = "site"`).
+    """
+    text = file.read_text(encoding="utf-8")
+    try:
+        own = tomllib.loads(text).get("preset") == SITE
+    except (ValueError, RecursionError):
+        own = False
+    return read_as(papers, text, name=name if own else None, file=file)
+
+
 def save_draft(papers: Papers, draft: PolicyDraft, *, name: str | None = None) -> None:
     """Keep a draft on the site, with all its fields written out. The policy in force stays."""
     write_whole(papers.draft(name), write_policy(draft.policy, preset=draft.preset))
@@ -140,8 +153,8 @@ def enforce(papers: Papers, *, name: str | None = None) -> Policy:
 
     Its version is one more than that of the policy before, unless the draft's is higher already.
     """
-    before = papers.policy(name)
-    draft = read_draft(papers, name=name)
+    _must_be_known(papers, name)
+    before, draft = papers.policy(name), read_draft(papers, name=name)
     if draft is None:
         raise Mistake(
             f"There is no draft at {str(papers.draft(name))!r}.", suggestions=["Write one in the browser first."]
@@ -151,6 +164,12 @@ def enforce(papers: Papers, *, name: str | None = None) -> Policy:
     write_whole(papers.home(name) / "policy.toml", write_policy(after, preset=draft.preset))
     papers.draft(name).unlink(missing_ok=True)
     return after
+
+
+def _must_be_known(papers: Papers, name: str | None) -> None:
+    """A draft may be left over from a data set that was taken away."""
+    if name is not None and papers.draft(name).exists() and name not in papers.names():
+        raise Mistake(f"{papers.draft(name)} is for no data set: there is none called {name[:60]!r}.")
 
 
 def compare(before: Policy, after: Policy) -> list[Change]:

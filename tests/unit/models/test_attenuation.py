@@ -13,7 +13,7 @@ from confide.answering.regressions.fit import Unfit, fit, solved
 from confide.answering.regressions.inference import infer
 from confide.answering.regressions.scaling import original_units
 from confide.arrays import Floats
-from confide.data.noise_law import factors
+from confide.data.noise_law import factors, unbiasing
 from confide.model.design import Block, Design, Number
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.formula import Transform
@@ -22,6 +22,7 @@ from confide.model.request import Family
 SIZE = 10_000
 NOISE = {"x": 0.2, "z": 0.2, "y": 0.15}
 DRAWS = 40
+LOG, SQRT, SQUARE = Transform.LOG, Transform.SQRT, Transform.SQUARE
 TRANSFORMS: dict[Transform, Callable[[Floats], Floats]] = {
     Transform.NONE: lambda v: v,
     Transform.LOG: np.log,
@@ -33,7 +34,8 @@ SEX = ((0, (-1, 0)),)
 
 
 def column(number: Number, data: dict[str, Floats]) -> Floats:
-    return (TRANSFORMS[number.transform](data[number.variable]) - number.shift) / number.scale
+    values = data.get(f"{number.transform}({number.variable})", data[number.variable])
+    return (TRANSFORMS[number.transform](values) - number.shift) / number.scale
 
 
 def matrix(design: Design, data: dict[str, Floats]) -> Floats:
@@ -61,7 +63,7 @@ def fitted(design: Design, data: dict[str, Floats], noise: dict[str, float]) -> 
     assert isinstance(design.response, Number)
     left = column(design.response, data) - x @ found.beta
     spread = Spread((x * left[:, None]).T @ (x * left[:, None]), 0.0, 0.0, float(left @ left), ())
-    told = infer(found, spread, replace(question, design=attenuation.unbiased), robust=True)
+    told = infer(found, spread, question, robust=True)
     return told.estimates, told.errors
 
 
@@ -76,10 +78,13 @@ def population(seed: int = 2) -> dict[str, Floats]:
 
 
 def noised(data: dict[str, Floats], rng: np.random.Generator) -> dict[str, Floats]:
-    return {
-        name: values * factors(rng.random(SIZE), NOISE[name]) if name in NOISE else values
-        for name, values in data.items()
-    }
+    """Numbers with their noise, and as the records keep them to be transformed."""
+    found = dict(data)
+    for name, spread in NOISE.items():
+        found[name] = data[name] * factors(rng.random(SIZE), spread)
+        for transform in (LOG, SQRT, SQUARE):
+            found[f"{transform}({name})"] = found[name] * unbiasing(transform.power, spread)
+    return found
 
 
 def design(response: Number, *numbers: Number, crossed: bool = False) -> Design:
@@ -90,7 +95,6 @@ def design(response: Number, *numbers: Number, crossed: bool = False) -> Design:
     return Design(response, numbers, ("sex",), tuple(blocks))
 
 
-LOG, SQRT, SQUARE = Transform.LOG, Transform.SQRT, Transform.SQUARE
 DESIGNS = {
     "plain": design(Number("y"), Number("x", shift=20.0, scale=3.0), Number("z")),
     "logarithms": design(Number("y", LOG), Number("x", LOG, shift=3.0), Number("z", LOG)),
@@ -155,7 +159,6 @@ def test_more_noise_than_there_is_spread_is_no_model() -> None:
 def test_without_noise_nothing_is_touched() -> None:
     shape, given = DESIGNS["plain"], moments(DESIGNS["plain"], population())
     assert Attenuation(shape, {"other": 0.2}).corrected(given) is given
-    assert Attenuation(shape, {}).unbiased == shape
 
 
 def test_products_of_shifted_numbers_come_back_to_their_own_units() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.answering.correlations.correlate import correlate, correlation_grid, decimals
+from confide.answering.correlations.correlate import Correlated, correlate, correlation_grid, sampling_errors
 from confide.answering.regressions.fit import Unfit
 
 
@@ -59,13 +59,28 @@ def test_the_table_has_the_rounded_correlations_and_nothing_else():
     x, w = data()
     grid = correlation_grid(correlate(gram(x, w), columns=[1, 2, 3]), labels=["a", "b", "c"], n=500)
     assert (grid.name, grid.columns) == ("correlations", ("variable", "a", "b", "c"))
-    assert grid.rows == (("a", 1.0, 0.9, 0.0), ("b", 0.9, 1.0, 0.0), ("c", 0.0, 0.0, 1.0))
+    exact = correlate(gram(x, w), columns=[1, 2, 3]).correlations
+    shown = np.array([row[1:] for row in grid.rows])
+    assert (shown == np.round(exact, 3)).all(), "errors of .011 for a with b and .045 for c"
     assert "-0.0" not in str(grid.rows)
 
 
-@given(st.integers(100, 10**9))
-def test_decimals_are_not_finer_than_the_sampling_error(n):
-    assert 1 / np.sqrt(n) * (1 - 1e-9) <= 10.0 ** -decimals(n) <= 10 / np.sqrt(n)
+@given(st.floats(-1, 1), st.integers(30, 10**9))
+def test_rounding_moves_a_correlation_by_at_most_a_twentieth_of_its_error(r, n):
+    """Up to four decimals; and no digit is finer than a hundredth of the error."""
+    exact = np.array([[1.0, r], [r, 1.0]])
+    shown = correlation_grid(Correlated(np.zeros(2), exact, exact), labels=["a", "b"], n=n).rows[0][2]
+    error = sampling_errors(exact, n)[0, 1]
+    assert abs(shown - r) <= max(error / 20, 0.5e-4) * (1 + 1e-6)
+    unit = max(10.0 ** (np.floor(np.log10(error) + 1e-12) - 1), 1e-4)
+    assert abs(shown / unit - round(shown / unit)) < 1e-6
+
+
+@pytest.mark.parametrize("n", [100, 20_000])
+def test_a_correlation_near_one_has_no_more_digits_than_its_error_at_a_tenth_unexplained(n):
+    exact = np.array([[1.0, 0.99987654], [0.99987654, 1.0]])
+    shown = correlation_grid(Correlated(np.zeros(2), exact, exact), labels=["a", "b"], n=n).rows[0][2]
+    assert shown == {100: 1.0, 20_000: 0.9999}[n]
 
 
 @given(st.integers(0, 10_000), st.floats(0.01, 100), st.floats(-5, 5))

@@ -12,6 +12,7 @@ Visit = Callable[[Page, str], int]
 PAGES = (
     "/",
     "/about",
+    "/about?dataset=firms",
     "/api",
     "/login",
     "/people",
@@ -32,7 +33,21 @@ PAGES = (
     "/people/correlation?variables=age,income,hours",
     "/nowhere",
 )
-CUSTODIAN = ("", "/policy", "/draft", "/replay", "/why", "/frontier", "/red-team", "/ledger", "/tokens")
+CUSTODIAN = (
+    "",
+    "/policy",
+    "/policy?dataset=firms",
+    "/draft?dataset=people",
+    "/draft/form?dataset=firms&from=force",
+    "/draft",
+    "/replay",
+    "/why",
+    "/frontier",
+    "/red-team",
+    "/audit",
+    "/ledger",
+    "/tokens",
+)
 
 
 def violations(page: Page, axe: Axe) -> list[str]:

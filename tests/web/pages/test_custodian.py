@@ -305,21 +305,21 @@ def fields_of(page: Any) -> dict[str, str]:
 def test_the_policy_is_shown_field_by_field_with_what_the_preset_has(place):
     said = text_of(place.here.get("/custodian/policy"))
     assert "standard, version 1, from the preset standard" in said
-    assert "universe.gamma 30 30 Least units in every part of every piece of a universe" in said
+    assert "universe.gamma 0 0 Least units in every part of every piece of a universe" in said
     assert "quota.per_day 0 changed 1000" in said
 
 
 def test_a_draft_is_saved_and_changes_nothing_in_force(place):
     before = (place.site / "policy.toml").read_bytes()
     form = fields_of(place.here.get("/custodian/draft/form"))
-    assert form["universe.gamma"] == "30" and form["version"] == "2" and form["universe.marginals"] == "true"
+    assert form["universe.gamma"] == "0" and form["version"] == "2" and form["universe.marginals"] == "false"
     saved = place.here.post("/custodian/draft/form", {**form, "universe.gamma": "500", "counts.variance": "2.5"})
     assert (saved.status_code, saved.headers["location"]) == (303, "/custodian/draft")
     draft = read_draft(place.folder).policy
     assert (draft.universe.gamma, draft.counts.variance, draft.version) == (500, 2.5, 2)
     assert (place.site / "policy.toml").read_bytes() == before
     said = text_of(place.here.get("/custodian/draft"))
-    assert "It is not in force" in said and "universe.gamma 30 500" in said and "confide enforce SITE" in said
+    assert "It is not in force" in said and "universe.gamma 0 500" in said and "confide enforce SITE" in said
     assert place.ask(TABLE) == 200
 
 
@@ -430,15 +430,15 @@ def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept
     place.here.post("/custodian/draft/form", {**form, "universe.gamma": "77"})
     done = run("enforce", place.site)
     assert done.returncode == 0 and b"standard, version 2" in done.stdout and not place.folder.draft().exists()
-    assert "universe.gamma 30 30" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
+    assert "universe.gamma 0 0" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
     place.server.stop()
     server = serve_here(place.site)
     here = browser(server)
     here.log_in(place.token)
     page = here.get("/custodian/policy")
-    assert "universe.gamma 77 changed 30" in text_of(page)
+    assert "universe.gamma 77 changed 0" in text_of(page)
     said = text_of(here.get("/custodian/policy/changes?before=1&after=2"))
-    assert "2 fields differ" in said and "version 1 2" in said and "universe.gamma 30 77" in said
+    assert "2 fields differ" in said and "version 1 2" in said and "universe.gamma 0 77" in said
     assert here.get("/custodian/policy/changes?before=1&after=9").status_code == 404
     assert run("enforce", place.site).returncode == 2
 
@@ -535,6 +535,21 @@ def test_the_scorecard_says_what_was_not_attacked_and_shows_what_was(place):
     assert "<strong>80 % (+50)</strong>" in page.text and "boxes in &lt;models&gt;" in page.text
     assert "The policy has changed since the last run" in said
     assert "1 of 1 attacks are above the limit of 5 points" in text_of(place.here.get("/custodian"))
+
+
+# ---- the audit of questions
+
+
+def test_the_audit_names_who_asked_and_leads_to_the_entries(place):
+    assert "Nothing has been asked yet" in text_of(place.done("/custodian/audit"))
+    ages = [code.code for code in place.folder.dataset("people").variables["age_group"].codes]
+    for where in ("", f"&where=age_group%3D{','.join(ages[:-1])}"):
+        assert place.ask(f"/people/table.json?rows=county&columns=marital{where.replace('+', '%2B')}") == 200
+    page = place.done("/custodian/audit?dataset=people&since=")
+    said = text_of(page)
+    assert "carla" in said and "pairs" in said and "differ by few units" in said
+    assert 'href="/custodian/why?number=1"' in page.text and "<figure" in page.text
+    assert place.here.get("/custodian/audit?since=never").status_code == 422
 
 
 # ---- the map of models

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from typing import Any
 
 from confide.answering.analysis import Admitted
@@ -28,17 +28,17 @@ class Asked:
     by: tuple[str, ...]
     universe: Resolved
 
-    @property
-    def conditions(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+    @cached_property
+    def conditions(self) -> frozenset[tuple[str, tuple[int, ...]]]:
         """Every variable that a box of the universe restricts, with the places it allows."""
-        return (condition for box in self.universe.boxes for condition in box)
+        return frozenset(condition for box in self.universe.boxes for condition in box)
 
     @property
     def told(self) -> tuple[tuple[str, ...], tuple[Box, ...]]:
         """What was told, whoever asked and when: the same table over the same universe has the same numbers."""
         return self.by, self.universe.boxes
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         """Every class variable that is named, by the table or by the universe."""
         return frozenset(self.by).union(name for name, _ in self.conditions)
@@ -66,7 +66,7 @@ def _(request: RegressionRequest, dataset: Dataset) -> set[tuple[str, ...]]:
 @told_tables.register
 def _(request: CorrelationRequest, dataset: Dataset) -> set[tuple[str, ...]]:
     """Correlations of classes are tables of each two of them."""
-    names = sorted(_classes(request.variables, dataset))
+    names = sorted(_classes(request.names, dataset))
     return {(a, b) for at, a in enumerate(names) for b in names[at + 1 :]} or {(name,) for name in names}
 
 

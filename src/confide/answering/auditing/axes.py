@@ -1,5 +1,6 @@
 """The classes of one variable as a family of questions sees them: all its levels and cuts on one axis."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,12 @@ class Axis:
     @property
     def size(self) -> int:
         return len(next(iter(self.places.values())))
+
+    def holds(self, name: str, places: Sequence[int]) -> Bools:
+        """Which elementary classes have one of these places of a variable."""
+        chosen = np.zeros(int(self.places[name].max(initial=0)) + 2, dtype=bool)
+        chosen[[place for place in places if place < len(chosen) - 1]] = True
+        return np.asarray(chosen[self.places[name]])  # the place -1 of no class finds the last entry, which is False
 
     def locate(self, stored: Ints) -> Ints:
         """The elementary class of records by their places of `columns`; -1 for what no declared class holds."""
@@ -79,18 +86,30 @@ def _levels(names: Sequence[str], dataset: Dataset) -> Axis:
     return Axis(tuple(finest), places)
 
 
-def unlike(axis: Axis, questions: Iterable[Asked], *, split: bool) -> Ints:
-    """The group of each elementary class: those which no question tells apart are one group.
+def unlike(axis: Axis, questions: Iterable[Asked], *, split: bool) -> tuple[Ints, Ints]:
+    """The group of each elementary class: those which no question tells apart are one group. And how well groups are apart.
 
-    With `split`, classes of the tables tell apart too; else only the conditions of the universes.
+    With `split`, classes of the tables tell apart too; else only the conditions of the universes. The second array has for
+    each group the number of questions that tell it from the group that fewest do.
     """
-    told: dict[object, Bools | Ints] = {}
+    told: dict[tuple[str, tuple[int, ...]], Ints] = {}
+    times: Counter[tuple[str, tuple[int, ...]]] = Counter()
     for asked in questions:
-        told |= {
-            (name, codes): np.isin(axis.places[name], codes) for name, codes in asked.conditions if name in axis.places
-        }
-        if split:
-            told |= {name: axis.places[name] for name in asked.by if name in axis.places}
+        own = {(name, places) for name, places in asked.conditions if name in axis.places}
+        own |= {(name, ()) for name in asked.by if split and name in axis.places}
+        times.update(own)
+        for name, places in own - told.keys():
+            told[name, places] = axis.holds(name, places).astype(np.int64) if places else axis.places[name]
     if not told:
-        return np.zeros(axis.size, dtype=np.int64)
-    return np.asarray(np.unique(np.stack(list(told.values())), axis=1, return_inverse=True)[1]).ravel()
+        return np.zeros(axis.size, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    seen, group = np.unique(np.stack(list(told.values())), axis=1, return_inverse=True)
+    return np.asarray(group).ravel(), _apart(seen, np.array([times[key] for key in told]))
+
+
+def _apart(seen: Ints, times: Ints) -> Ints:
+    """For each column the weight of the rows in which it differs from another column, at the least."""
+    found = np.full(seen.shape[1], times.sum())
+    for column in range(seen.shape[1]):
+        differ = times @ (seen != seen[:, [column]])
+        found[column] = np.delete(differ, column).min(initial=times.sum())
+    return found

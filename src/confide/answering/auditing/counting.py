@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -18,6 +18,9 @@ __all__ = ["SMALL", "CrossCells", "Store"]
 
 SMALL = 3
 """A set of at most so many units is small."""
+
+KEPT = 64
+"""So many tallies are kept: what one asker's questions need, another's often need too."""
 
 EXACT = 1e-4
 """The variance of a count that is published as it is: not zero, so that least squares has something to divide by."""
@@ -38,8 +41,12 @@ class Store:
     @cached_property
     def size(self) -> int:
         """How many units there are, about."""
-        cells = self.tally(())
+        cells = self._kept(())
         return int(self.decision.units(UnitSets(cells.records, cells.units, cells.key)).sum())
+
+    @cached_property
+    def _kept(self) -> Callable[[tuple[str, ...]], Cells]:
+        return lru_cache(maxsize=KEPT)(self.tally)
 
     @property
     def noise(self) -> float:
@@ -75,7 +82,7 @@ class Store:
         return found
 
     def _cells(self, system: QuestionSystem, columns: tuple[str, ...]) -> "CrossCells":
-        found = self.tally(columns)
+        found = self._kept(columns)
         label, cell = system.place({name: found.places[:, at] for at, name in enumerate(columns)})
         kept = cell >= 0
         labels = np.unique(label[kept], return_inverse=True)[1]

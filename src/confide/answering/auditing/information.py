@@ -44,14 +44,16 @@ def isolated_by_cells(questions: Sequence[Asked], store: Store) -> Isolated:
     if not _enough(distinct, store):
         return NOTHING
     system = QuestionSystem.by_cross(distinct, store.dataset)
+    if system.told < least_tables(store.noise):
+        return NOTHING
     return _isolated(system, store) if _fits(system) else _by_table(distinct, store)
 
 
 def least_tables(noise: float) -> int:
-    """So many tables at least must name a variable before any cell of a cross with it can be told.
+    """So many tables at least must tell a class of a variable from each other class before a cell with it can be told.
 
     If all else were known, and the sum of two cells that differ in this variable alone, each table that tells the two
-    apart would add 1/V to what is known of one, 1/P + 1/P' beforehand, with P at least BEFORE.
+    apart would add 1/V to what is known of one: 1/P + 1/P' beforehand, with P at least BEFORE.
     """
     return max(1, ceil(noise * (1 / TOLD**2 - 2 / BEFORE)))
 
@@ -60,7 +62,8 @@ def _by_table(questions: Sequence[Asked], store: Store) -> Isolated:
     """The same for each table by itself, where the whole is too large; what only several tables tell stays unseen."""
     tables = [tables for tables in table_families(questions).values() if _enough(tables, store)]
     systems = [QuestionSystem.by_cross(members, store.dataset) for members in tables]
-    found = [_isolated(system, store) if _fits(system) else Isolated(too_large=True) for system in systems]
+    hopeful = [system for system in systems if system.told >= least_tables(store.noise)]
+    found = [_isolated(system, store) if _fits(system) else Isolated(too_large=True) for system in hopeful]
     return replace(together(found), too_large=True)
 
 

@@ -54,7 +54,7 @@ def _parts(axis: Axis, asked: Asked) -> Iterator[Bools]:
     """The groups of classes that a question makes: by conditions, and by the classes of its table."""
     for name, places in asked.conditions:
         if name in axis.places:
-            yield np.isin(axis.places[name], places)
+            yield axis.holds(name, places)
     for name in asked.by:
         if name in axis.places and len(axis.places) > 1:
             yield from (axis.places[name] == place for place in np.unique(axis.places[name]))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +21,22 @@ class QuestionSystem:
     """Questions that add up cells of one cross; cells that no question tells apart are one cell.
 
     `apart` are variables whose classes every question tells, over the same universe for each: what the questions say
-    is then the same for each of their classes, so it is worked out once. `groups` are the other variables.
+    is then the same for each of their classes, so it is worked out once. `groups` are the other variables, and `told` how many
+    questions tell a class of each from the one that is hardest to tell from it, for the class for which this is most.
     """
 
     questions: tuple[Asked, ...]
     axes: Mapping[str, Axis]
     groups: Mapping[str, Ints]
     apart: tuple[str, ...]
+    told: int = 0
 
     @classmethod
     def by_table(cls, questions: Sequence[Asked], dataset: Dataset) -> "QuestionSystem":
         """Questions of one table, whose universes differ: each class of the table is apart."""
         axes = axes_of(questions, dataset)
         named = {kin(dataset, name) for asked in questions for name, _ in asked.conditions}
-        groups = {key: unlike(axes[key], questions, split=False) for key in sorted(named)}
+        groups = {key: unlike(axes[key], questions, split=False)[0] for key in sorted(named)}
         return cls(tuple(questions), axes, groups, questions[0].by)
 
     @classmethod
@@ -44,10 +47,11 @@ class QuestionSystem:
         always = set(questions[0].by).intersection(*(asked.by for asked in questions))
         apart = tuple(sorted(name for name in always if kin(dataset, name) not in named))
         rest = [key for key in axes if key not in {kin(dataset, name) for name in apart}]
-        groups = {key: unlike(axes[key], questions, split=True) for key in rest}
-        return cls(tuple(questions), axes, groups, apart)
+        found = {key: unlike(axes[key], questions, split=True) for key in rest}
+        told = min((int(times.max()) for group, times in found.values() if group.any()), default=len(questions))
+        return cls(tuple(questions), axes, {key: group for key, (group, _) in found.items()}, apart, told)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         return tuple(int(group.max()) + 1 for group in self.groups.values())
 
@@ -114,9 +118,10 @@ class QuestionSystem:
                 label = label * (int(axis.places[name].max()) + 2) + axis.places[name][located[key]] + 1
         return label, np.where(known, cell, -1)
 
-    def _first(self, key: str) -> Ints:
-        """An elementary class of each group."""
-        return np.asarray(np.unique(self.groups[key], return_index=True)[1])
+    @cached_property
+    def _first(self) -> dict[str, Ints]:
+        """An elementary class of each group, by variable."""
+        return {key: np.unique(group, return_index=True)[1] for key, group in self.groups.items()}
 
     def _told(self, asked: Asked) -> list[str]:
         return [name for name in asked.by if name not in self.apart]
@@ -128,9 +133,12 @@ class QuestionSystem:
         """The place of a variable in each cell, in the shape of its own axis."""
         for at, key in enumerate(self.groups):
             if name in self.axes[key].places:
-                places = self.axes[key].places[name][self._first(key)]
-                return np.asarray(places.reshape([-1 if other == at else 1 for other in range(len(self.groups))]))
+                return np.asarray(self._lie(self.axes[key].places[name][self._first[key]], at))
         raise KeyError(name)
+
+    def _lie(self, values: Any, at: int) -> Any:
+        """Values of the groups of one variable, along its axis."""
+        return values.reshape([-1 if other == at else 1 for other in range(len(self.groups))])
 
     def _inside(self, asked: Asked) -> Bools:
         if not asked.universe.boxes:
@@ -139,9 +147,14 @@ class QuestionSystem:
         for box in asked.universe.boxes:
             part = np.ones(self.shape, dtype=bool)
             for name, places in box:
-                part &= np.isin(self._along(name), places)
+                part &= self._held(name, places)
             inside |= part
         return inside
+
+    def _held(self, name: str, places: tuple[int, ...]) -> Bools:
+        """The groups that have one of these places of a variable, along its axis."""
+        at, key = next((at, key) for at, key in enumerate(self.groups) if name in self.axes[key].places)
+        return np.asarray(self._lie(self.axes[key].holds(name, places)[self._first[key]], at))
 
     def _labels(self, asked: Asked) -> Ints:
         """Which number of the table each cell goes into; -1 for none."""

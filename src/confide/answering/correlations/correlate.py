@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, log10
 
 import numpy as np
 
 from confide.answering.regressions.fit import Unfit
+from confide.answering.rounding import to_error
 from confide.arrays import Floats
 from confide.model.model_release import Grid
 
-__all__ = ["Correlated", "correlate", "correlation_grid", "decimals"]
+__all__ = ["Correlated", "correlate", "correlation_grid", "sampling_errors"]
 
 
 CONSTANT = 1e-12
@@ -19,7 +19,7 @@ CONSTANT = 1e-12
 
 @dataclass(frozen=True)
 class Correlated:
-    """Weighted means, covariances (divided by the sum of weights) and correlations; exact, so they stay inside."""
+    """Weighted means, covariances (divided by the sum of weights) and correlations; not rounded, so they stay inside."""
 
     means: Floats
     covariances: Floats
@@ -49,23 +49,28 @@ def correlate(gram: Floats, *, columns: Sequence[int]) -> Correlated:
     return Correlated(means, covariances, correlations)
 
 
-def decimals(n: int) -> int:
-    """How many decimals a correlation over n units may have: half the digits of n, from 1 to 4.
+MOST_DECIMALS = 4
 
-    The rounding unit is then 1 to 10 times 1/sqrt(n), the sampling error; with more decimals the correlations of
-    indicators can be turned back into tables.
+LEAST_SHARE = 0.1
+"""The share of the variance left unexplained is taken to be at least this, lest correlations near 1 have all their digits."""
 
-    >>> [decimals(n) for n in (30, 9_999, 10_000, 10**6, 10**10)]
-    [1, 1, 2, 3, 4]
+
+def sampling_errors(correlations: Floats, n: int) -> Floats:
+    """The standard errors (1 - r^2) / sqrt(n) of correlations over n units, never less than at r^2 = 0.9.
+
+    >>> sampling_errors(np.array([0.0, 0.6, 1.0]), 400)
+    array([0.05 , 0.032, 0.005])
     """
-    return max(1, min(4, floor(log10(max(n, 1)) / 2)))
+    return np.asarray(np.maximum(1 - correlations**2, LEAST_SHARE) / np.sqrt(max(n, 1)))
 
 
 def correlation_grid(correlated: Correlated, *, labels: Sequence[str], n: int) -> Grid:
     """Give the table of correlations that may leave; `n` is the protected number of units.
 
-    Promise: nothing but the correlations, to `decimals(n)`, is in it.
+    Promise: nothing but the correlations is in it, to the second digit of their standard error and at most 4 decimals.
     """
-    rounded = np.round(correlated.correlations, decimals(n)) + 0.0
-    rows = tuple((label, *row) for label, row in zip(labels, rounded.tolist(), strict=True))
+    exact = correlated.correlations
+    errors = np.maximum(sampling_errors(exact, n), 10.0 ** (1 - MOST_DECIMALS))
+    shown = to_error(exact, errors, digits=MOST_DECIMALS + 1) + 0.0
+    rows = tuple((label, *row) for label, row in zip(labels, shown.tolist(), strict=True))
     return Grid("correlations", "Correlations", ("variable", *labels), rows)

@@ -9,14 +9,17 @@ import numpy as np
 
 from confide.answering.analysis import Admitted
 from confide.answering.correlations.correlate import Correlated, correlate
+from confide.answering.correlations.protected import protected_gram
 from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.fit import Unfit, fit
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.table import JudgedTable
 from confide.arrays import Ints
+from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Moments
+from confide.model.formula import Factor
 from confide.model.request import CorrelationRequest
 
 __all__ = ["JudgedCorrelation"]
@@ -77,21 +80,23 @@ class JudgedCorrelation:
 
     @cached_property
     def correlated(self) -> Correlated | None:
-        """The correlations, exact and without the noise of numbers; None if something does not vary."""
+        """The correlations, without the noise of numbers and not rounded yet; None if something does not vary."""
         try:
             attenuation = Attenuation(self._design[0], self.sums.selection.facts.noise)
-            return correlate(attenuation.corrected(self.fitted).gram, columns=range(1, self.columns))
+            gram = attenuation.gram(protected_gram(self.fitted.gram, self._kept, self.sums))
+            return correlate(gram, columns=range(1, self.columns))
         except Unfit:
             return None
 
     @property
-    def _numbers(self) -> list[str]:
-        request, dataset = self.question.request, self.question.dataset
-        return [name for name in request.variables if dataset.variables[name].measurable]
+    def _numbers(self) -> list[Factor]:
+        variables = self.question.dataset.variables
+        return [factor for factor in self.question.request.factors if variables[factor.variable].measurable]
 
     @property
     def _classes(self) -> list[str]:
-        return [name for name in self.question.request.variables if name not in self._numbers]
+        variables = self.question.dataset.variables
+        return [name for name in self.question.request.names if not variables[name].measurable]
 
     @cached_property
     def _kept(self) -> dict[str, list[int]]:
@@ -117,10 +122,10 @@ def _supported(counts: Ints, least: int) -> list[int]:
     return [int(p) for p in np.flatnonzero(np.minimum(counts[:-1], counts[-1] - counts[:-1]) >= max(least, 1))]
 
 
-def _design(dataset: Dataset, numbers: list[str], kept: dict[str, list[int]]) -> tuple[Design, list[str]]:
+def _design(dataset: Dataset, numbers: list[Factor], kept: dict[str, list[int]]) -> tuple[Design, list[str]]:
     """An intercept, the numbers, then a column for every class that has enough units; and the labels of the columns."""
     blocks = [Block((), (), 0, 1), *(Block((i,), (), i + 1, 1) for i in range(len(numbers)))]
-    labels = list(numbers)
+    labels = [label([factor]) for factor in numbers]
     names = [name for name in kept if kept[name]]
     for index, name in enumerate(names):
         codes = dataset.variables[name].codes
@@ -130,13 +135,14 @@ def _design(dataset: Dataset, numbers: list[str], kept: dict[str, list[int]]) ->
         offset = blocks[-1].offset + blocks[-1].width
         blocks.append(Block((), ((index, levels),), offset, len(order)))
         labels += [f"{name}={codes.names[place]}" for place in kept[name]]
-    response = Number(numbers[0]) if numbers else Indicator(names[0], (0,))
-    design = Design(response, tuple(_moved(name, dataset) for name in numbers), tuple(names), tuple(blocks))
-    return design, labels
+    moved = tuple(_moved(factor, dataset) for factor in numbers)
+    response = Number(numbers[0].variable, numbers[0].transform) if numbers else Indicator(names[0], (0,))
+    return Design(response, moved, tuple(names), tuple(blocks)), labels
 
 
-def _moved(name: str, dataset: Dataset) -> Number:
-    variable = dataset.variables[name]
-    if variable.minimum is None or variable.maximum is None:
-        return Number(name)
-    return Number(name, shift=(variable.minimum + variable.maximum) / 2)
+def _moved(factor: Factor, dataset: Dataset) -> Number:
+    """A number, moved by the middle of its declared domain; one that is transformed has its mean near its spread anyway."""
+    variable = dataset.variables[factor.variable]
+    if factor.transform or variable.minimum is None or variable.maximum is None:
+        return Number(factor.variable, factor.transform)
+    return Number(factor.variable, shift=(variable.minimum + variable.maximum) / 2)

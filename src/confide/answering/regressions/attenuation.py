@@ -3,7 +3,7 @@
 Noise in a predictor makes its sum of squares larger by an expected amount, which the law of the noise tells (Fuller 1987, sec. 2.2;
 multiplicative noise: Hwang 1986): left so, slopes shrink. So that amount is taken from the gram. In a logistic or Poisson
 model this is done at the end of the fit, with its working weights: the first order of the correction (Stefanski 1985).
-The means of transformed numbers move too, which `unbiased` takes back: log x by E[log f], a power by its moment.
+The means of transformed numbers are right already: each has a column of its own (`confide.records`).
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ import numpy as np
 
 from confide.answering.regressions.scaling import original_units, same_without
 from confide.arrays import Floats, Ints
-from confide.data.noise_law import log_mean, log_variance, log_with_power, power_mean
-from confide.model.design import Design, Indicator, Number
+from confide.data.noise_law import log_variance, log_with_power, power_mean
+from confide.model.design import Design, Number
 from confide.model.evidence import Moments
 from confide.model.formula import Transform
 
@@ -34,20 +34,13 @@ class Attenuation:
         """Whether some predictor carries noise, so that slopes would shrink."""
         return bool(self._spreads)
 
-    @property
-    def unbiased(self) -> Design:
-        """The design with numbers shifted and scaled so that their means are those of the numbers without noise."""
-        response = self.design.response
-        whole = response if isinstance(response, Indicator) else self._unbiased(response)
-        return replace(self.design, response=whole, numbers=tuple(map(self._unbiased, self.design.numbers)))
-
     def corrected(self, moments: Moments) -> Moments:
         """The sums with the gram that the numbers would have without noise, as far as can be expected."""
         return replace(moments, gram=self.gram(moments.gram)) if self.shrinks else moments
 
     def gram(self, gram: Floats) -> Floats:
         """The gram less the expected squares and products of the noise: the same noise in two columns counts in both."""
-        _, _, back = original_units(self.unbiased)
+        _, _, back = original_units(self.design)
         there = np.linalg.inv(back)
         plain = there.T @ gram @ there
         for variable, spread in self._spreads.items():
@@ -69,17 +62,8 @@ class Attenuation:
         plain = self.noise.get(number.variable, 0.0)
         return self.noise.get(f"{number.transform}({number.variable})", plain) if number.transform else plain
 
-    def _unbiased(self, number: Number) -> Number:
-        spread = self._spread(number)
-        if not spread:
-            return number
-        if number.transform is Transform.LOG:
-            return replace(number, shift=number.shift - float(log_mean(spread)))
-        mean = float(power_mean(number.transform.power, spread))
-        return replace(number, shift=number.shift / mean, scale=number.scale / mean)
-
     def _less(self, plain: Floats, variable: str, spread: float) -> Floats:
-        """The products of unbiased columns without the noise of one variable."""
+        """The products of columns without the noise of one variable."""
         powers, logs, partners = self._columns(variable)
         own = {power: float(power_mean(power, spread)) for a in powers for b in powers for power in (a, b, a + b)}
         plain = plain / np.array([[own[a + b] / own[a] / own[b] for b in powers] for a in powers])

@@ -117,8 +117,7 @@ class JudgedRegression:
             if counts is not None:
                 weight = fitted.moments.records / fitted.moments.weight
                 scaled, inner, noise = counts.inferred(scaled, inner, weight=weight)
-            unbiased = replace(question, design=attenuation.unbiased)
-            inference = infer(scaled, inner, unbiased, robust=robust, null=null, noise=noise)
+            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
         except Unfit:
             return None
         return FittedModel(question, fitted, spread, inference)

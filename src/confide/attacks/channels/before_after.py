@@ -12,6 +12,7 @@ from confide.attacks.choosing import class_secret, codes, keys, size
 from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.universes.changes import MOVED, cell_states, class_posterior
 from confide.attacks.intruder import Intruder, Where, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -45,10 +46,11 @@ class BeforeAfter:
         chosen = self.keys or _coarse(book)
         if len(chosen) != 3:
             raise NotApplicable("It needs three keys.")
-        return UnitTargets(chosen, class_secret(book, self.secret))
+        wanted = UnitTargets(chosen, class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted, before = self.wants(intruder.book, intruder.policy), intruder.before
+        wanted, before = self.wants(intruder.book, intruder.policy).met(intruder.known), intruder.before
         if before is None:
             raise NotApplicable("It needs two versions of the data: a site on this machine.")
         before = before.afresh()

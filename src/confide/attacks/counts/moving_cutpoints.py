@@ -12,6 +12,7 @@ from confide.attacks.choosing import codes, confidential, keys
 from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.cell_facts import Schedule
 from confide.attacks.intruder import Intruder
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -47,10 +48,12 @@ class MovingCutpoints:
         if not areas:
             raise NotApplicable("It needs a key with classes.")
         area = self.keys[0] if self.keys else areas[0]
-        return UnitTargets((area, secret), secret, number=True, weighted=book.weight is not None, largest=True)
+        wanted = UnitTargets((area, secret), secret, number=True, weighted=book.weight is not None, largest=True)
+        among = (candidates(book, lambda v: not v.binned), (secret,))
+        return within_rules(wanted, book, policy, given=self.keys, among=among)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         area, secret = wanted.keys
         bins, schedule = np.unique(intruder.known.places[secret]), Schedule(intruder)
         sums, weights = np.zeros(intruder.known.size), np.zeros(intruder.known.size)

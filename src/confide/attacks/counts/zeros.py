@@ -13,6 +13,7 @@ from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.cell_facts import Schedule
 from confide.attacks.counts.keys import table_keys
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -45,10 +46,11 @@ class Zeros:
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
+        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         classes, schedule = len(codes(intruder.book, wanted.secret)), Schedule(intruder)
         sets: list[Bools] = []
         shows: list[Bools] = []

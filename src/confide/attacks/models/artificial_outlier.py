@@ -13,6 +13,7 @@ from confide.attacks.intruder import Intruder, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
 from confide.attacks.models.targets import class_and_bins, held
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -50,10 +51,12 @@ class ArtificialOutlier:
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         classes, number = class_and_bins(book)
         coarsest = [v.name for v in keys(book) if v.name not in (classes, number)][-1:]
-        return UnitTargets(self.keys or (classes, number, *coarsest), number_secret(book, self.secret), number=True)
+        wanted = UnitTargets(self.keys or (classes, number, *coarsest), number_secret(book, self.secret), number=True)
+        every = candidates(book, lambda v: not v.binned)
+        return within_rules(wanted, book, policy, given=self.keys, among=(every, (number,), every[::-1]))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         y, x = quoted(wanted.secret), wanted.keys[1]
         intruder.regression(f"{y} ~ 1/({quoted(x)} - 40)")
         found = np.full(intruder.known.size, np.nan)

@@ -15,6 +15,7 @@ from confide.attacks.intruder import Intruder
 from confide.attacks.models.numbers import TRANSFORMS, Reading, best_claim
 from confide.attacks.models.reading import Fit, fit_of, quoted
 from confide.attacks.models.sizes import ClassSizes, Part, bin_middles
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 
@@ -61,10 +62,12 @@ class BoxesInModels:
             raise NotApplicable("It needs a key with many classes, and two coarser keys for a box.")
         secret = number_secret(book, self.secret)
         _covariate(book, chosen[1:], secret)
-        return UnitTargets(chosen, secret, number=True)
+        every = candidates(book, lambda v: not v.binned)
+        among = (every, chosen[1:2], every[::-1], (*every[::-1], ""))
+        return within_rules(UnitTargets(chosen, secret, number=True), book, policy, given=self.keys, among=among)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         survey = _Survey(intruder, wanted.keys[0], wanted.keys[1:], wanted.secret)
         everyone = range(intruder.known.size)
         readings: list[list[Reading]] = [[] for _ in everyone]

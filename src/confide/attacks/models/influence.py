@@ -13,6 +13,7 @@ from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
 from confide.attacks.models.targets import class_and_bins, code_of, held, other_codes
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -44,10 +45,13 @@ class Influence:
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or class_and_bins(book)
         high = codes(book, chosen[1])[len(codes(book, chosen[1])) // 2 :]
-        return UnitTargets(chosen, number_secret(book, self.secret), number=True, where=universe({chosen[1]: high}))
+        where = universe({chosen[1]: high})
+        wanted = UnitTargets(chosen, number_secret(book, self.secret), number=True, where=where)
+        among = (candidates(book, lambda v: not v.binned), chosen[1:])
+        return within_rules(wanted, book, policy, given=self.keys, among=among)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         table = intruder.table(*wanted.keys)
         if table is None:
             return

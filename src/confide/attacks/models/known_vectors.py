@@ -11,6 +11,7 @@ from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, Where, values
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.targets import class_and_bins, code_of, other_codes
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -39,10 +40,13 @@ class KnownVectors:
     knows: ClassVar = "a class of the target and a bin of a number, and that nobody else has both"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
+        chosen = self.keys or class_and_bins(book)
+        wanted = UnitTargets(chosen, number_secret(book, self.secret), number=True)
+        among = (candidates(book, lambda v: not v.binned), chosen[1:])
+        return within_rules(wanted, book, policy, given=self.keys, among=among)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         intruder.regression(f"{quoted(wanted.secret)} ~ c(1, 0, 0)")
         seen: dict[str, dict[str, float]] = {"": _sums(intruder, wanted, ())}
         found = np.full(intruder.known.size, np.nan)

@@ -13,6 +13,7 @@ from confide.attacks.intruder import Intruder
 from confide.attacks.models.reading import fit_of, quoted
 from confide.attacks.models.sizes import bin_middles
 from confide.attacks.models.targets import class_and_bins, held
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import PLOT
 from confide.model.policy import Policy
@@ -44,10 +45,13 @@ class ResidualPlots:
     knows: ClassVar = "a class of the target and a bin of a number, and that nobody else has both"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(self.keys or class_and_bins(book), number_secret(book, self.secret), number=True)
+        chosen = self.keys or class_and_bins(book)
+        wanted = UnitTargets(chosen, number_secret(book, self.secret), number=True)
+        among = (candidates(book, lambda v: not v.binned), chosen[1:])
+        return within_rules(wanted, book, policy, given=self.keys, among=among)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         found = np.full((len(BACK), intruder.known.size), np.nan)
         for row, transform in enumerate(BACK):
             for target in range(intruder.known.size):

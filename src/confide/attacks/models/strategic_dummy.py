@@ -13,6 +13,7 @@ from confide.attacks.intruder import Intruder
 from confide.attacks.models.means import covariates
 from confide.attacks.models.reading import Fit, fit_of, quoted
 from confide.attacks.models.targets import code_of, held
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -43,10 +44,12 @@ class StrategicDummy:
     knows: ClassVar = "two keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(self.keys or _pair(book), number_secret(book, self.secret), number=True)
+        wanted = UnitTargets(self.keys or _pair(book), number_secret(book, self.secret), number=True)
+        every = candidates(book, lambda v: not v.binned)
+        return within_rules(wanted, book, policy, given=self.keys, among=(every, every))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         a, b = wanted.keys
         y = quoted(wanted.secret)
         intruder.regression(f"{y} ~ ({quoted(a)}=1)*({quoted(b)}=1)")

@@ -12,6 +12,7 @@ from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.counts.universes.changes import class_posterior
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.universe import Piece, Universe
@@ -51,10 +52,11 @@ class DropPadding:
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         if policy.universe.pieces < 2 or policy.universe.variables < 2:
             raise NotApplicable("It needs universes of two pieces and two variables.")
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         classes = codes(intruder.book, wanted.secret)
         bins = np.unique(intruder.known.places[wanted.keys[0]])
         margin = intruder.table(wanted.secret)

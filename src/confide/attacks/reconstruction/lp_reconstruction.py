@@ -11,6 +11,7 @@ from confide.attacks.choosing import class_secret, codes, named
 from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.attacks.reconstruction.least_error import least_error
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -50,10 +51,11 @@ class LinearPrograms:
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         bins, shown, pieces = wanted.keys
         known, book = intruder.known, intruder.book
         own = np.ravel_multi_index((known.places[pieces], known.places[bins]), _shape(book, wanted))

@@ -11,6 +11,7 @@ from confide.attacks.choosing import class_secret, codes
 from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.intruder import Intruder
+from confide.attacks.passing import within_rules
 from confide.attacks.search.invented import invented, targets
 from confide.attacks.search.panel import Panel
 from confide.attacks.search.rule import fit, log_belief
@@ -63,10 +64,11 @@ class Search:
     knows: ClassVar = "three keys of the target, that nobody else has them, and the code of the site"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         people = invented(intruder, wanted)
         prior = np.log(np.bincount(people[wanted.secret], minlength=len(codes(intruder.book, wanted.secret))) + 0.5)
         known, truth = targets(people, wanted)

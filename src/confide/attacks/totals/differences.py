@@ -6,13 +6,15 @@ from confide.arrays import Floats
 from confide.attacks.choosing import codes, number_secret
 from confide.attacks.claims import NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder, universe, values
+from confide.attacks.passing import candidates, within_rules
 from confide.attacks.totals.parts import classes_for_table, leaving
 from confide.model.catalog.dataset import Dataset
+from confide.model.policy import Policy
 
 __all__ = ["in_the_top_bin", "with_and_without"]
 
 
-def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> UnitTargets:
+def in_the_top_bin(book: Dataset, policy: Policy, *, keys: tuple[str, ...], secret: str) -> UnitTargets:
     """The largest units that are alone in the top bin of the number, in their cell of two other variables."""
     wanted = number_secret(book, secret)
     variable = book.variable(wanted)
@@ -20,7 +22,11 @@ def in_the_top_bin(book: Dataset, *, keys: tuple[str, ...], secret: str) -> Unit
         raise NotApplicable("The number to be found out has no cutpoints, so that its bins cannot define a universe.")
     by = keys or tuple(v.name for v in classes_for_table(book, besides=wanted))
     top = [code.code for code in variable.codes or () if not code.missing][-1:]
-    return UnitTargets((wanted, *by), wanted, number=True, weighted=True, largest=True, where=universe({wanted: top}))
+    targets = UnitTargets(
+        (wanted, *by), wanted, number=True, weighted=True, largest=True, where=universe({wanted: top})
+    )
+    classes = candidates(book, lambda v: not v.binned)
+    return within_rules(targets, book, policy, given=keys, among=((wanted,), classes, (*classes[::-1], "")))
 
 
 def with_and_without(intruder: Intruder, wanted: UnitTargets, *measures: str) -> Floats | None:

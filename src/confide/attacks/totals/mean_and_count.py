@@ -39,10 +39,10 @@ class MeanAndCount:
     )
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return in_the_top_bin(book, keys=self.keys, secret=self.secret)
+        return in_the_top_bin(book, policy, keys=self.keys, secret=self.secret)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         found = with_and_without(intruder, wanted, "weighted_count", "total", "mean")
         if found is not None:
             whole, rest = (_sum(*part) for part in found)

@@ -9,6 +9,7 @@ import numpy as np
 from confide.attacks.choosing import number_secret
 from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import candidates, within_rules
 from confide.attacks.totals.parts import classes_for_table
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -45,10 +46,12 @@ class Rival:
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         secret = number_secret(book, self.secret)
         keys = self.keys or tuple(v.name for v in classes_for_table(book, besides=secret, cells=CELLS))
-        return UnitTargets(keys, secret, number=True, weighted=True, rival=True)
+        wanted = UnitTargets(keys, secret, number=True, weighted=True, rival=True)
+        classes = candidates(book, lambda v: not v.binned)
+        return within_rules(wanted, book, policy, given=self.keys, among=(classes, classes[::-1]))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted, known = self.wants(intruder.book, intruder.policy), intruder.known
+        wanted, known = self.wants(intruder.book, intruder.policy).met(intruder.known), intruder.known
         table = intruder.table(*wanted.keys, measure=("count", "total"), of=wanted.secret)
         if table is None or known.own is None:
             return

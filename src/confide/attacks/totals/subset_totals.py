@@ -50,10 +50,10 @@ class SubsetTotals:
     )
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return in_the_top_bin(book, keys=self.keys, secret=self.secret)
+        return in_the_top_bin(book, policy, keys=self.keys, secret=self.secret)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         size = intruder.known.size
         numbers, weights = np.zeros(size), np.zeros(size)
         for by in _tables(intruder.book, wanted.keys[1:]):

@@ -35,10 +35,10 @@ class WithoutLargest:
     )
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return in_the_top_bin(book, keys=self.keys, secret=self.secret)
+        return in_the_top_bin(book, policy, keys=self.keys, secret=self.secret)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        found = with_and_without(intruder, self.wants(intruder.book, intruder.policy), "total")
+        found = with_and_without(intruder, self.wants(intruder.book, intruder.policy).met(intruder.known), "total")
         if found is not None:
             whole, rest = found[:, 0]
             yield Claims.of(np.where(whole > rest, whole - rest, np.nan))

@@ -9,6 +9,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.claims import Claims, Known, MemberTargets, NotApplicable, SetFact, UnitTargets
+from confide.attacks.passing import combinations_with_room
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
@@ -25,6 +26,9 @@ __all__ = ["Chosen", "Truth", "truth_of_file", "truth_of_site"]
 
 ENOUGH = 50
 """With fewer targets than this, more is known of each."""
+
+NOISE = 15
+"""No policy moves a count further before a rule looks at it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +114,7 @@ class Truth:
         return Chosen(self._known(wanted.keys, records), self.units[records], present.astype(float), 0.0, present)
 
     def _units(self, wanted: UnitTargets, most: int, rng: np.random.Generator) -> Chosen:
+        wanted = self._passing(wanted) if wanted.among else wanted
         records, values, own = self._rivals(wanted) if wanted.rival else (*self._eligible(wanted), None)
         if wanted.rival and not len(records):
             raise NotApplicable(f"No cell of {', '.join(wanted.keys)} has two contributors.")
@@ -126,6 +131,16 @@ class Truth:
         known = self._known(wanted.keys, rows)
         known = known if own is None else replace(known, own=own[taken])
         return Chosen(known, self.units[rows], values[taken], guess, present)
+
+    def _passing(self, wanted: UnitTargets) -> UnitTargets:
+        """The keys, of those that the rules have room for, on which most are alone."""
+        # Rules look at counts with noise: who stays clear of it is answered for certain.
+        units = len(np.unique(self.units)) - NOISE
+        each = combinations_with_room(self.dataset, wanted.among, room=wanted.room, units=units)
+        tried = [replace(wanted, keys=chosen, among=()) for chosen in each]
+        if not tried:
+            raise NotApplicable("No cross of such keys passes.")
+        return max(tried, key=lambda one: len((self._rivals if one.rival else self._eligible)(one)[0]))
 
     def _eligible(self, wanted: UnitTargets) -> tuple[Ints, Floats]:
         """One record for each possible target, and what is true of the target."""
@@ -160,11 +175,15 @@ class Truth:
 
     def _cells(self, keys: Sequence[str]) -> Ints:
         """The cell of the cross of the keys that each record lies in, numbered from 0 without gaps."""
-        cell = np.zeros(len(self.units), np.int64)
+        cell, width = np.zeros(len(self.units), np.int64), 1
         for key in keys:
             places = self.places(key)
-            cell = np.unique(cell * (places.max(initial=0) + 1) + places, return_inverse=True)[1]
-        return cell
+            wide = int(places.max(initial=0)) + 1
+            cell, width = cell * wide + places, width * wide
+            if width > 8 * len(cell):
+                cell = np.unique(cell, return_inverse=True)[1]
+                width = int(cell.max(initial=0)) + 1
+        return np.asarray(np.cumsum(np.bincount(cell, minlength=1) > 0)[cell] - 1)
 
     def _known(self, keys: Sequence[str], records: Ints) -> Known:
         return Known(len(records), {key: self.places(key)[records] for key in keys})

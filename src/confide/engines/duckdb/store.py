@@ -112,7 +112,13 @@ def _fill_products(
 
     facts = coded.facts
     variables = [name for name, column in facts.values.items() if coded.records[column].null_count == 0]
-    names = ["unit", *(["weight"] if facts.weighted else []), *facts.classes.values(), *facts.values.values()]
+    names = [
+        "unit",
+        *(["weight"] if facts.weighted else []),
+        *facts.classes.values(),
+        *facts.values.values(),
+        *facts.forms.values(),
+    ]
     stream = pa.RecordBatchReader.from_stream(db.sql(f"SELECT {', '.join(dict.fromkeys(names))} FROM records"))
     batches = ({name: part[name].to_numpy(zero_copy_only=False) for name in part.schema.names} for part in stream)
     found = sum_products(batches, facts, sizes=sizes, variables=variables)

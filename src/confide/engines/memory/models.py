@@ -137,10 +137,10 @@ class MemoryModel:
 
 def entering(number: Number, record: Record, facts: StoreFacts) -> float | None:
     """The transformed value, before shift and scale; None where it is missing or not defined."""
-    stored = record[facts.values[number.variable]]
+    stored = record[facts.value(number)]
     if stored is None:
         return None
-    return _TRANSFORMS[number.transform](stored / 10 ** facts.value_decimals[number.variable])
+    return _TRANSFORMS[number.transform](stored / 10 ** facts.scale(number))
 
 
 def _level(block: Block, design: Design, record: Record, facts: StoreFacts) -> int | None:

@@ -31,7 +31,7 @@ def columns_of(design: Design, facts: StoreFacts) -> list[str]:
 def _value(number: Number, facts: StoreFacts) -> str:
     if number.variable not in facts.values:
         raise Fault(f"The store of {facts.dataset!r} was written before models were possible. Ingest the data again.")
-    return facts.values[number.variable]
+    return facts.value(number)
 
 
 def lay_out(design: Design) -> Layout:
@@ -94,8 +94,7 @@ def read_batch(columns: Mapping[str, NDArray[Any]], step: Step, facts: StoreFact
 
 def entering(number: Number, columns: Mapping[str, NDArray[Any]], facts: StoreFacts) -> Floats:
     """The transformed values of a variable, before shift and scale; NaN or infinite where there is none."""
-    stored = columns[facts.values[number.variable]]
-    decimals = facts.value_decimals[number.variable]
+    stored, decimals = columns[facts.value(number)], facts.scale(number)
     value: Floats = stored / 10.0**decimals if decimals else stored.astype(np.float64, copy=False)
     with np.errstate(divide="ignore", invalid="ignore"):
         match number.transform:

@@ -11,7 +11,7 @@ from typing import Any
 
 from confide.formats.about import shown_value
 from confide.model.catalog.dataset import Dataset
-from confide.model.formula import Factor, Term, Transform
+from confide.model.formula import Factor, Term, Transform, read_variable
 from confide.model.model_release import Grid, ModelRelease, Value
 from confide.model.request import Family, RegressionRequest
 
@@ -136,9 +136,10 @@ def split_label(label: str, dataset: Dataset) -> tuple[str, str | None]:
 
 
 def class_words(label: str, dataset: Dataset, *, first: str = "variable") -> str:
-    """Give a label such as `age` or `sex=F` in words, the variable or the class first; any other is left as it is."""
+    """Give a label such as `age`, `log(age)` or `sex=F` in words, the variable or the class first; others as they are."""
     name, code = split_label(label, dataset)
-    words = dataset.variables[name].label if name in dataset.variables else name
+    factor = Factor(name) if name in dataset.variables else read_variable(name)
+    words = factor_words(factor, dataset) if factor.variable in dataset.variables else name
     if code is None:
         return words
     own = _label(dataset, name, code)

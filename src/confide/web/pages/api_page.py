@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
 
+from confide.answering.service import Service
 from confide.errors import Reason, Refused, Suggestion
 from confide.model.catalog.dataset import Dataset, Kind, Role, Variable
 from confide.model.formula import Factor, Formula
@@ -61,8 +62,17 @@ def add_api_page(app: FastAPI, context: PageContext) -> None:
             header=f'curl --header "Authorization: Bearer $CONFIDE_TOKEN" {site}/api/datasets',
             python=f"import os\nimport confide\n\nsite = confide.open({site!r}, token=os.environ['CONFIDE_TOKEN'])",
             token=token,
-            quota=context.service.policy.quota,
+            pace=context.service.policy.quota.per_minute,
+            days=_days(context.service, context.visitor(request) is not None),
         )
+
+
+def _days(service: Service, known: bool) -> list[tuple[int, str]]:
+    """How many questions a day are allowed, and of which data sets, unless it is the same for all."""
+    quotas = {d.name: service.policy_of(d.name).quota.per_day for d in service.datasets.values()}
+    if not known or len(set(quotas.values())) == 1:
+        return [(service.policy.quota.per_day if not known else next(iter(quotas.values())), "each data set")]
+    return [(quota, name) for name, quota in quotas.items()]
 
 
 def _operations(document: Document, examples: Mapping[str, Samples]) -> Iterator[Operation]:

@@ -77,9 +77,16 @@ class PageContext:
             "person": self.visitor(request),
             "asker": asker_of(request),
             "here": here(request),
+            "policy_title": self._policy_title(request),
             **values,
         }
         return HTMLResponse(page.render(words), status)
+
+    def _policy_title(self, request: Request) -> str:
+        """The policy under which a page stands: the site's, or that of the data set whose page it is."""
+        name = request.scope["path"].split("/")[1]
+        known = name in self.service.datasets and self.visitor(request) is not None
+        return self.service.policy_of(name).title if known else self.service.policy.title
 
     def person(self, request: Request) -> Person:
         """Who asks; `Denied` where the site wants to know and does not."""

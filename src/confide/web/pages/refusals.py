@@ -11,7 +11,7 @@ from confide.answering.service import RULES
 from confide.model.catalog.dataset import Dataset
 from confide.model.request import kinds
 from confide.spelling.url import parameters, read_query
-from confide.web.pages.analyst.plainly import in_words
+from confide.web.pages.analyst.plainly import about_address, in_words
 from confide.web.pages.context import PageContext, here
 from confide.web.problems import ProblemDocument, Reply, as_document
 
@@ -57,7 +57,7 @@ def _page(context: PageContext, request: Request, problem: ProblemDocument) -> R
     known = dataset if context.visitor(request) else None
     quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
     refused = bool(problem.reasons) and not quota
-    policy = context.service.policy
+    policy = context.service.policy_of(dataset.name) if dataset else context.service.policy
     return context.render(
         request,
         "refused.html" if refused else "problem.html",
@@ -70,9 +70,15 @@ def _page(context: PageContext, request: Request, problem: ProblemDocument) -> R
         suggestions=[(labelled(offer.text, known), offer.url) for offer in problem.suggestions],
         rules={rule.name: rule.wants(policy) for rule in RULES},
         protected=policy.universe.decide_on == "protected",
+        about=_about(context, known),
         change=_change(request),
         login="/login?next=" + quote(here(request), safe=""),
     )
+
+
+def _about(context: PageContext, dataset: Dataset | None) -> str:
+    """Where it is said how answers are protected: for this data set, if it has a policy of its own."""
+    return about_address(context.service, dataset.name) if dataset else "/about"
 
 
 def _title(problem: ProblemDocument, *, refused: bool, quota: bool) -> str:

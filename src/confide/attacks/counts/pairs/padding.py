@@ -12,6 +12,7 @@ from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import table_keys
 from confide.attacks.counts.pairs.comparing import Pairs
 from confide.attacks.intruder import Intruder
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -42,10 +43,11 @@ class Padding:
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
+        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         hidden, *shown = wanted.keys
         pairs = Pairs(intruder, hidden, tuple(shown), wanted.secret)
         found: list[Floats] = []

@@ -9,6 +9,7 @@ from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.counts.universes.changed_cells import read_classes
 from confide.attacks.intruder import Intruder
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -38,8 +39,9 @@ class BaseLeftBehind:
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         if policy.counts.mechanism != "safe":
             raise NotApplicable("No count is read from a SAFE base under this policy.")
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         yield from read_classes(intruder, wanted, measure=("count", "weighted_count"))

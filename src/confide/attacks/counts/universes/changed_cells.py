@@ -14,6 +14,7 @@ from confide.attacks.counts.universes.boxes import Boxes
 from confide.attacks.counts.universes.changes import STATES, cell_posterior, cell_states, class_posterior
 from confide.attacks.counts.universes.secret_in_universe import moved_in_half, random_half
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -49,10 +50,11 @@ class ChangedCells:
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        yield from read_classes(intruder, self.wants(intruder.book, intruder.policy))
+        yield from read_classes(intruder, self.wants(intruder.book, intruder.policy).met(intruder.known))
 
 
 def read_classes(intruder: Intruder, wanted: UnitTargets, *, measure: tuple[str, ...] = ("count",)) -> Iterator[Claims]:

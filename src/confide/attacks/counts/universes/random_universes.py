@@ -12,6 +12,7 @@ from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import three_keys
 from confide.attacks.counts.universes.boxes import Boxes
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -47,10 +48,11 @@ class RandomUniverses:
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        return UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        wanted = UnitTargets(three_keys(book, self.keys), class_secret(book, self.secret))
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         boxes = Boxes(intruder, wanted)
         rows = intruder.known.places[wanted.keys[1]]
         inside: list[Bools] = []

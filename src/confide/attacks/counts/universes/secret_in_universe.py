@@ -12,6 +12,7 @@ from confide.attacks.claims import Claims, UnitTargets
 from confide.attacks.counts.keys import by_use
 from confide.attacks.counts.universes.changes import cell_states, class_posterior
 from confide.attacks.intruder import Intruder, values
+from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -40,10 +41,12 @@ class SecretInUniverse:
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         found = by_use(book, self.keys)
-        return UnitTargets(found[:3], class_secret(book, self.secret), more=found[3 : policy.tables.dimensions + 1])
+        more = found[3 : policy.tables.dimensions + 1]
+        wanted = UnitTargets(found[:3], class_secret(book, self.secret), more=more)
+        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         classes = codes(intruder.book, wanted.secret)
         bins = np.unique(next(iter(intruder.known.places.values())))
         margin = intruder.table(wanted.secret)

@@ -8,9 +8,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake, Reason
+from confide.formats.models.words import class_words
+from confide.model.admission.correlation import admit_correlated
 from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import check_universe
 from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.formula import Factor, Transform, read_variable, write_variable
 from confide.model.policy import Policy
 from confide.model.request import CorrelationRequest
 from confide.model.universe import Universe
@@ -26,6 +29,9 @@ from confide.web.pages.job import answer
 
 __all__ = ["CorrelationDraft", "add_correlation_pages"]
 
+TRANSFORMS = [("", "as it is"), ("log", "logarithm"), ("sqrt", "square root"), ("square", "squared")]
+"""How a number may enter."""
+
 
 @dataclass(frozen=True)
 class CorrelationDraft:
@@ -37,8 +43,11 @@ class CorrelationDraft:
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "CorrelationDraft":
         """What an address or a form describes. What is chosen to be added is added, whatever button is pressed."""
-        named = (name for key, text in query if key in ("variables", "variable") for name in read_names(text))
-        return cls(tuple(dict.fromkeys(named)), UniverseDraft.read(query, dataset))
+        named = [read_variable(name) for key, text in query if key == "variables" for name in read_names(text)]
+        how = dict(query).get("transform", "")
+        added = [name for key, text in query if key == "variable" for name in read_names(text)]
+        named += [Factor(name, Transform(how) if how in list(Transform) else Transform.NONE) for name in added]
+        return cls(tuple(dict.fromkeys(map(write_variable, named))), UniverseDraft.read(query, dataset))
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address."""
@@ -54,15 +63,18 @@ class CorrelationDraft:
 
     def errors(self, dataset: Dataset) -> list[Error]:
         """What is wrong or missing, each at its field."""
-        unknown = [name for name in self.variables if name not in self.known(dataset)]
-        found = [Error("variables", _unknown(name, dataset)) for name in unknown]
+        found = [Error("variables", wrong) for factor in self.factors if (wrong := _wrong(factor, dataset))]
         if len(self.variables) < 2:
             found.append(Error("variables", "Choose at least two variables."))
         return [*found, *self.who.errors(dataset)]
 
+    @property
+    def factors(self) -> list[Factor]:
+        return list(map(read_variable, self.variables))
+
     def known(self, dataset: Dataset) -> list[str]:
-        """The variables that there are and that can be correlated."""
-        return [name for name in self.variables if name in {v.name for v in _related(dataset)}]
+        """The names of the variables that there are and that can be correlated."""
+        return [factor.variable for factor in self.factors if factor.variable in {v.name for v in _related(dataset)}]
 
     def reasons(self, dataset: Dataset, policy: Policy, *, more: Sequence[str] = ()) -> list[Reason]:
         """Why the policy would refuse these, with some more, whatever the data are."""
@@ -77,12 +89,13 @@ def _related(dataset: Dataset) -> list[Variable]:
     return [v for v in dataset.variables.values() if v.measurable or v.classifies]
 
 
-def _unknown(name: str, dataset: Dataset) -> str:
+def _wrong(factor: Factor, dataset: Dataset) -> str:
+    """Why this may not be correlated with anything; nothing if it may."""
     try:
-        dataset.variable(name)
+        admit_correlated(factor, dataset)
     except Mistake as mistake:
         return str(mistake)
-    return f"{name!r} cannot be correlated."
+    return ""
 
 
 def _reasons(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
@@ -93,7 +106,8 @@ def _reasons(names: Sequence[str], where: Universe, dataset: Dataset, policy: Po
 def _offers(draft: CorrelationDraft, dataset: Dataset, policy: Policy) -> list[tuple[str, list[Option]]]:
     """The variables that may still be added, under the headings of the codebook."""
     before = set(draft.reasons(dataset, policy))
-    free = [v for v in _related(dataset) if v.name not in draft.variables]
+    named = {factor.variable for factor in draft.factors}
+    free = [v for v in _related(dataset) if v.name not in named]
     fitting = [v for v in free if set(draft.reasons(dataset, policy, more=[v.name])) <= before]
     return [(subject, [_option(dataset, v) for v in group]) for subject, group in by_subject(fitting)]
 
@@ -136,8 +150,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 def _builder(
     context: PageContext, request: Request, dataset: Dataset, draft: CorrelationDraft, errors: Sequence[Error] = ()
 ) -> Response:
-    policy = context.service.policy
-    labels = {v.name: v.label for v in dataset.variables.values()}
+    policy = context.service.policy_of(dataset.name)
     return context.render(
         request,
         "correlation_build.html",
@@ -145,7 +158,8 @@ def _builder(
         dataset=dataset,
         policy=policy,
         errors=errors,
-        chosen=[(name, write_names([name]), labels.get(name, name)) for name in draft.variables],
+        chosen=[(name, write_names([name]), class_words(name, dataset)) for name in draft.variables],
+        transforms=TRANSFORMS,
         offers=_offers(draft, dataset, policy),
         quoted=write_names,
         pieces=show_pieces(draft.who, dataset, lambda where: draft.allows(where, dataset, policy)),

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse
 
-from confide.answering.service import model_notes, protections
+from confide.answering.service import Service, model_notes, protections
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, write_term
@@ -16,7 +16,7 @@ from confide.model.request import Family
 from confide.site.access import Person
 from confide.spelling.where import write_names
 from confide.web.pages.analyst.levels import by_subject, suggested
-from confide.web.pages.analyst.plainly import ROLES, kind_of, protected_how, rules_of, unit_of, uses_of
+from confide.web.pages.analyst.plainly import ROLES, about_address, kind_of, protected_how, rules_of, unit_of, uses_of
 from confide.web.pages.context import PageContext
 
 __all__ = ["add_analyst_pages"]
@@ -34,23 +34,31 @@ def add_analyst_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/", include_in_schema=False)
     def home(request: Request) -> HTMLResponse:
         known = context.visitor(request) is not None
-        cards = [_card(dataset) for dataset in context.service.datasets.values()] if known else []
-        how = protected_how(context.service.policy)
-        return context.render(request, "home.html", cards=cards, known=known, how=how)
+        cards = [_card(context.service, dataset) for dataset in context.service.datasets.values()] if known else []
+        return context.render(request, "home.html", cards=cards, known=known)
 
     @app.get("/about", include_in_schema=False)
-    def about(request: Request) -> HTMLResponse:
-        policy = context.service.policy
-        changes = protections(policy, totals=True)
-        models, rules = model_notes(policy), rules_of(policy)
-        return context.render(request, "about.html", changes=changes, models=models, rules=rules, policy=policy)
+    def about(request: Request, dataset: Words = "") -> HTMLResponse:
+        known = context.visitor(request) is not None
+        described = context.dataset(dataset) if dataset and known else None
+        policy = context.service.policy_of(described.name) if described else context.service.policy
+        return context.render(
+            request,
+            "about.html",
+            changes=protections(policy, totals=True),
+            models=model_notes(policy),
+            rules=rules_of(policy),
+            policy=policy,
+            dataset=described,
+            others=_policies(context.service, dataset) if known else [],
+        )
 
     @app.get("/{dataset}", include_in_schema=False)
     def dataset(request: Request, dataset: str, asker: Annotated[Person, context.asker], q: Words = "") -> HTMLResponse:
         described = context.dataset(dataset)
         found = [v for v in _public(described) if _matches(q, (v.name, v.label, v.subject))]
         subjects = [(s, [_entry(described, v) for v in group]) for s, group in by_subject(found)]
-        card = _card(described)
+        card = _card(context.service, described)
         return context.render(
             request, "dataset.html", dataset=described, card=card, subjects=subjects, found=len(found), q=q
         )
@@ -86,7 +94,15 @@ def _matches(q: str, texts: Iterable[str]) -> bool:
     return all(word in text for word in q.casefold().split())
 
 
-def _card(dataset: Dataset) -> dict[str, Any]:
+def _policies(service: Service, chosen: str) -> list[tuple[str, str, bool]]:
+    """What the page on protection can be about: words, address, and whether it is that; nothing if all follow the site."""
+    own = [d for d in service.datasets.values() if not service.follows(d.name)]
+    listed = [(d.title, about_address(service, d.name), d.name == chosen) for d in own]
+    rest = "The other data sets" if len(own) < len(service.datasets) else "The site"
+    return [(rest, "/about", chosen not in {d.name for d in own}), *listed] if own else []
+
+
+def _card(service: Service, dataset: Dataset) -> dict[str, Any]:
     """A data set as it is listed."""
     return {
         "title": dataset.title,
@@ -99,6 +115,8 @@ def _card(dataset: Dataset) -> dict[str, Any]:
             ("Source", dataset.source),
         ],
         "models": any(v.measurable for v in dataset.variables.values()),
+        "how": protected_how(service.policy_of(dataset.name)),
+        "about": about_address(service, dataset.name),
     }
 
 

@@ -103,7 +103,7 @@ def show_correlation(
     spec = correlation_chart(names, [[float(value or 0) for value in row[1:]] for row in grid.rows])
     return {
         **_shared(context, request, release),
-        "variables": [dataset.variables[name].label for name in question.variables],
+        "variables": [factor_words(factor, dataset) for factor in question.factors],
         "groups": list(_related(grid, dataset)),
         "width": len(names),
         "picture": picture(request, spec, asker),

@@ -2,13 +2,24 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
-from confide.answering.service import RULES, Stage, scope
+from confide.answering.service import RULES, Service, Stage, scope
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Request
 
-__all__ = ["ROLES", "in_words", "kind_of", "protected_how", "rules_of", "title_of", "unit_of", "uses_of"]
+__all__ = [
+    "ROLES",
+    "about_address",
+    "in_words",
+    "kind_of",
+    "protected_how",
+    "rules_of",
+    "title_of",
+    "unit_of",
+    "uses_of",
+]
 
 ROLES = {
     Role.KEY: "Could help to recognise someone, so fine detail is guarded.",
@@ -19,9 +30,11 @@ ROLES = {
 
 def protected_how(policy: Policy) -> str:
     """A policy in one sentence."""
-    said = (
-        ["answers come from records in which some things were exchanged or changed"] if policy.records.changes else []
-    )
+    said, records = [], policy.records
+    if (records.keys and records.exchange) or records.background:
+        said.append("some units exchange a key with others alike")
+    if records.noise or records.noise_exposed:
+        said.append(f"confidential numbers carry noise, {records.noise:.0%} as a rule")
     if policy.drop.k >= 2:
         said.append("a few units are left out")
     if policy.counts.mechanism != "none":
@@ -34,6 +47,11 @@ def protected_how(policy: Policy) -> str:
         said.append(f"groups under {policy.universe.gamma} are refused")
     text = "; ".join(said) if policy.protects else "nothing: this site is for teaching"
     return text[0].upper() + text[1:] + "."
+
+
+def about_address(service: Service, name: str) -> str:
+    """Where it is said how answers about a data set are protected."""
+    return "/about" if service.follows(name) else f"/about?{urlencode({'dataset': name})}"
 
 
 def rules_of(policy: Policy) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from confide.web.closing import at_close
 from confide.web.pages.context import PageContext
+from confide.web.pages.custodian.audit import add_audit
 from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.drafts import add_draft
 from confide.web.pages.custodian.frontier import add_frontier
@@ -34,6 +35,7 @@ def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
         add_why,
         add_frontier,
         add_red_team,
+        add_audit,
         add_questions,
         add_tokens,
     ):

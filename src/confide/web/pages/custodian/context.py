@@ -27,6 +27,7 @@ PAGES = (
     ("/custodian/why", "Why?"),
     ("/custodian/frontier", "Models"),
     ("/custodian/red-team", "Red team"),
+    ("/custodian/audit", "Audit"),
     ("/custodian/ledger", "Ledger"),
     ("/custodian/tokens", "Tokens"),
 )

@@ -8,12 +8,13 @@ from typing import Any
 
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
-from confide.model.policy import PRESETS, SECTIONS, Policy
+from confide.model.policy import SECTIONS, Policy
 from confide.web.pages.context import Error
 
 __all__ = ["TITLES", "PolicyField", "field_id", "is_known", "policy_fields", "read_fields", "text_of"]
 
 TITLES = {
+    "records": "Records, changed once before anything is answered",
     "universe": "Universes: whom a question may be about",
     "drop": "Units left out",
     "counts": "Counts",
@@ -29,12 +30,12 @@ TITLES = {
 
 @dataclass(frozen=True)
 class PolicyField:
-    """One field: its name, help and limits, its value and what its preset has there, as texts."""
+    """One field: its name, help and limits, its value and what its base, a preset or the site's policy, has there, as texts."""
 
     name: str
     help: str
     value: str
-    preset: str
+    usual: str
     kind: str
     options: tuple[str, ...]
     limits: str
@@ -45,7 +46,7 @@ class PolicyField:
 
     @property
     def changed(self) -> bool:
-        return self.value != self.preset
+        return self.value != self.usual
 
 
 def field_id(name: str) -> str:
@@ -54,13 +55,13 @@ def field_id(name: str) -> str:
 
 
 def policy_fields(
-    policy: Policy, *, preset: str, given: Mapping[str, str] | None = None
+    policy: Policy, *, base: Policy, given: Mapping[str, str] | None = None
 ) -> dict[str, list[PolicyField]]:
-    """The fields of a policy by section; where a form was given, with what it says, right or wrong."""
+    """The fields of a policy by section, beside those of its base; where a form was given, with what it says, right or wrong."""
     given = given or {}
     return {
         section: [
-            _field(f"{section}.{f.name}", f, getattr(policy, section), getattr(PRESETS[preset], section), given)
+            _field(f"{section}.{f.name}", f, getattr(policy, section), getattr(base, section), given)
             for f in fields(getattr(policy, section))
         ]
         for section in SECTIONS
@@ -75,7 +76,7 @@ def _field(name: str, declared: "Declared[Any]", rules: Any, usual: Any, given: 
         name=name,
         help=limits["help"],
         value=given.get(name, text_of(getattr(rules, key))),
-        preset=text_of(getattr(usual, key)),
+        usual=text_of(getattr(usual, key)),
         kind="choice" if options else {int: "whole", float: "number", tuple: "list"}.get(kind, "text"),
         options=options,
         limits=_limits(limits["low"], limits["high"]),

@@ -89,7 +89,8 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
             errors = [Error(field, str(mistake))]
             return context.render(request, "frontier.html", status=422, **words, found=None, chart=None, errors=errors)
         chart = picture(request, _chart(found), custodian)
-        more: dict[str, Any] = {"rows": _rows(found.map), "draft": _draft(found)}
+        own = "" if service.follows(asked.dataset) else asked.dataset
+        more: dict[str, Any] = {"rows": _rows(found.map), "draft": _draft(found, own)}
         return context.render(request, "frontier.html", **words, found=found, chart=chart, errors=[], **more)
 
     def _words(dataset: Dataset, asked: _FrontierQuery) -> dict[str, Any]:
@@ -118,12 +119,13 @@ def _rows(found: ReleaseMap) -> list[dict[str, Any]]:
     ]
 
 
-def _draft(found: Mapped) -> str:
-    """Where the choice can be put into a draft."""
+def _draft(found: Mapped, own: str) -> str:
+    """Where the choice can be put into a draft: of the site's policy, or of the data set's if it has its own."""
     if found.release is None:
         return ""
     suppressed = ", ".join(found.release.suppressed)
-    query = {"models.sensitive": found.release.sensitive, "models.suppressed": suppressed}
+    query = {"dataset": own} if own else {}
+    query |= {"models.sensitive": found.release.sensitive, "models.suppressed": suppressed}
     return f"/custodian/draft/form?{urlencode(query)}"
 
 

@@ -43,13 +43,16 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
             chart=picture(request, _chart(days), custodian) if days else None,
             last=[shown_entry(entry) for entry in last],
             most=LISTED,
-            attacked={name: cards[0] for name, cards in scorecards(service.papers).items()},
-            limit=service.policy.red_team.limit,
+            attacked=[
+                (name, cards[0], service.policy_of(name).red_team.limit)
+                for name, cards in scorecards(service.papers).items()
+                if name in service.datasets
+            ],
         )
 
     @app.get("/custodian/check", include_in_schema=False)
     def check(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        key = ("check", service.policy.mark, service.access)
+        key = ("check", tuple(service.policy_of(name).mark for name in service.datasets), service.access)
         job = context.start(key, lambda progress: service.check())
         if not job.done:
             return context.working(request, job, "Checking the site")

@@ -1,4 +1,4 @@
-"""The policy in force, field by field, and what changed between any two."""
+"""The policy in force, of the site or of a data set, field by field; and what changed between any two."""
 
 from typing import Annotated
 
@@ -7,9 +7,10 @@ from fastapi import FastAPI, Request, Response
 from confide.errors import Mistake
 from confide.model.policy import Policy, describe
 from confide.site.access import Person
-from confide.site.policies import compare, kept, preset_name, read_draft
+from confide.site.policies import base_of, compare
 from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.fields import TITLES, policy_fields, text_of
+from confide.web.pages.custodian.whose import Whose, whose_policy
 
 __all__ = ["add_policy", "changes"]
 
@@ -20,22 +21,22 @@ def add_policy(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/policy", include_in_schema=False)
     def policy(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        preset = preset_name(service.papers)
+        whose = whose_policy(service, request.query_params)
         return context.render(
             request,
             "policy.html",
-            policy=service.policy,
-            preset=preset,
+            whose=whose,
             titles=TITLES,
-            sections=policy_fields(service.policy, preset=preset),
-            versions=list(reversed(kept(service.papers))),
-            draft=read_draft(service.papers),
-            choices=_choices(_versions(context)),
+            sections=policy_fields(whose.policy, base=base_of(service.papers, whose.preset)),
+            versions=list(reversed(whose.versions)),
+            draft=whose.draft,
+            choices=_choices(_versions(whose)),
         )
 
     @app.get("/custodian/policy/changes", include_in_schema=False)
     def differences(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        known = _versions(context)
+        whose = whose_policy(service, request.query_params)
+        known = _versions(whose)
         before, after = (request.query_params.get(key, "") for key in ("before", "after"))
         if before not in known or after not in known:
             raise _unknown()
@@ -43,6 +44,7 @@ def add_policy(app: FastAPI, context: CustodianContext) -> None:
         return context.render(
             request,
             "changes.html",
+            whose=whose,
             titles=titles,
             before=before,
             after=after,
@@ -59,13 +61,13 @@ def changes(before: Policy, after: Policy) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _versions(context: CustodianContext) -> dict[str, tuple[str, Policy]]:
+def _versions(whose: Whose) -> dict[str, tuple[str, Policy]]:
     """Everything that can be compared: what was in force by its number, and the draft."""
     found = {
         str(each.number): (f"{each.policy.title}, in force since {each.since:%Y-%m-%d %H:%M} UTC", each.policy)
-        for each in kept(context.service.papers)
+        for each in whose.versions
     }
-    draft = read_draft(context.service.papers)
+    draft = whose.draft
     return found | ({"draft": (f"the draft: {draft.policy.title}", draft.policy)} if draft else {})
 
 

@@ -8,6 +8,7 @@ from fastapi import FastAPI, Request, Response
 from confide.attacks.history import Scorecard, scorecards
 from confide.attacks.result import Result
 from confide.attacks.showing import lifts_chart
+from confide.model.policy import Policy
 from confide.site.access import Person
 from confide.web.charts import Picture, picture
 from confide.web.pages.custodian.context import CustodianContext
@@ -30,9 +31,10 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Sheet:
-    """One data set: the policies it was attacked under, the last first, and what came of it."""
+    """One data set: the policies it was attacked under, the last first, and what came of it; and the policy in force."""
 
     dataset: str
+    policy: Policy
     cards: tuple[Scorecard, ...]
     lines: tuple[_Line, ...]
     chart: Picture | None
@@ -44,20 +46,21 @@ def add_red_team(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/red-team", include_in_schema=False)
     def red_team(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        limit = service.policy.red_team.limit
         found = scorecards(service.papers)
-        sheets = [_sheet(request, custodian, name, found[name], limit) for name in service.datasets if name in found]
+        sheets = [
+            _sheet(request, custodian, name, service.policy_of(name), found[name])
+            for name in service.datasets
+            if name in found
+        ]
         missing = [name for name in service.datasets if name not in found]
-        return context.render(
-            request, "red_team.html", sheets=sheets, missing=missing, limit=limit, mark=service.policy.mark
-        )
+        return context.render(request, "red_team.html", sheets=sheets, missing=missing)
 
 
-def _sheet(request: Request, custodian: Person, name: str, cards: list[Scorecard], limit: float) -> _Sheet:
-    shown = tuple(cards[:POLICIES])
+def _sheet(request: Request, custodian: Person, name: str, policy: Policy, cards: list[Scorecard]) -> _Sheet:
+    shown, limit = tuple(cards[:POLICIES]), policy.red_team.limit
     tried = shown[0].tried
     chart = picture(request, {**lifts_chart(tried, limit=limit), "title": None, "width": "container"}, custodian)
-    return _Sheet(name, shown, _lines(shown), chart if tried else None)
+    return _Sheet(name, policy, shown, _lines(shown), chart if tried else None)
 
 
 def _lines(cards: tuple[Scorecard, ...]) -> tuple[_Line, ...]:

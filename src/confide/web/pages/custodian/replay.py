@@ -1,19 +1,22 @@
 """Replay: what would become of every recorded question under the draft. Nothing is recorded or released."""
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from confide.answering.service import Replayed, Service, trial
+from confide.answering.service import Replayed, trial
 from confide.model.policy import Policy
 from confide.site.access import Person
-from confide.site.policies import read_draft
+from confide.site.policies import PolicyDraft
 from confide.web.jobs import Progress
 from confide.web.pages.custodian.context import OWNER, REFRESH, CustodianContext
 from confide.web.pages.custodian.questions import shown_question
+from confide.web.pages.custodian.whose import Whose, whose_policy
 
 __all__ = ["add_replay"]
 
@@ -40,18 +43,20 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/replay", include_in_schema=False)
     def replay(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
-        draft = read_draft(service.papers)
-        policy = trial(draft.policy, service.policy) if draft else None
-        job = context.jobs.find(("replay", policy.mark), owner=OWNER) if policy else None
+        whose = whose_policy(service, request.query_params)
+        draft = whose.draft
+        tried = _trials(whose, draft) if draft else {}
+        job = context.jobs.find(_key(whose, tried), owner=OWNER) if draft else None
         done = job is not None and job.done
         page = context.render(
             request,
             "replay.html",
+            whose=whose,
             draft=draft,
             progress=job.progress if job else None,
             outcome=job.outcome if job and done else None,
             shown=shown_question,
-            asked=len(service.audit),
+            asked=_asked(whose, tried),
         )
         if job and not done:
             page.headers["Refresh"] = str(REFRESH)
@@ -59,19 +64,39 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
 
     @app.post("/custodian/replay", include_in_schema=False)
     def start(form: Annotated[dict[str, str], context.form]) -> Response:
-        draft = read_draft(service.papers)
-        if draft is not None and len(service.audit):
-            policy = trial(draft.policy, service.policy)
-            context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
-            context.start(("replay", policy.mark), lambda progress: _replay(service, policy, progress))
-        return RedirectResponse("/custodian/replay", 303)
+        whose = whose_policy(service, form)
+        draft = whose.draft
+        if draft is not None:
+            tried = _trials(whose, draft)
+            if _asked(whose, tried):
+                context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
+                work = partial(_replay, whose, draft.policy, _asked(whose, tried))
+                context.start(_key(whose, tried), work)
+        return RedirectResponse(f"/custodian/replay{whose.query()}", 303)
 
 
-def _replay(service: Service, policy: Policy, progress: Progress) -> Outcome:
+def _trials(whose: Whose, draft: PolicyDraft) -> dict[str, Policy]:
+    """The policies that are tried, by data set; a Mistake where that would tell true counts."""
+    drafted = whose.service.drafted(draft.policy, dataset=whose.name)
+    return {name: trial(policy, whose.service.policy_of(name)) for name, policy in drafted.items()}
+
+
+def _key(whose: Whose, tried: dict[str, Policy]) -> tuple[Hashable, ...]:
+    return ("replay", whose.name, *((name, policy.mark) for name, policy in tried.items()))
+
+
+def _asked(whose: Whose, tried: dict[str, Policy]) -> int:
+    """So many recorded questions are replayed: those about what something is tried on, and with the site's about what is gone."""
+    counted = whose.service.audit.summary().datasets
+    gone = set(counted) - set(whose.service.datasets) if whose.name is None else set()
+    return sum(count.asked for name, count in counted.items() if name in tried or name in gone)
+
+
+def _replay(whose: Whose, policy: Policy, asked: int, progress: Progress) -> Outcome:
     counts: Counter[tuple[str, str]] = Counter()
     changed: list[Replayed] = []
-    progress.of = len(service.audit)
-    for replayed in service.replay(policy):
+    progress.of = asked
+    for replayed in whose.service.replay(policy, dataset=whose.name):
         progress.step()
         if replayed.changed:
             counts[replayed.before, replayed.after] += 1

@@ -57,7 +57,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
 
 def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: Any) -> Response:
-    dataset, policy = draft.dataset, context.service.policy
+    dataset, policy = draft.dataset, context.service.policy_of(draft.dataset.name)
     offered = predictors(draft, policy)
     return context.render(
         request,

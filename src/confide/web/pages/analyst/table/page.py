@@ -126,7 +126,7 @@ def _builder(
     context: PageContext, dataset: Dataset, draft: TableDraft, errors: list[Error] | None = None
 ) -> dict[str, Any]:
     """What the builder shows."""
-    policy = context.service.policy
+    policy = context.service.policy_of(dataset.name)
     known, named = draft.known(dataset), draft.who.names(dataset)
     sizes = [size(dataset.variables[name]) for name in known]
     cells = prod(sizes) if sizes else 0
