@@ -283,7 +283,6 @@ PRESETS: dict[str, Policy] = {
         totals=_EVERY_TOTAL,
         models=ModelRules(leverage_units=3),
         tables=TableRules(cross=True, sparsity=1.0, mean_cell=4.0, class_disclosure=False),
-        models=ModelRules(leverage_units=5),
     ),
     "drop-q": Policy(),
     "census-mas": Policy(
