@@ -148,7 +148,7 @@ class ModelRules(Section):
     class_fit: float = parameter(
         0.05, "Least spread of residuals in a class, as a share of the overall spread.", low=0.0, high=1.0
     )
-    sensitive: str = parameter("", "A variable that models may not relate to the suppressed ones (see the frontier).")
+    sensitive: str = parameter("", "A variable that nothing may relate to the suppressed ones (see the frontier).")
     suppressed: tuple[str, ...] = parameter((), "The suppressed variables.")
 
 
