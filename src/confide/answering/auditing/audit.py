@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
+from typing import TypeVar
 
 from confide.answering.auditing.asked import Admit, Asked, asked_of
 from confide.answering.auditing.counting import SMALL, Store
@@ -18,8 +19,13 @@ from confide.site.ledger import Entry
 
 __all__ = ["TOGETHER", "AuditFinding", "QuestionAudit", "audit_questions", "joined"]
 
+K = TypeVar("K")
+
 TOGETHER = "everybody together"
 """Who a finding is about that no single asker explains: accounts may collude."""
+
+MOST_FAMILIES = 200
+"""So many families of each kind are looked at for one asker, those with the most questions: it bounds what an audit costs."""
 
 LEAST = 0.5
 """Expected small sets below which nothing is reported."""
@@ -136,7 +142,7 @@ class _Families:
     """What could not be looked at as a whole."""
 
     def pairs(self) -> Iterator[AuditFinding]:
-        for by, members in table_families(self.questions).items():
+        for by, members in self._largest(table_families(self.questions)):
             found = isolated_by_pairs(members, self.store)
             words = (
                 f"Tables by {_listed(by)} over universes that differ by few units: {found.sets} cells of 1 to {SMALL} units "
@@ -145,9 +151,8 @@ class _Families:
             yield from self._finding("pairs", found, words, by)
 
     def cells(self) -> Iterator[AuditFinding]:
-        for cross, members in core_families(
-            self.questions, self.store.dataset, least=least_tables(self.store.noise)
-        ).items():
+        least = least_tables(self.store.noise)
+        for cross, members in self._largest(core_families(self.questions, self.store.dataset, least=least)):
             found = isolated_by_cells(members, self.store)
             words = (
                 f"Overlapping sums over the cross of {_listed(cross)} add up to {found.sets} single cells of 1 to {SMALL} "
@@ -160,6 +165,17 @@ class _Families:
             found = isolated_by_cells(cut.questions, self.store)
             words = f"{cut.variable!r} was split in {cut.splits} ways that cut each other, over the table by {_listed(cut.table)}."
             yield from self._finding("splits", found, words, (*cut.table, cut.variable))
+
+    def _largest(self, families: Mapping[K, list[Asked]]) -> list[tuple[K, list[Asked]]]:
+        """The families with the most different questions; a single question is none."""
+        sizes = {key: len({asked.told for asked in members}) for key, members in families.items()}
+        several = sorted((key for key, size in sizes.items() if size > 1), key=lambda key: -sizes[key])
+        if len(several) > MOST_FAMILIES:
+            self.notes.append(
+                f"{self.store.dataset.name}: {len(several)} families of questions of {self.who}; the {MOST_FAMILIES} largest were "
+                "looked at."
+            )
+        return [(key, families[key]) for key in several[:MOST_FAMILIES]]
 
     def _finding(self, kind: str, found: Isolated, words: str, variables: Iterable[str]) -> Iterator[AuditFinding]:
         names = tuple(sorted(set(variables)))
