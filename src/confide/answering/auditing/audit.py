@@ -93,12 +93,12 @@ def audit_questions(
         found = [*family.pairs(), *family.cells(), *family.splits()]
         scores[name, store.dataset.name] = _score(found)
         findings += found
-        notes += family.notes
+        notes += family.notes()
         if name != TOGETHER:
             findings += _habits(name, store.dataset.name, [entry for entry, _ in own], policy.quota.per_day)
     unread = sum(entry.outcome == "released" and not tables for entry, tables in told)
     limits = {store.dataset.name: policy.audit.limit}
-    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, limits, unread, tuple(dict.fromkeys(notes)))
+    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, limits, unread, tuple(notes))
 
 
 def joined(audits: Iterable[QuestionAudit]) -> QuestionAudit:
@@ -138,8 +138,21 @@ class _Families:
     who: str
     questions: tuple[Asked, ...]
     store: Store
-    notes: list[str] = field(default_factory=list)
-    """What could not be looked at as a whole."""
+    partly: list[str] = field(default_factory=list)
+    """The families that could not be looked at as a whole, by their variables."""
+    left_out: list[int] = field(default_factory=list)
+    """How many families were not looked at, for each kind of which there were too many."""
+
+    def notes(self) -> Iterator[str]:
+        """What the scores do not cover."""
+        name = self.store.dataset.name
+        if self.partly:
+            yield (
+                f"{name}, {self.who}: {len(self.partly)} families of questions, the first by {self.partly[0]}, are too many or cut "
+                "too finely to be looked at as a whole; a part of each was looked at."
+            )
+        if self.left_out:
+            yield f"{name}, {self.who}: the {sum(self.left_out)} smallest families of questions were not looked at."
 
     def pairs(self) -> Iterator[AuditFinding]:
         for by, members in self._largest(table_families(self.questions)):
@@ -171,19 +184,13 @@ class _Families:
         sizes = {key: len({asked.told for asked in members}) for key, members in families.items()}
         several = sorted((key for key, size in sizes.items() if size > 1), key=lambda key: -sizes[key])
         if len(several) > MOST_FAMILIES:
-            self.notes.append(
-                f"{self.store.dataset.name}: {len(several)} families of questions of {self.who}; the {MOST_FAMILIES} largest were "
-                "looked at."
-            )
+            self.left_out.append(len(several) - MOST_FAMILIES)
         return [(key, families[key]) for key in several[:MOST_FAMILIES]]
 
     def _finding(self, kind: str, found: Isolated, words: str, variables: Iterable[str]) -> Iterator[AuditFinding]:
         names = tuple(sorted(set(variables)))
         if found.too_large:
-            self.notes.append(
-                f"{self.store.dataset.name}: the questions by {_listed(names)} are too many or cut too finely to be looked at as a "
-                "whole; the score is of a part of them."
-            )
+            self.partly.append(_listed(names))
         if found.score >= LEAST:
             yield AuditFinding(
                 self.who, self.store.dataset.name, kind, words, len(found.entries), found.score, names, found.spread,
