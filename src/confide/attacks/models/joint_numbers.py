@@ -23,6 +23,9 @@ __all__ = ["Belief", "NumberLaw"]
 ANOTHER = 0.15
 """So often the record under somebody's keys is taken to be another's."""
 
+WEIGHT = 0.1
+"""Where records have weights, those of targets are known to about so much, and all numbers of one are off alike."""
+
 HIGHEST = 0.995
 """No correlation is believed to be higher."""
 
@@ -75,10 +78,10 @@ class NumberLaw:
         """The mean and the spread of the wanted logarithm given what is read, and how likely that is, for one law of noise."""
         logs = np.log(np.where(readings > 0, readings, np.nan)) - float(log_mean(spread)) - self.means
         found = np.empty((3, readings.shape[1]))
-        cov = self.covariance
+        cov, alike = self.covariance, WEIGHT**2 if self.intruder.book.weight else 0.0
         for target in range(readings.shape[1]):
             seen = np.isfinite(logs[:, target])
-            noisy = cov[np.ix_(seen, seen)] + np.eye(int(seen.sum())) * max(float(log_variance(spread)), 1e-6)
+            noisy = cov[np.ix_(seen, seen)] + np.eye(int(seen.sum())) * max(float(log_variance(spread)), 1e-4) + alike
             off = logs[seen, target]
             gain = np.linalg.solve(noisy, cov[seen, 0])
             found[0, target] = self.means[0, target] + gain @ off

@@ -1,4 +1,4 @@
-"""R14 and R15: the numbers of people alone in a cross that passes, from totals and means over unions of its cells."""
+"""R14 and R15: the numbers of people alone in a cross that passes, from totals over unions of its cells."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from confide.arrays import Bools, Floats
+from confide.arrays import Bools, Floats, Ints
 from confide.attacks.choosing import codes, confidential, number_secret
 from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder, values
@@ -25,25 +25,26 @@ LOOKS = (40, 80, 160, 320)
 HANDY = 20
 """The key that is left to universes has about so many codes: with fewer there are few subsets, with more all are large."""
 
-ROUNDED = 0.02
-"""Totals and means are rounded by about this share."""
+ROUNDED = 0.01
+"""Totals are rounded by about this share."""
 
-THERE = 0.3
-"""With less than this of a mean weight, nobody is in a cell."""
+THERE = 0.5
+"""With fewer people than this, nobody is in a cell."""
 
 
 @dataclass(frozen=True)
 class PassingNumbers:
     """Read the number of people who are alone on a few keys whose cross is answered.
 
-    Totals and means by the other keys over random halves of the codes of one key: totals have no noise but their rounding, a
-    total divided by its mean is the weight behind it, and least squares over many halves give both for the cell of
-    the target alone. So every number of the record is known as it stands in the protected file. Wages and taxes have
-    noise of their own, so all numbers are read, and what they say together about the wanted one is weighed by the
-    law of the noise, the spread around what the keys predict, and their correlations, all of which models tell.
+    Totals by the other keys over random halves of the codes of one key: totals have no noise but their rounding, and least
+    squares over many halves give that of the cell of the target alone. Weights follow from the keys. So every number of the
+    record is known as it stands in the protected file. Wages and taxes have noise of their own, so all numbers are read, and
+    what they say together about the wanted one is weighed by the law of the noise, the spread around what the keys
+    predict, and their correlations, all of which models tell.
 
     Tried: (1) the table of all keys itself: a cell of one person has a protected count of zero in two of three cases, and then
-    no total. (2) The wanted number alone, drawn towards what the keys predict. (3) All numbers together: kept.
+    no total. (2) Means: they are totals over protected counts, which are far off in small cells. (3) The wanted number alone,
+    drawn towards what the keys predict. (4) All numbers together: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -119,7 +120,7 @@ def read_numbers(intruder: Intruder, keys: tuple[str, ...], numbers: tuple[str, 
     at = int(np.argmin([abs(np.log(len(codes(intruder.book, key)) / HANDY)) for key in keys]))
     hidden, shown = keys[at], keys[:at] + keys[at + 1 :]
     bins, cells = codes(intruder.book, hidden), tuple(intruder.known.places[key] for key in shown)
-    own = intruder.known.places[hidden]
+    weights, own = _weights(intruder, keys), intruder.known.places[hidden]
     halves: list[Bools] = []
     told: list[Floats] = []
     while len(told) < LOOKS[-1] and intruder.left > 2 * len(numbers) + len(numbers) ** 2 and not intruder.hopeless:
@@ -129,36 +130,59 @@ def read_numbers(intruder: Intruder, keys: tuple[str, ...], numbers: tuple[str, 
             halves.append(half)
             told.append(found)
             if len(told) in LOOKS:
-                yield _readings(np.stack(halves), np.stack(told), own)
+                yield _readings(np.stack(halves), np.stack(told), own) / weights
     if told and len(told) not in LOOKS:
-        yield _readings(np.stack(halves), np.stack(told), own)
+        yield _readings(np.stack(halves), np.stack(told), own) / weights
+
+
+def _weights(intruder: Intruder, keys: tuple[str, ...]) -> Floats:
+    """The weight of each target: that of their cell where it is shown, else as their keys have it one by one."""
+    found = np.ones(intruder.known.size)
+    if intruder.book.weight is None:
+        return found
+    for key in keys:
+        table = intruder.table(key, measure=("count", "weighted_count"))
+        if table is not None:
+            count, weighted = (np.nan_to_num(table.columns[m].values) for m in ("count", "weighted_count"))
+            overall = weighted[-1] / count[-1]
+            shares = np.where(count > 0, weighted / np.maximum(count, 1), overall) / overall
+            found *= shares[intruder.known.places[key]] * (overall if key == keys[0] else 1.0)
+    table = intruder.table(*keys, measure=("count", "weighted_count"))
+    if table is not None:
+        cells = tuple(intruder.known.places[key] for key in keys)
+        count, weighted = (np.nan_to_num(values(table, m)[cells]) for m in ("count", "weighted_count"))
+        # weights are rounded to tens or so, which three of one person leave vague
+        found = np.where((count > 0) & (weighted > 0), (found + weighted / np.maximum(count, 1)) / 2, found)
+    return found
 
 
 def _told(
-    intruder: Intruder, shown: tuple[str, ...], where: dict[str, list[str]], numbers: tuple[str, ...], cells: Floats
+    intruder: Intruder,
+    shown: tuple[str, ...],
+    where: dict[str, list[str]],
+    numbers: tuple[str, ...],
+    cells: tuple[Ints, ...],
 ) -> Floats | None:
-    """The total of each number and the weight behind it in the cell of each target; None if a table is refused."""
-    found = []
+    """The total of each number, and last the count, in the cell of each target; None if a table is refused."""
+    found: list[Floats] = []
+    count = np.zeros(0)
     for number in numbers:
-        table = intruder.table(*shown, where=where, measure=("total", "mean"), of=number)
+        table = intruder.table(*shown, where=where, measure=("count", "total"), of=number)
         if table is None:
             return None
-        total, mean = values(table, "total")[cells], values(table, "mean")[cells]
-        weight = np.divide(total, mean, out=np.full(len(total), np.nan), where=(total > 0) & (mean > 0))
-        found.append([total, weight])
-    return np.array(found)
+        found.append(values(table, "total")[cells])
+        count = np.nan_to_num(values(table, "count")[cells])
+    return np.array([*found, count])
 
 
-def _readings(halves: Bools, told: Floats, own: Floats) -> Floats:
-    """By number and target; `told` has halves, numbers, total or weight, and targets for axes."""
-    _, numbers, _, targets = told.shape
-    parts = np.full((numbers, 2, targets), np.nan)
+def _readings(halves: Bools, told: Floats, own: Ints) -> Floats:
+    """By number and target, sums over whoever is there for each person; `told` has halves, numbers and targets for axes."""
+    targets = np.arange(told.shape[2])
+    people = np.linalg.lstsq(halves.astype(np.float64), told[:, -1], rcond=None)[0][own, targets]
+    found = np.full((told.shape[1] - 1, len(targets)), np.nan)
     spread = np.full(len(halves), ROUNDED)
-    for number in range(numbers):
-        for target in range(targets):
-            for which in range(2):
-                part, variance = parts_of_sums(halves, told[:, number, which, target], spread)
-                parts[number, which, target] = part[own[target]] if np.isfinite(variance[own[target]]) else np.nan
-    usual = np.nanmedian(np.where(parts[:, 1] > 0, parts[:, 1], np.nan))
-    there = parts[:, 1] > THERE * usual
-    return np.where(there, parts[:, 0] / np.where(there, parts[:, 1], 1.0), np.nan)
+    for number in range(len(found)):
+        for target in targets:
+            part, variance = parts_of_sums(halves, told[:, number, target], spread)
+            found[number, target] = part[own[target]] if np.isfinite(variance[own[target]]) else np.nan
+    return np.where((people > THERE) | (found > 0).any(axis=0), found / np.maximum(np.rint(people), 1.0), np.nan)

@@ -90,7 +90,7 @@ def _simulated(cells: Ints, rules: RecordRules, rng: np.random.Generator) -> _Dr
 def exchange(places: Ints, sizes: tuple[int, ...], alone: Ints, rules: RecordRules, rng: np.random.Generator) -> Ints:
     """The keys after those who are alone, and some others, exchanged one with somebody alike in the others."""
     records = places.shape[1]
-    seeking = rng.random(records) < rules.background
+    seeking = np.asarray(rng.random(records) < rules.background)
     seeking[alone] = rng.random(len(alone)) < (rules.exchange if rules.keys else 0.0)
     axis, moved = rng.integers(len(places), size=records), places.copy()
     for own in range(len(places)):
