@@ -219,6 +219,18 @@ def test_a_universe_is_no_way_round_the_cells_of_its_cross() -> None:
     assert not desk.consider(python_table("people", rows=["town", "work"])).reasons
 
 
+def test_models_and_correlations_of_a_cross_are_refused_as_its_table_is() -> None:
+    desk, _ = asked_of(mean_cell=12.0)
+    for request in (
+        python_correlation("people", ["town", "work"], where={"age": "20-39"}),
+        python_regression("people", "income ~ town*work + sex", where={"age": "20-39"}),
+        python_regression("people", "ill=yes ~ town + sex", family="binomial", where={"age": "20-39"}),
+    ):
+        assert [reason.rule for reason in desk.consider(request).reasons] == ["tables.mean_cell"]
+    terms = python_regression("people", "income ~ town + work", where={"age": "20-39"})
+    assert "tables.mean_cell" not in [reason.rule for reason in desk.consider(terms).reasons]
+
+
 def test_class_disclosure_is_found_where_the_confidential_class_is_in_the_universe() -> None:
     people = population(300, 1)
     well = [

@@ -1,6 +1,7 @@
 """The audit of questions finds what attacks left in the ledger, and nothing in the questions of honest analysts."""
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -63,11 +64,11 @@ def honest(service: Service, field: LocalField, *, questions: int, askers: int =
 def test_what_an_attack_asked_is_found(
     field: Callable[..., LocalField], tmp_path: Path, attack: Any, kind: str
 ) -> None:
-    """Measured under `standard`, 10,000 people: T2 1,280, T17 2,800, T4 100, whatever the secret to within a few percent."""
+    """Measured under `standard`, 10,000 people: T2 1,589, T17 2,891, T4 276 small sets in 120 questions."""
     here = field("standard", rows=ROWS)
     with recording(here, tmp_path) as site:
         found = attacked(site, here, attack, questions=120)
-    print(f"{attack.code} {attack.name}: {found.worst:.1f} small sets, {found.asked} questions")
+    sys.stdout.write(f"{attack.code} {attack.name}: {found.worst:.1f} small sets, {found.asked} questions\n")
     assert found.worst > FAR * HONEST
     assert found.findings[0].kind == kind and found.findings[0].entries
     assert found.above(HONEST) == [("local", "people")]
@@ -79,7 +80,7 @@ def test_three_hundred_honest_questions_isolate_hardly_anything(
     here = field("standard", rows=ROWS)
     with recording(here, tmp_path) as site:
         found = honest(site.service, here, questions=300, askers=3)
-    print(f"honest: {found.worst:.1f} small sets, {found.asked} questions")
+    sys.stdout.write(f"honest: {found.worst:.1f} small sets, {found.asked} questions\n")
     assert found.asked == 300 and set(found.scores) == {(f"analyst {n}", "people") for n in range(3)} | {
         (TOGETHER, "people")
     }
@@ -107,7 +108,9 @@ def test_a_limit_refuses_what_would_isolate_more_and_nothing_else(
     with recording(here, tmp_path, limited) as site:
         found = attacked(site, here, Differencing(), questions=60)
         summary = site.service.audit.summary()
-        print(f"T2 under a limit of {HONEST:g}: {found.worst:.1f} small sets, {summary.everything.refused} refused")
+        sys.stdout.write(
+            f"T2 under a limit of {HONEST:g}: {found.worst:.1f} small sets, {summary.everything.refused} refused\n"
+        )
         assert summary.rules["audit.limit"] > 30
         assert found.worst <= HONEST
         assert honest(site.service, here, questions=60).worst <= HONEST

@@ -13,7 +13,7 @@ from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.request import Request
 from confide.model.universe import EVERYONE, Condition, Piece, Universe
 
-__all__ = ["coarser_forms", "near_universes", "one_or_two", "without_missing"]
+__all__ = ["coarser_classes", "coarser_forms", "near_universes", "one_or_two", "without_missing"]
 
 Q = TypeVar("Q", bound=Request[Any])
 Moves = Callable[[Q, Dataset], Iterable[Near[Q]]]
@@ -36,12 +36,19 @@ def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q
 
 
 def coarser_forms(name: str, dataset: Dataset) -> list[str]:
-    """The variable at coarser levels, or the recodes of its number with fewer cutpoints; the nearest first."""
+    """The variable at coarser levels, or its number and recodes of it with fewer cutpoints; the nearest first."""
     variable = dataset.variables[name]
     if not variable.binned:
         return [level.name for level in dataset.chain(name)[1:]]
-    fewer = [v for v in dataset.levels(name) if v.of is not None and set(v.cutpoints) < set(variable.cutpoints)]
+    fewer = [v for v in dataset.levels(name) if set(v.cutpoints) < set(variable.cutpoints)]
     return [recode.name for recode in reversed(fewer)]
+
+
+def coarser_classes(name: str, dataset: Dataset) -> list[str]:
+    """The same where numbers enter as they are, and classes as classes: in models and correlations."""
+    if dataset.variables[name].measurable:
+        return []
+    return [form for form in coarser_forms(name, dataset) if not dataset.variables[form].measurable]
 
 
 def near_universes(request: Q, dataset: Dataset) -> Iterator[Near[Q]]:

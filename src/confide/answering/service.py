@@ -357,7 +357,7 @@ def _audited(
             [entry for entry in entries if entry.dataset == road.dataset.name and entry.time >= since],
             road.store,
             road.admit,
-            per_day=road.policy.quota.per_day,
+            policy=road.policy,
             who=who,
         )
         for road in chosen

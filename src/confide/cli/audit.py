@@ -1,6 +1,7 @@
 """`confide audit`: what the recorded questions isolate, and who asked them."""
 
 import json as json_module
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Literal
 
@@ -12,7 +13,6 @@ from confide.answering.service import AuditFinding, QuestionAudit
 from confide.answering.service import audit as audit_site
 from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
-from confide.site.folder import Folder
 
 __all__ = ["audit"]
 
@@ -61,9 +61,9 @@ def audit(
     """
     with working("Auditing the questions"):
         found = audit_site(site, dataset, who=who, since=since, allow_open=allow_open)
-    most = Folder(site).policy().audit.limit or None if limit is None else limit
-    typer.echo(_json(found)) if json else _tell(found, most)
-    if most is not None and found.above(most):
+    above = found.above(limit)
+    typer.echo(_json(found)) if json else _tell(found, above)
+    if above:
         raise typer.Exit(TOO_MUCH)
 
 
@@ -74,13 +74,14 @@ def _json(found: QuestionAudit) -> str:
     return json_module.dumps(told, ensure_ascii=False, indent=2)
 
 
-def _tell(found: QuestionAudit, limit: float | None) -> None:
+def _tell(found: QuestionAudit, above: Sequence[tuple[str, str]]) -> None:
     typer.echo(f"{found.asked} {'question' if found.asked == 1 else 'questions'} recorded.")
     if found.findings:
         _table(found.findings)
     for (who, name), score in sorted(found.scores.items(), key=lambda item: -item[1]):
-        above = limit is not None and score > limit
-        typer.echo(f"{who}, {name}: {score:.1f} small sets isolated{', above the limit' if above else ''}.")
+        typer.echo(
+            f"{who}, {name}: {score:.1f} small sets isolated{', above the limit' if (who, name) in above else ''}."
+        )
     if found.unread:
         typer.echo(f"Answered questions that no longer fit the codebook and were left out: {found.unread}.")
     for note in found.notes:

@@ -537,6 +537,21 @@ def test_the_scorecard_says_what_was_not_attacked_and_shows_what_was(place):
     assert "1 of 1 attacks are above the limit of 5 points" in text_of(place.here.get("/custodian"))
 
 
+# ---- the audit of questions
+
+
+def test_the_audit_names_who_asked_and_leads_to_the_entries(place):
+    assert "Nothing has been asked yet" in text_of(place.done("/custodian/audit"))
+    ages = [code.code for code in place.folder.dataset("people").variables["age_group"].codes]
+    for where in ("", f"&where=age_group%3D{','.join(ages[:-1])}"):
+        assert place.ask(f"/people/table.json?rows=county&columns=marital{where.replace('+', '%2B')}") == 200
+    page = place.done("/custodian/audit?dataset=people&since=")
+    said = text_of(page)
+    assert "carla" in said and "pairs" in said and "differ by few units" in said
+    assert 'href="/custodian/why?number=1"' in page.text and "<figure" in page.text
+    assert place.here.get("/custodian/audit?since=never").status_code == 422
+
+
 # ---- the map of models
 
 

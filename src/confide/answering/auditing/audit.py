@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
 
 from confide.answering.auditing.asked import Admit, Asked, asked_of
 from confide.answering.auditing.counting import SMALL, Store
@@ -11,6 +12,7 @@ from confide.answering.auditing.information import isolated_by_cells, least_tabl
 from confide.answering.auditing.isolated import Isolated
 from confide.answering.auditing.pairs import isolated_by_pairs
 from confide.answering.auditing.splits import cutting_splits
+from confide.model.policy import Policy
 from confide.site.habits import habits
 from confide.site.ledger import Entry
 
@@ -50,6 +52,8 @@ class QuestionAudit:
     findings: tuple[AuditFinding, ...]
     scores: Mapping[tuple[str, str], float]
     """By asker (or everybody together) and data set."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """What the policy allows, by data set; 0 for no limit."""
     unread: int = 0
     """Answered questions that no longer fit the codebook."""
     notes: tuple[str, ...] = ()
@@ -58,13 +62,17 @@ class QuestionAudit:
     def worst(self) -> float:
         return max(self.scores.values(), default=0.0)
 
-    def above(self, limit: float) -> list[tuple[str, str]]:
-        """Whose questions isolate more small sets than a limit, of which data set; the worst first."""
-        return sorted((key for key, score in self.scores.items() if score > limit), key=lambda key: -self.scores[key])
+    def above(self, limit: float | None = None) -> list[tuple[str, str]]:
+        """Whose questions isolate more small sets than a limit, or than the policy allows, of which data set; the worst first."""
+        keys = [key for key, score in self.scores.items() if score > self._allowed(key[1], limit)]
+        return sorted(keys, key=lambda key: -self.scores[key])
+
+    def _allowed(self, dataset: str, limit: float | None) -> float:
+        return limit if limit is not None else self.limits.get(dataset, 0.0) or inf
 
 
 def audit_questions(
-    entries: Sequence[Entry], store: Store, admit: Admit, *, per_day: int, who: str | None = None
+    entries: Sequence[Entry], store: Store, admit: Admit, *, policy: Policy, who: str | None = None
 ) -> QuestionAudit:
     """The audit of the recorded questions of one data set; of one asker, if one is named."""
     told = list(asked_of(entries, admit))
@@ -81,9 +89,10 @@ def audit_questions(
         findings += found
         notes += family.notes
         if name != TOGETHER:
-            findings += _habits(name, store.dataset.name, [entry for entry, _ in own], per_day)
+            findings += _habits(name, store.dataset.name, [entry for entry, _ in own], policy.quota.per_day)
     unread = sum(entry.outcome == "released" and not tables for entry, tables in told)
-    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, unread, tuple(dict.fromkeys(notes)))
+    limits = {store.dataset.name: policy.audit.limit}
+    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, limits, unread, tuple(dict.fromkeys(notes)))
 
 
 def joined(audits: Iterable[QuestionAudit]) -> QuestionAudit:
@@ -93,6 +102,7 @@ def joined(audits: Iterable[QuestionAudit]) -> QuestionAudit:
         sum(part.asked for part in parts),
         tuple(_ranked(finding for part in parts for finding in part.findings)),
         {key: score for part in parts for key, score in part.scores.items()},
+        {name: limit for part in parts for name, limit in part.limits.items()},
         sum(part.unread for part in parts),
         tuple(note for part in parts for note in part.notes),
     )

@@ -8,7 +8,7 @@ from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
+from confide.answering.nearby import coarser_classes, near_universes, one_or_two, without_missing
 from confide.answering.notes import model_notes
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.models import MODEL_RULES
@@ -74,7 +74,7 @@ class CorrelationAnalysis:
 def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:
     """A coarser form of a variable, a coarser universe, a variable less."""
     for name in request.variables:
-        for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
+        for form in coarser_classes(name, dataset):
             if form not in request.variables:
                 names = tuple(form if n == name else n for n in request.variables)
                 yield Near(f"{form!r} instead of {name!r}", replace(request, variables=names))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from confide.answering.analysis import Near
-from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
+from confide.answering.nearby import coarser_classes, near_universes, one_or_two, without_missing
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term, Transform
@@ -38,7 +38,7 @@ def _fewer_interactions(request: RegressionRequest) -> Iterator[Near[RegressionR
 
 def _coarser_predictors(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
     for name in request.predictors:
-        for form in () if dataset.variables[name].measurable else coarser_forms(name, dataset):
+        for form in coarser_classes(name, dataset):
             if form not in request.names:
                 yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {Factor(name): Factor(form)}))
 

@@ -1,12 +1,11 @@
 """The audit of questions: families that isolate small sets, by asker and by everybody together."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
 
-from confide.answering.service import AuditFinding
+from confide.answering.service import AuditFinding, QuestionAudit
 from confide.formats.charts.colours import SERIES
 from confide.site.access import Person
 from confide.web.charts import picture
@@ -46,8 +45,8 @@ def add_audit(app: FastAPI, context: CustodianContext) -> None:
         job = context.start(key, lambda progress: service.audit_questions(dataset, since=since))
         if not job.done:
             return context.working(request, job, "Auditing the questions")
-        found, limit = job.outcome, service.policy.audit.limit
-        askers = _askers(found.scores, limit)
+        found = job.outcome
+        askers = _askers(found)
         return context.render(
             request,
             "audit.html",
@@ -56,7 +55,6 @@ def add_audit(app: FastAPI, context: CustodianContext) -> None:
             numbers=_numbers,
             askers=askers,
             chart=picture(request, _chart(askers[:DRAWN]), custodian) if askers else None,
-            limit=limit,
             datasets=list(service.datasets),
             dataset=dataset,
             since=since,
@@ -68,9 +66,9 @@ def _numbers(finding: AuditFinding) -> tuple[tuple[int, ...], int]:
     return finding.entries[:LINKED], max(0, len(finding.entries) - LINKED)
 
 
-def _askers(scores: Mapping[tuple[str, str], float], limit: float) -> list[_Asker]:
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    return [_Asker(who, dataset, score, bool(limit) and score > limit) for (who, dataset), score in ranked]
+def _askers(found: QuestionAudit) -> list[_Asker]:
+    ranked, above = sorted(found.scores.items(), key=lambda item: (-item[1], item[0])), set(found.above())
+    return [_Asker(who, dataset, score, (who, dataset) in above) for (who, dataset), score in ranked]
 
 
 def _chart(askers: list[_Asker]) -> dict[str, Any]:
