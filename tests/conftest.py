@@ -24,6 +24,7 @@ from confide.engines.memory.engine import MemoryEngine
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
+from confide.records.protect import protect_records
 from confide.site.encode import encode
 from confide.site.secret import Secret
 
@@ -169,7 +170,8 @@ class Town:
 
     catalog: str = CATALOG
     people: pa.Table = field(default_factory=lambda: population(size=1200, seed=1))
-    policy: Policy = PRESETS["standard"]
+    policy: Policy = PRESETS["drop-q"]
+    """Every rule and mechanism is in force, so that a test can look at each; what every site does is tried as 'standard'."""
 
     def under(self, **sections: dict[str, object]) -> "Town":
         """The same people under a policy that differs in some fields."""
@@ -191,7 +193,9 @@ class Town:
         return Secret(sha256(f"secret {number}".encode()).digest())
 
     def coded(self, secret: int = 0) -> Coded:
-        return encode(self.dataset, self.people, secret=self.secret(secret))
+        """The records that a site would answer from: protected, if the policy asks for it."""
+        true = encode(self.dataset, self.people, secret=self.secret(secret))
+        return protect_records(true, self.dataset, self.policy, self.secret(secret))[0]
 
     def desk(self, secret: int = 0) -> Desk:
         """The desk of a site with this secret, on the plain engine."""

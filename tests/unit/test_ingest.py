@@ -17,6 +17,8 @@ from confide.errors import Fault, Mistake, Refused
 from confide.site.folder import RESERVED, Folder, check_name, create_folder, write_whole
 
 ROWS = 2000
+STORED = ["records.duckdb", "records.json", "truth.parquet"]
+"""What stands beside the catalog of a data set whose records are protected."""
 
 
 def survey(rows: int = ROWS, seed: int = 1) -> pa.Table:
@@ -47,12 +49,15 @@ def test_a_data_file_becomes_a_site_that_answers(tmp_path: Path) -> None:
         "people",
         "people/dataset.toml",
         "people/records.duckdb",
+        "people/records.json",
+        "people/truth.parquet",
         "policy.toml",
         "secret",
     ]
     assert asked(tmp_path / "site")
     assert folder.dataset("people").unit == "id"
-    assert stat.S_IMODE(folder.store("people").stat().st_mode) == 0o600
+    for file in (folder.store("people"), folder.truth("people"), folder.report("people")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "site" / "secret").stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "site" / "people").stat().st_mode) == 0o700
 
@@ -162,7 +167,7 @@ def test_a_failed_ingest_leaves_the_old_store_answering(tmp_path: Path) -> None:
     assert asked(site) == answer
     confide.ingest(survey(seed=5), site, name="people")
     assert asked(site) != answer
-    assert files(site / "people") == ["dataset.toml", "records.duckdb"]
+    assert files(site / "people") == ["dataset.toml", *STORED]
 
 
 FULL = """
@@ -253,7 +258,7 @@ def test_a_codes_file_stands_beside_the_catalog(tmp_path: Path) -> None:
     assert [code.label for code in folder.dataset("people").variables["sex"].codes or ()] == ["Women", "Men"]
     with pytest.raises(Mistake, match=r"none\.csv is missing"):
         confide.add(survey(), site, name="more", catalog="[variables.sex]\ncodes_file = 'none.csv'\n")
-    assert files(site / "people") == ["dataset.toml", "records.duckdb", "sex.csv"]
+    assert files(site / "people") == ["dataset.toml", *STORED[:2], "sex.csv", *STORED[2:]]
 
 
 def test_a_site_cannot_be_made_where_a_file_stands(tmp_path: Path) -> None:
@@ -278,13 +283,30 @@ def test_a_store_of_another_catalog_or_secret_does_not_open(tmp_path: Path) -> N
         asked(site)
 
 
-def test_a_unit_with_several_records_counts_once_for_rules(tmp_path: Path) -> None:
-    """Twelve units make 240 records of town x: enough records for any rule, too few units for the universe."""
+def visits(path: Path, *, preset: str) -> None:
+    """Twelve units make 240 records of town x; with a column of 26 letters. Once with units, once without."""
     units = np.r_[np.arange(300), np.arange(300, 312).repeat(20)]
-    table = pd.DataFrame({"id": units, "town": np.where(units < 300, "y", "x"), "sex": np.where(units % 2, "f", "m")})
-    confide.add(table, tmp_path / "site", name="people")
-    confide.add(table.drop(columns="id"), tmp_path / "site", name="records")
+    letter = np.array(list("abcdefghijklmnopqrstuvwxyz"))[np.arange(len(units)) % 26]
+    table = pd.DataFrame(
+        {"id": units, "town": np.where(units < 300, "y", "x"), "sex": np.where(units % 2, "f", "m"), "letter": letter}
+    )
+    confide.add(table, path, name="people", preset=preset)
+    confide.add(table.drop(columns="id"), path, name="records", preset=preset)
+
+
+def test_a_unit_with_several_records_counts_once_for_rules_of_the_universe(tmp_path: Path) -> None:
+    """240 records are enough for any rule, twelve units too few for the universe."""
+    visits(tmp_path / "site", preset="drop-q")
     with confide.open(tmp_path / "site") as site:
         assert site["records"].table(rows=["sex"], where={"town": ["x"]})
-        with pytest.raises(Refused):
+        with pytest.raises(Refused, match="universe"):
             site["people"].table(rows=["sex"], where={"town": ["x"]})
+
+
+def test_a_unit_with_several_records_counts_once_for_the_cross(tmp_path: Path) -> None:
+    """104 cells: 540 records are more than four a cell, 312 units fewer."""
+    visits(tmp_path / "site", preset="standard")
+    with confide.open(tmp_path / "site") as site:
+        assert site["records"].table(rows=["sex", "town", "letter"])
+        with pytest.raises(Refused, match="too many cells"):
+            site["people"].table(rows=["sex", "town", "letter"])

@@ -30,9 +30,10 @@ def people() -> pa.Table:
 
 @pytest.fixture(scope="module")
 def made(people: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site that answers from the true records, so that the figures can be had from the file."""
     folder = tmp_path_factory.mktemp("map") / "site"
     text = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-    confide.add(people, folder, name="people", catalog=text)
+    confide.add(people, folder, name="people", catalog=text, preset="drop-q")
     return folder
 
 

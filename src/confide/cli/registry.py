@@ -20,7 +20,7 @@ COMMANDS = {
     ),
     "records": (
         "records:records",
-        "Show how the records of a data set were protected: who was exposed, who was touched, what nobody can find out.",
+        "Show how the records of a data set were protected: who was exposed, who was touched, and what nobody can find out.",
     ),
     "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
     "check": (

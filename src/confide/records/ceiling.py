@@ -69,7 +69,7 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
     secrets = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
     for keys in sorted({min(2, most), most} - {0}):
         crosses = [one for one in exposure.found if len(one.cross.traits) <= keys]
-        found += [_class_ceiling(true, protected, dataset, name, crosses, keys) for name in secrets]
+        found += [_class_ceiling(true, protected, dataset, name, crosses, keys) for name in secrets if crosses]
     for variable in confidential_numbers(dataset):
         rows = np.flatnonzero(exposure.numbers[variable.name] & (np.nan_to_num(true.numbers(variable.name)) > 0))
         if len(rows):

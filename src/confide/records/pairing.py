@@ -18,8 +18,10 @@ def find_partners(
 ) -> Ints:
     """The partner of each unit that seeks one, or of whom one is sought; -1 for none.
 
-    `group` has a number for each unit, -1 for those that may not take part; `value` a column for each level of the key, of
-    which a partner must differ in column `level`; `spot` and `aim` are where a unit stands and where it starts to look.
+    `group` has a number for each unit, -1 for those that may not take part; `value` a column for each level of the key, the
+    coarsest first. Partners differ in all columns from the `level` of either on: whoever is taken by somebody exposed at a
+    finer level may be exposed at a coarser one, and recodes need not nest. `spot` and `aim` are where a unit stands and
+    where it starts to look.
     A group of fewer units than `least` has no partners for anybody.
     """
     wanted = np.zeros(int(group.max(initial=-1)) + 2, bool)
@@ -58,8 +60,10 @@ def _walk(
                     if place >= last:
                         place -= size
                     other = order[place]
-                    column = level[unit]
-                    if partner[other] < 0 and other != unit and value[other, column] != value[unit, column]:
+                    if partner[other] >= 0 or other == unit:
+                        continue
+                    column = min(level[unit], level[other])
+                    if (value[other, column:] != value[unit, column:]).all():
                         partner[unit], partner[other] = other, unit
                         break
         first = last

@@ -47,6 +47,11 @@ class Scales:
         multiples = np.array(self.spread[3:] if means else self.spread[:3])
         return np.asarray(multiples[np.clip(cut, 1, 3) - 1])
 
+    def square(self, cube: Cube) -> Floats:
+        """The sums of squared contributions."""
+        assert cube.square is not None
+        return np.asarray(cube.square * (2.0**self.shift / 10.0**self.total) ** 2, dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Counts:

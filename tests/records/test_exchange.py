@@ -1,0 +1,221 @@
+"""The exposed exchange what exposes them with somebody alike; the numbers of people in each class stay."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from confide.records.pairing import find_partners
+from protecting import CATALOG, Protection, people, records_policy
+
+SIZE = 3000
+ONLY_EXPOSED = records_policy(mean_cell=1.0, background=0.0, noise=0.0, noise_exposed=0.0)
+"""One unit a cell is enough, so that some hundred of the population are exposed."""
+
+BUSY = records_policy(mean_cell=1.0, background=0.2, noise=0.0, noise_exposed=0.0)
+KEYS = ("sex", "county", "town", "age", "job")
+HOMES = CATALOG.replace('unit = "id"', 'unit = "id"\nhousehold = "home"')
+
+
+@pytest.fixture(scope="module")
+def done() -> Protection:
+    return Protection(people(SIZE, seed=1), policy=ONLY_EXPOSED)
+
+
+@pytest.fixture(scope="module")
+def busy() -> Protection:
+    """One in five of all others exchanges too, so that every key is exchanged by many."""
+    return Protection(people(SIZE, seed=1), policy=BUSY)
+
+
+def test_whoever_is_exposed_has_another_class_in_every_cross_that_exposed_them(done: Protection) -> None:
+    assert done.exposure.exposed.sum() > 50, "the population has exposed people to try this on"
+    for one in done.exposure.found:
+        moved = np.any([done.moved(name)[one.rows] for name in one.cross.names], axis=0)
+        assert moved.all(), one.cross.names
+
+
+def test_only_the_exposed_and_their_partners_are_touched(done: Protection) -> None:
+    touched = np.any([done.moved(name) for name in KEYS], axis=0)
+    assert done.exposure.exposed[touched].sum() >= touched.sum() / 2
+    assert (touched.sum() - done.exposure.exposed.sum()) <= sum(plan.sought for plan in done.plans.values())
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_as_many_have_each_class_of_a_key_as_before(busy: Protection, name: str) -> None:
+    before, after = busy.counts(name)
+    assert busy.moved(name).any() and before.tolist() == after.tolist()
+
+
+def test_a_number_goes_with_its_classes(done: Protection) -> None:
+    before, after = done.true.numbers("age"), done.protected.numbers("age")
+    assert (before != after).any() and sorted(before) == sorted(after)
+    cut = np.array(done.dataset.variables["age"].cutpoints)
+    np.testing.assert_array_equal(done.protected.places("age"), np.searchsorted(cut, after, side="right"))
+
+
+def test_a_county_goes_with_its_town(done: Protection) -> None:
+    lift = np.array(done.dataset.lift("town", "county"))
+    np.testing.assert_array_equal(lift[done.protected.places("town")], done.protected.places("county"))
+
+
+@pytest.mark.parametrize("name", ["mood", "ill"])
+def test_what_is_no_key_stays(done: Protection, name: str) -> None:
+    assert not done.moved(name).any()
+
+
+def test_partners_exchange_with_each_other_and_differ_at_the_level_that_exposes(done: Protection) -> None:
+    for name, plan in done.plans.items():
+        rows = np.flatnonzero(plan.touched)
+        np.testing.assert_array_equal(plan.source[plan.source[rows]], rows)
+        assert (done.true.places(name)[rows] != done.true.places(name)[plan.source[rows]]).all()
+    level = {name: [] for name in done.plans}
+    for one in done.exposure.found:
+        for at, names in zip(one.cross.traits, one.cross.names, strict=True):
+            trait = done.exposure.traits[at].name
+            level[trait] += [(row, names) for row in one.rows[done.plans[trait].touched[one.rows]]]
+    assert sum(map(len, level.values())) > 50
+    for trait, pairs in level.items():
+        for row, name in pairs:
+            places = done.true.places(name)
+            assert places[row] != places[done.plans[trait].source[row]], (trait, name)
+
+
+def test_who_is_exposed_by_a_town_stays_in_the_county_where_it_has_other_towns(done: Protection) -> None:
+    """Those exposed on the finer level only; in counties A and B there are towns to exchange."""
+    fine, coarse = set(), set()
+    for one in done.exposure.found:
+        (fine if "town" in one.cross.names else coarse if "county" in one.cross.names else set()).update(one.rows)
+    rows = np.array(sorted(fine - coarse))
+    rows = rows[done.plans["town"].touched[rows] & (done.true.places("county")[rows] < 2)]
+    assert len(rows) > 5
+    partners = done.plans["town"].source[rows]
+    alike = done.true.places("county")[rows] == done.true.places("county")[partners]
+    assert alike.mean() > 0.9
+
+
+def test_partners_are_alike_in_what_goes_with_the_key() -> None:
+    """Nine of ten speak the dialect of their county; who exchanges a county does so with somebody of the same dialect."""
+    table = people(SIZE, seed=9)
+    county, rng = np.asarray(table["county"]), np.random.default_rng(9)
+    dialect = np.where(rng.random(SIZE) < 0.9, county, rng.choice(list("ABCD"), SIZE))
+    codes = "".join(f'{code} = "{code}"\n' for code in "ABCD")
+    catalog = f"{CATALOG}\n[variables.dialect]\n[variables.dialect.codes]\n{codes}"
+    done = Protection(table.append_column("dialect", pa.array(dialect)), catalog, policy=ONLY_EXPOSED)
+    rows = np.flatnonzero(done.plans["town"].touched)
+    alike = dialect[rows] == dialect[done.plans["town"].source[rows]]
+    assert len(rows) > 50 and alike.mean() > 0.9
+
+
+def test_the_same_secret_gives_the_same_records_and_another_others(done: Protection) -> None:
+    again = Protection(done.table, policy=ONLY_EXPOSED)
+    assert again.protected.records.equals(done.protected.records)
+    other = Protection(done.table, policy=ONLY_EXPOSED, number=1)
+    assert (other.moved("town") != done.moved("town")).any()
+    np.testing.assert_array_equal(other.exposure.exposed, done.exposure.exposed)
+
+
+def test_the_order_of_the_file_does_not_matter(done: Protection) -> None:
+    order = np.random.default_rng(5).permutation(SIZE)
+    shuffled = Protection(done.table.take(pa.array(order)), policy=ONLY_EXPOSED)
+    for name in KEYS:
+        np.testing.assert_array_equal(shuffled.protected.places(name), done.protected.places(name)[order])
+
+
+def test_a_share_of_the_exposed_and_of_the_others_is_drawn() -> None:
+    table = people(SIZE, seed=1)
+    none = Protection(table, policy=records_policy(mean_cell=1.0, exchange=0.0, background=0.0))
+    assert not any(none.moved(name).any() for name in KEYS)
+    half = Protection(table, policy=records_policy(mean_cell=1.0, exchange=0.5, background=0.0))
+    rows = np.flatnonzero(half.exposure.exposed)
+    sought = np.any([plan.touched[rows] for plan in half.plans.values()], axis=0)
+    # half of the exposed, and few of the others as somebody's partner
+    assert abs(sought.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(rows))
+    background = Protection(table, policy=records_policy(mean_cell=1.0, exchange=0.0, background=0.1))
+    touched = np.any([plan.touched for plan in background.plans.values()], axis=0)
+    # a tenth seeks a partner among the others: nearly twice as many are touched
+    assert abs(touched.mean() - 0.19) < 0.03
+
+
+def test_an_update_leaves_almost_all_exchanges_as_they_were() -> None:
+    """One person in a hundred is new: at most one in fifty of the others exchanges otherwise than before."""
+    before = Protection(people(SIZE, seed=1), policy=ONLY_EXPOSED)
+    more = pa.concat_tables([before.table, people(SIZE // 100, seed=2, first=SIZE)])
+    after = Protection(more, policy=ONLY_EXPOSED)
+    changed = np.zeros(SIZE, bool)
+    for name in KEYS:
+        changed |= before.protected.places(name) != after.protected.places(name)[:SIZE]
+    assert 0 < changed.mean() < 0.02
+
+
+def households(size: int, *, seed: int) -> pa.Table:
+    """People who live together, one to four: the same town for all in a household, everything else their own."""
+    table = people(size, seed=seed)
+    home = np.arange(size).repeat(np.random.default_rng(seed).integers(1, 5, size))[:size]
+    town = np.asarray(table["town"])[np.searchsorted(home, home)]
+    columns = {name: table[name] for name in table.column_names} | {
+        "town": town, "county": np.char.upper(town.astype("<U1")), "home": home.astype(str),
+    }  # fmt: skip
+    return pa.table(columns)
+
+
+def test_households_move_together() -> None:
+    done = Protection(households(SIZE, seed=4), HOMES, policy=BUSY)
+    home = np.asarray(done.table["home"])
+    town = done.protected.places("town")
+    assert done.moved("town").sum() > 10
+    for one in np.unique(home[done.moved("town")]):
+        assert len(set(town[home == one])) == 1
+    before, after = done.counts("town")
+    assert before.tolist() == after.tolist()
+    assert done.moved("age").any(), "what differs within a household is exchanged by person"
+
+
+def test_records_of_one_unit_move_together() -> None:
+    once = people(SIZE // 3, seed=6)
+    thrice = once.take(pa.array(np.arange(SIZE // 3).repeat(3)))
+    done = Protection(thrice, policy=ONLY_EXPOSED)
+    assert done.true.facts.several and done.exposure.exposed.any()
+    for name in KEYS:
+        places = done.protected.places(name).reshape(-1, 3)
+        assert (places == places[:, :1]).all(), name
+        before, after = done.counts(name)
+        assert before.tolist() == after.tolist()
+
+
+def test_recodes_that_do_not_nest_are_both_exchanged() -> None:
+    """Somebody exposed by one recode of a number and by another that cuts elsewhere has a new class of both."""
+    recode = '[variables.half]\nof = "age"\ncutpoints = [37]\n[variables.third]\nof = "age"\ncutpoints = [22, 52]\n'
+    done = Protection(people(400, seed=8), CATALOG + recode, policy=ONLY_EXPOSED)
+    found = 0
+    for one in done.exposure.found:
+        moved = np.any([done.moved(name)[one.rows] for name in one.cross.names], axis=0)
+        assert moved.all(), one.cross.names
+        found += len(one.rows)
+    assert found > 20
+
+
+GROUPS = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.booleans()), min_size=1, max_size=60)
+
+
+@settings(max_examples=60)
+@given(GROUPS, st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int, bool]], least: int, seed: int) -> None:
+    group, value, seeking = (np.array(column) for column in zip(*units, strict=True))
+    rng = np.random.default_rng(seed)
+    spot, aim = rng.random((2, len(units)))
+    seeking &= group >= 0
+    level = np.zeros(len(units), np.int64)
+    values = value[:, np.newaxis].astype(np.int64)
+    partner = find_partners(group.astype(np.int64), values, level, seeking, spot, aim, least=least)
+    rows = np.flatnonzero(partner >= 0)
+    np.testing.assert_array_equal(partner[partner[rows]], rows)
+    assert (group[rows] == group[partner[rows]]).all() and (group[rows] >= 0).all()
+    assert (value[rows] != value[partner[rows]]).all()
+    assert (seeking[rows] | seeking[partner[rows]]).all()
+    sizes = np.bincount(group[group >= 0], minlength=1)
+    assert (sizes[group[rows]] >= least).all()
+    for unit in np.flatnonzero(seeking & (partner < 0)):
+        free = (group == group[unit]) & (partner < 0) & (value != value[unit])
+        assert sizes[group[unit]] < least or not free.any(), "whoever stays alone found nobody free"
