@@ -150,7 +150,7 @@ CASES = {
     ),
     "interaction": Case(
         "models.interaction", Stage.INTERACTIONS, ((30, {}), (30, IDLE), (30, MEN), (10, {**MEN, **IDLE})),
-        {"models": {"interaction": 10}}, model("income ~ sex*work + age"), table("sex", "work"),
+        {"models": {"interaction": 10}, "tables": {"cross": True}}, model("income ~ sex*work + age"), table("sex", "work"),
     ),
     "saturated": Case(
         "models.saturated", Stage.ABSORBED,
@@ -210,14 +210,7 @@ def test_every_rule_that_looks_at_numbers_has_a_case() -> None:
     assert {(case.rule, case.stage) for case in CASES.values()} == looking
 
 
-DEPENDS = (
-    "A total is withheld by comparing contributions with the published total, so its noise decides: correlation -0.8."
-)
-KNOWN = {"implied totals of a few large": pytest.mark.xfail(reason=DEPENDS, strict=True, raises=AssertionError)}
-"""What is not as it should be, and why. Once it is, the test fails and the line goes."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=KNOWN.get(name, ())) for name in CASES])
+@pytest.mark.parametrize("name", CASES)
 def test_a_refusal_is_independent_of_the_noise_of_what_is_published(town: Any, name: str) -> None:
     """Chance refuses between a twentieth and nineteen twentieths, and no correlation is beyond 4 / sqrt(200)."""
     case = CASES[name]

@@ -64,7 +64,7 @@ def honest(service: Service, field: LocalField, *, questions: int, askers: int =
 def test_what_an_attack_asked_is_found(
     field: Callable[..., LocalField], tmp_path: Path, attack: Any, kind: str
 ) -> None:
-    """Measured under `standard`, 10,000 people: T2 1,589, T17 2,891, T4 276 small sets in 120 questions."""
+    """Measured under `standard` where the cross is judged, 10,000 people, 120 questions: T2 245, T17 173, T4 279."""
     here = field("standard", rows=ROWS)
     with recording(here, tmp_path) as site:
         found = attacked(site, here, attack, questions=120)
@@ -111,7 +111,7 @@ def test_a_limit_refuses_what_would_isolate_more_and_nothing_else(
         sys.stdout.write(
             f"T2 under a limit of {HONEST:g}: {found.worst:.1f} small sets, {summary.everything.refused} refused\n"
         )
-        assert summary.rules["audit.limit"] > 30
+        assert summary.rules["audit.limit"] > 20
         assert found.worst <= HONEST
         assert honest(site.service, here, questions=60).worst <= HONEST
         assert site.service.audit.summary().rules["audit.limit"] == summary.rules["audit.limit"]

@@ -258,7 +258,7 @@ def test_a_draft_of_a_data_set_is_put_in_force_for_it_alone(site):
     (site / "people" / "draft.toml").write_text("[records]\nnoise = 0.3\n")
     said = run("enforce", site, "--data", "people").stdout
     assert said.startswith("The policy of 'people' is now standard for people, version 2.")
-    assert "The draft was version 1; it was raised to 2." in said and f"confide ingest FILE {site} people" in said
+    assert "The draft was version 1; it was raised to 2." in said and f"confide records {site} people --renew" in said
     assert "records.noise" in run("policy", site, "--data", "people").stdout
     shown = {line.split()[0]: line.split()[1] for line in run("policy", site, "--data", "people").stdout.splitlines()}
     assert shown["records.noise"] == "0.3" and run("policy", "--data", "people").returncode == 2

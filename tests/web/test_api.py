@@ -126,7 +126,8 @@ def test_what_is_unknown_is_named_with_a_way_forward(server, address):
 @pytest.mark.parametrize("address", REFUSED)
 def test_a_refusal_names_its_rules_and_its_suggestions_answer_when_followed(server, address):
     problem = check_problem(server.get(address), 403)
-    assert problem["title"] == "Refused" and problem["policy"] == "standard, version 1"
+    policy = {"people": "standard, version 1", "firms": "standard for firms, version 1"}[address.split("/")[1]]
+    assert problem["title"] == "Refused" and problem["policy"] == policy
     assert all("." in reason["rule"] and reason["text"] in problem["detail"] for reason in problem["reasons"])
     assert problem["reasons"] and problem["suggestions"]
     ending = urlsplit(address).path.rpartition(".")[2]

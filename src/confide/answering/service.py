@@ -316,7 +316,7 @@ def audit(
 ) -> QuestionAudit:
     """The audit of a site's questions as `Service.audit_questions` gives it; the site need not be stopped."""
     folder = Folder(Path(path))
-    with open_roads(folder, folder.policy(), allow_open=allow_open) as roads:
+    with open_roads(folder, allow_open=allow_open) as roads:
         entries = list(ledger.read(folder.ledger)) if folder.ledger.exists() else []
         return _audited(roads, entries, dataset=dataset, who=who, since=since)
 

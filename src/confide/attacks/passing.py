@@ -47,7 +47,7 @@ def combinations_with_room(
     seen: set[frozenset[str]] = set()
     for places in product(*among):
         chosen = tuple(name for name in places if name)
-        roots = {book.root(name) for name in chosen}
+        roots = {book.levels(name)[-1].name for name in chosen}
         if frozenset(chosen) in seen or len(roots) < len(chosen) or not chosen:
             continue
         seen.add(frozenset(chosen))

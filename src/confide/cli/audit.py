@@ -35,7 +35,7 @@ SHOWN = 8
 
 def audit(
     site: SiteFolder,
-    dataset: Annotated[str, typer.Argument(help="The data set; all of them if not given.", metavar="[DATASET]")] = "",
+    dataset: Annotated[str, typer.Argument(help="The data set; all of them if not given.", metavar="DATASET")] = "",
     who: Annotated[str | None, typer.Option(help="One asker only, by name.")] = None,
     since: Annotated[str, typer.Option(help="Questions from this date on (UTC), as in 2026-01-31.")] = "",
     limit: Annotated[

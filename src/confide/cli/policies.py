@@ -48,8 +48,12 @@ def enforce(site: SiteFolder, data: DataSet = None) -> None:
     if draft and draft.policy.version != after.version:
         typer.echo(f"The draft was version {draft.policy.version}; it was raised to {after.version}.")
     for name, old in before.items():
-        if folder.policy(name).records != old.records:
-            typer.echo(f"Its [records] differ: load the data anew with: confide ingest FILE {site} {name}")
+        new = folder.policy(name)
+        # Who is exposed depends on the crosses that pass, so on the mean cell too.
+        if new.records_mark != old.records_mark:
+            typer.echo(
+                f"It protects the records of {name!r} in another way. Run: confide records {site} {name} --renew"
+            )
 
 
 def frontier(

@@ -27,7 +27,8 @@ class StoreFacts:
     `forms` has columns of their own for transformed numbers that carry noise, so that their means are right; their decimals
     stand with the others'. Of protected records, `records` marks how they were protected, `noise` has the relative noise of
     each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
-    and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
+    `confide.records.spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
     """
 
     dataset: str
@@ -46,6 +47,7 @@ class StoreFacts:
     shifts: dict[str, int] = field(default_factory=dict)
     records: str = ""
     noise: dict[str, float] = field(default_factory=dict)
+    spread: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)
 
     def value(self, number: Number) -> str:

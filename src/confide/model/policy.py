@@ -148,7 +148,7 @@ class ModelRules(Section):
     class_fit: float = parameter(
         0.05, "Least spread of residuals in a class, as a share of the overall spread.", low=0.0, high=1.0
     )
-    sensitive: str = parameter("", "A variable that models may not relate to the suppressed ones (see the frontier).")
+    sensitive: str = parameter("", "A variable that nothing may relate to the suppressed ones (see the frontier).")
     suppressed: tuple[str, ...] = parameter((), "The suppressed variables.")
 
 
@@ -177,7 +177,12 @@ class RecordRules(Section):
     exchange: float = parameter(
         0.0, "Share of the exposed units that exchange a key with a unit alike.", low=0.0, high=1.0
     )
-    background: float = parameter(0.0, "Share of all other units that exchange a key too.", low=0.0, high=0.5)
+    background: float = parameter(
+        0.0,
+        "Share of the others that exchange a key within the class above it; a tenth, if it has none.",
+        low=0.0,
+        high=0.5,
+    )
     partners: int = parameter(10, "Least units that a partner for the exchange is drawn from.", low=2, high=1000)
     noise: float = parameter(
         0.0, "Standard deviation of the noise of confidential numbers, once for each unit, as a share of the number.",
@@ -270,11 +275,13 @@ PRESETS: dict[str, Policy] = {
     "standard": Policy(
         name="standard",
         records=RecordRules(
-            keys=3, alone=1, exchange=1.0, background=0.01, noise=0.15, noise_exposed=0.5, dominance=1.0
+            keys=3, alone=1, exchange=1.0, background=0.07, noise=0.15, noise_exposed=0.5, dominance=1.0
         ),
         universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),
+        counts=CountRules(distance=3, variance=1.0, small=1),
         totals=_EVERY_TOTAL,
+        models=ModelRules(leverage_units=3),
         tables=TableRules(cross=True, sparsity=1.0, mean_cell=4.0, class_disclosure=False),
     ),
     "drop-q": Policy(),

@@ -1,5 +1,7 @@
 """Who exchanges which key with whom: the exposed, and a share of the others, with a unit that is alike in all else.
 
+The others stay within the class above, where a key has one: then only fine tables change, whose counts would else be exact.
+
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
 go with the key most closely, as many of them as leave enough units to draw from. Confidential variables play no part.
@@ -21,6 +23,9 @@ from confide.records.traits import Trait, matching_variables
 from confide.site.secret import Secret
 
 __all__ = ["Exchange", "plan_exchanges"]
+
+FLAT = 0.1
+"""Of a key without a coarser level, so much less is exchanged by the others: there is no class above it to stay in."""
 
 RUNGS = 6
 """So many sets of matching variables are tried at most, each smaller than the one before; the last is none at all."""
@@ -47,13 +52,15 @@ def plan_exchanges(
     entities = [_entities(coded, trait, household) for trait in exposure.traits]
     ease = np.array([len(entity.first) / max(len(entity.of), 1) for entity in entities])
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
-    others = drawn(coded.units, secret, "background", rules.background) & ~wanted.any(axis=1)
-    if len(exposure.traits):
-        at = lots(coded.units, secret, "background key") * len(exposure.traits)
-        rows = np.flatnonzero(others)
-        wanted[rows, at[rows].astype(np.int64)] = True
+    exposed = wanted.copy()
+    for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
+        share = rules.background if len(trait.levels) > 1 else rules.background * FLAT
+        some = drawn(entity.keys, secret, f"background {trait.name}", share)[entity.of]
+        wanted[:, place] |= some & ~wanted.any(axis=1)
     return [
-        _exchange(coded, dataset, trait, wanted[:, place], level[:, place], entities[place], rules, secret)
+        _exchange(
+            coded, dataset, trait, wanted[:, place], exposed[:, place], level[:, place], entities[place], rules, secret
+        )
         for place, trait in enumerate(exposure.traits)
     ]
 
@@ -88,6 +95,7 @@ def _exchange(
     dataset: Dataset,
     trait: Trait,
     wanted: Bools,
+    exposed: Bools,
     level: Ints,
     entity: "_Entities",
     rules: RecordRules,
@@ -98,15 +106,17 @@ def _exchange(
     values = np.column_stack([coded.places(name)[first] for name in trait.levels])
     seeking = np.zeros(len(first), bool)
     seeking[entity.of[wanted]] = True
+    must = np.full(len(first), len(trait.levels) == 1)
+    must[entity.of[exposed]] = True
     coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
     np.minimum.at(coarsest, entity.of[wanted], level[wanted])
     spot, aim = (lots(entity.keys, secret, f"{place} {trait.name}") for place in ("spot", "aim"))
     partner = np.full(len(first), -1, np.int64)
     ladder = _ladder(coded, dataset, trait, entity, rules.partners)
-    # Somebody exposed at a fine level stays, if possible, in the class above it.
+    # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
     within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
     for at, group in [*within, *((-1, group) for group in ladder)]:
-        left = seeking & (partner < 0) & (coarsest == at if at >= 0 else True)
+        left = seeking & (partner < 0) & (coarsest == at if at >= 0 else must)
         if left.any():
             free = np.where(partner < 0, group, -1)
             found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners)

@@ -22,6 +22,7 @@ from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
 from confide.records.noise import noised
 from confide.records.report import RecordsReport, compare
+from confide.records.spread import measure_spread
 from confide.site.encode import bins, contributions, data_mark, narrow, small
 from confide.site.secret import Secret
 
@@ -40,12 +41,14 @@ def protect_records(
     plans = plan_exchanges(coded, dataset, exposure, rules, secret, household)
     protected = _noised(_exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
     ceilings = find_ceilings(coded, protected, dataset, exposure)
+    noise = _spreads(coded, dataset, exposure, policy)
     facts = replace(
         protected.facts,
         data=data_mark(protected.records),
         shifts=square_shifts(protected.records, protected.facts.numbers),
         records=policy.records_mark,
-        noise=_spreads(coded, dataset, exposure, policy),
+        noise=noise,
+        spread=measure_spread(coded, protected, dataset, noise),
         ceiling=[vars(ceiling) for ceiling in ceilings],
     )
     protected = replace(protected, facts=facts)

@@ -29,8 +29,8 @@ def test_newcomers_stand_in_the_cells_that_changed(field) -> None:
 
 
 def test_reasons_tell_who_is_in_the_data_where_rules_look_at_true_counts(field) -> None:
-    standard = preset_policy("standard")
-    policy = replace(standard, universe=replace(standard.universe, decide_on="true", marginals=False))
+    former = preset_policy("drop-q")
+    policy = replace(former, universe=replace(former.universe, decide_on="true", marginals=False))
     attack = ErrorClasses(keys=("municipality", "age", "occupation"))
     result = carry_out(attack, field(policy, rows=5_000), Settings(targets=40, questions=80))
     assert result.claimed == 40
@@ -124,6 +124,6 @@ def test_ranks_tell_latencies_apart_only_if_they_differ() -> None:
 def test_who_makes_a_site_slower_is_in_the_data(field) -> None:
     """By the clock of the site, no machine's: half of the targets are there, and nearly all of these are found."""
     attack = Timing(keys=("municipality", "age", "occupation"), most=20, clock=lambda: Slow.clock)
-    result = carry_out(attack, LeakyField(field("standard", rows=5_000), Slow), Settings(targets=20, questions=480))
+    result = carry_out(attack, LeakyField(field("drop-q", rows=5_000), Slow), Settings(targets=20, questions=480))
     assert result.claimed >= 8
     assert result.precision > 0.7

@@ -21,14 +21,14 @@ from confide.attacks.truth.truth import truth_of_site
 from confide.model.policy import PRESETS, CountRules, DropRules, Policy, TableRules, UniverseRules, preset_policy
 from confide.records.ingest import add
 
-STANDARD = PRESETS["standard"]
+DROP_Q = PRESETS["drop-q"]
 
 
 def sizes_alone() -> Policy:
     """No noise and no drops: a universe must be large, and small cells do not stand in tables."""
     universe = UniverseRules(marginals=False, complement=False, remainder=0)
     tables = TableRules(mean_cell=20.0)
-    return replace(STANDARD, universe=universe, drop=DropRules(k=0), counts=CountRules(mechanism="none"), tables=tables)
+    return replace(DROP_Q, universe=universe, drop=DropRules(k=0), counts=CountRules(mechanism="none"), tables=tables)
 
 
 def test_trackers_count_what_is_refused_where_only_sizes_are_limited(field) -> None:
@@ -60,7 +60,7 @@ def test_what_a_published_count_can_come_from() -> None:
 
 
 def test_refusals_decided_on_true_counts_are_exact_bits(field) -> None:
-    policy = replace(STANDARD, universe=replace(STANDARD.universe, decide_on="true", marginals=False))
+    policy = replace(DROP_Q, universe=replace(DROP_Q.universe, decide_on="true", marginals=False))
     result = carry_out(RefusalOracle(), field(policy), Settings(questions=40))
     assert result.claimed > 15
     assert result.success == 1.0
@@ -68,7 +68,7 @@ def test_refusals_decided_on_true_counts_are_exact_bits(field) -> None:
 
 
 def test_refusals_decided_on_protected_counts_are_not(field) -> None:
-    result = carry_out(RefusalOracle(), field("standard"), Settings(questions=40))
+    result = carry_out(RefusalOracle(), field("drop-q"), Settings(questions=40))
     assert result.claimed > 15
     assert result.precision < 1.0
 
@@ -91,7 +91,7 @@ def test_a_unit_with_many_records_is_read_where_nothing_is_withheld(field) -> No
 
 
 def test_thresholds_count_units_whatever_the_number_of_records(field) -> None:
-    result = carry_out(UnitInflation(), field("standard", rows=5_000, name="firms"), Settings(targets=40, questions=8))
+    result = carry_out(UnitInflation(), field("drop-q", rows=5_000, name="firms"), Settings(targets=40, questions=8))
     assert result.claimed == 0
     assert set(result.rules) <= {"universe.gamma", "universe.marginals", "tables.sparsity", "tables.mean_cell"}
 

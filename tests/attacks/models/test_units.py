@@ -39,8 +39,8 @@ def test_without_rules_on_models_single_people_are_read(
 
 
 @pytest.mark.parametrize("attack", [ArtificialOutlier(), StrategicDummy(), Influence()])
-def test_standard_refuses_models_that_rest_on_one_person(attack: Attack, field: Field) -> None:
-    result = carry_out(attack, field("standard"), Settings(targets=5, questions=30))
+def test_models_that_rest_on_one_person_are_refused(attack: Attack, field: Field) -> None:
+    result = carry_out(attack, field("drop-q"), Settings(targets=5, questions=30))
     assert result.claimed == 0
     assert result.refusals > 0
 

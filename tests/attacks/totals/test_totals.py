@@ -64,14 +64,14 @@ def test_a_rival_knows_the_second_largest_contribution(field) -> None:
 
 
 def test_withheld_totals_follow_from_models_where_models_are_not_judged(field) -> None:
-    """Totals are withheld and noisy as in `standard`, universes are free and models may rest on few.
+    """Totals are withheld and noisy as in `drop-q`, universes are free and models may rest on few.
 
     Among 20,000 most classes are small and their coefficients coarsely rounded. 0.45 was measured, against 0.9 in
-    `standard` with 100,000: the bounds were set after that, and guard against regression only.
+    `drop-q` with 100,000: the bounds were set after that, and guard against regression only.
     """
     opened = preset_policy("open")
     free = replace(opened.models, units=0, dummy=1, leverage_units=1, influence=1.0, r_squared=1.0, class_fit=0.0)
-    policy = replace(opened, totals=preset_policy("standard").totals, models=free)
+    policy = replace(opened, totals=preset_policy("drop-q").totals, models=free)
     settings = Settings(questions=120, secret="exports")
     result = carry_out(WithheldTotals(), field(policy, rows=ROWS, name="firms"), settings)
     assert result.targets >= 10

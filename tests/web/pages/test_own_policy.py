@@ -8,10 +8,24 @@ from typing import Any
 import pytest
 from tests.web.pages.test_custodian import Place, fields_of, text_of
 
-from confide.model.policy import PRESETS, write_policy
+from confide.demo.texts import policy_text
+from confide.model.policy import SECTIONS
 from confide.site.policies import read_draft
+from confide.web.pages.custodian.fields import TITLES
 
-OWN = 'preset = "drop-q"\nname = "firm rules"\nversion = 3\n[tables]\ndimensions = 1\n[quota]\nper_day = 0\n'
+OWN = """
+preset = "standard"
+name = "firm rules"
+version = 3
+[universe]
+gamma = 30
+[tables]
+dimensions = 1
+[quota]
+per_day = 0
+"""
+"""Not over the site's policy; with the [records] of the demo's firms, as which the records were protected."""
+RECORDS = "[records]" + policy_text("firms").partition("[records]")[2]
 FIRMS = "/firms/table.json?rows=region"
 CROSSED = "/firms/table.json?rows=region&columns=industry"
 
@@ -19,7 +33,7 @@ CROSSED = "/firms/table.json?rows=region&columns=industry"
 @pytest.fixture
 def place(site: Path, serve_here: Any, browser: Any) -> Place:
     """A site whose firms have a policy of their own and whose people follow the site, with a custodian logged in."""
-    (site / "firms" / "policy.toml").write_text(OWN)
+    (site / "firms" / "policy.toml").write_text(OWN + RECORDS)
     return Place(site, serve_here, browser)
 
 
@@ -28,7 +42,7 @@ def test_the_policy_page_is_about_the_site_or_a_chosen_data_set(place):
         place.here.get(f"/custodian/policy{which}") for which in ("", "?dataset=firms", "?dataset=people")
     )
     assert "standard, version 1, from the preset standard" in text_of(site)
-    assert "firm rules, version 3, from the preset drop-q" in text_of(firms)
+    assert "firm rules, version 3, from the preset standard" in text_of(firms)
     assert "tables.dimensions 1 changed 4" in text_of(firms) and "tables.dimensions 4 4" in text_of(site)
     assert "standard, version 1, the policy of the site: People of Norland, 2025 has none of its own" in text_of(people)
     assert "Draft a policy of its own" in text_of(people) and "Draft a change" in text_of(firms)
@@ -42,7 +56,7 @@ def test_a_draft_of_a_data_set_is_saved_beside_its_policy_and_changes_nothing(pl
     form = fields_of(page)
     assert (form["dataset"], form["preset"], form["version"], form["tables.dimensions"]) == (
         "firms",
-        "drop-q",
+        "standard",
         "4",
         "1",
     )
@@ -170,8 +184,12 @@ def test_a_site_of_one_data_set_that_follows_it_offers_no_choice(site, serve_her
     shutil.rmtree(site / "firms")
     place = Place(site, serve_here, browser)
     assert 'class="switch"' not in place.here.get("/custodian/policy").text
-    (site / "people" / "policy.toml").write_text(write_policy(PRESETS["drop-q"], preset="drop-q"))
+    (site / "people" / "policy.toml").write_text("")
     place.server.stop()
     again = browser(serve_here(site))
     again.log_in(place.token)
     assert 'class="switch"' in again.get("/custodian/policy").text
+
+
+def test_every_section_of_a_policy_has_a_title_on_the_pages():
+    assert set(SECTIONS) <= set(TITLES)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
+from typing import TypeVar
 
 from confide.answering.auditing.asked import Admit, Asked, asked_of
 from confide.answering.auditing.counting import SMALL, Store
@@ -18,8 +19,13 @@ from confide.site.ledger import Entry
 
 __all__ = ["TOGETHER", "AuditFinding", "QuestionAudit", "audit_questions", "joined"]
 
+K = TypeVar("K")
+
 TOGETHER = "everybody together"
 """Who a finding is about that no single asker explains: accounts may collude."""
+
+MOST_FAMILIES = 200
+"""So many families of each kind are looked at for one asker, those with the most questions: it bounds what an audit costs."""
 
 LEAST = 0.5
 """Expected small sets below which nothing is reported."""
@@ -87,12 +93,12 @@ def audit_questions(
         found = [*family.pairs(), *family.cells(), *family.splits()]
         scores[name, store.dataset.name] = _score(found)
         findings += found
-        notes += family.notes
+        notes += family.notes()
         if name != TOGETHER:
             findings += _habits(name, store.dataset.name, [entry for entry, _ in own], policy.quota.per_day)
     unread = sum(entry.outcome == "released" and not tables for entry, tables in told)
     limits = {store.dataset.name: policy.audit.limit}
-    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, limits, unread, tuple(dict.fromkeys(notes)))
+    return QuestionAudit(len(entries), tuple(_ranked(findings)), scores, limits, unread, tuple(notes))
 
 
 def joined(audits: Iterable[QuestionAudit]) -> QuestionAudit:
@@ -132,11 +138,24 @@ class _Families:
     who: str
     questions: tuple[Asked, ...]
     store: Store
-    notes: list[str] = field(default_factory=list)
-    """What could not be looked at as a whole."""
+    partly: list[str] = field(default_factory=list)
+    """The families that could not be looked at as a whole, by their variables."""
+    left_out: list[int] = field(default_factory=list)
+    """How many families were not looked at, for each kind of which there were too many."""
+
+    def notes(self) -> Iterator[str]:
+        """What the scores do not cover."""
+        name = self.store.dataset.name
+        if self.partly:
+            yield (
+                f"{name}, {self.who}: {len(self.partly)} families of questions, the first by {self.partly[0]}, are too many or cut "
+                "too finely to be looked at as a whole; a part of each was looked at."
+            )
+        if self.left_out:
+            yield f"{name}, {self.who}: the {sum(self.left_out)} smallest families of questions were not looked at."
 
     def pairs(self) -> Iterator[AuditFinding]:
-        for by, members in table_families(self.questions).items():
+        for by, members in self._largest(table_families(self.questions)):
             found = isolated_by_pairs(members, self.store)
             words = (
                 f"Tables by {_listed(by)} over universes that differ by few units: {found.sets} cells of 1 to {SMALL} units "
@@ -145,9 +164,8 @@ class _Families:
             yield from self._finding("pairs", found, words, by)
 
     def cells(self) -> Iterator[AuditFinding]:
-        for cross, members in core_families(
-            self.questions, self.store.dataset, least=least_tables(self.store.noise)
-        ).items():
+        least = least_tables(self.store.noise)
+        for cross, members in self._largest(core_families(self.questions, self.store.dataset, least=least)):
             found = isolated_by_cells(members, self.store)
             words = (
                 f"Overlapping sums over the cross of {_listed(cross)} add up to {found.sets} single cells of 1 to {SMALL} "
@@ -161,13 +179,18 @@ class _Families:
             words = f"{cut.variable!r} was split in {cut.splits} ways that cut each other, over the table by {_listed(cut.table)}."
             yield from self._finding("splits", found, words, (*cut.table, cut.variable))
 
+    def _largest(self, families: Mapping[K, list[Asked]]) -> list[tuple[K, list[Asked]]]:
+        """The families with the most different questions; a single question is none."""
+        sizes = {key: len({asked.told for asked in members}) for key, members in families.items()}
+        several = sorted((key for key, size in sizes.items() if size > 1), key=lambda key: -sizes[key])
+        if len(several) > MOST_FAMILIES:
+            self.left_out.append(len(several) - MOST_FAMILIES)
+        return [(key, families[key]) for key in several[:MOST_FAMILIES]]
+
     def _finding(self, kind: str, found: Isolated, words: str, variables: Iterable[str]) -> Iterator[AuditFinding]:
         names = tuple(sorted(set(variables)))
         if found.too_large:
-            self.notes.append(
-                f"{self.store.dataset.name}: the questions by {_listed(names)} are too many or cut too finely to be looked at as a "
-                "whole; the score is of a part of them."
-            )
+            self.partly.append(_listed(names))
         if found.score >= LEAST:
             yield AuditFinding(
                 self.who, self.store.dataset.name, kind, words, len(found.entries), found.score, names, found.spread,

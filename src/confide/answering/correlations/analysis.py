@@ -19,6 +19,7 @@ from confide.answering.shield import Shield
 from confide.model.admission.correlation import admit_correlation
 from confide.model.admission.cross import cross_of
 from confide.model.catalog.dataset import Dataset
+from confide.model.formula import Factor, write_variable
 from confide.model.model_release import ModelRelease
 from confide.model.request import CorrelationRequest
 
@@ -40,7 +41,7 @@ class CorrelationAnalysis:
     def cross(self, question: Admitted[CorrelationRequest]) -> list[tuple[str, ...]]:
         """Every class, and every pair of them, with the universe."""
         dataset, shared = question.dataset, question.universe.variables
-        classes = [name for name in question.request.variables if not dataset.variables[name].measurable]
+        classes = [name for name in question.request.names if not dataset.variables[name].measurable]
         some = chain([()], combinations(classes, 1), combinations(classes, 2))
         crosses = dict.fromkeys(cross_of([*shared, *names], dataset) for names in some)
         return [cross for cross in crosses if cross]
@@ -73,14 +74,14 @@ class CorrelationAnalysis:
 
 def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:
     """A coarser form of a variable, a coarser universe, a variable less."""
-    for name in request.variables:
+    for text, name in zip(request.variables, request.names, strict=True):
         for form in coarser_classes(name, dataset):
-            if form not in request.variables:
-                names = tuple(form if n == name else n for n in request.variables)
+            if form not in request.names:
+                names = tuple(write_variable(Factor(form)) if n == text else n for n in request.variables)
                 yield Near(f"{form!r} instead of {name!r}", replace(request, variables=names))
     yield from near_universes(request, dataset)
     for name in reversed(request.variables):
         rest = tuple(n for n in request.variables if n != name)
         if len(rest) > 1:
             yield Near(f"without {name!r}", replace(request, variables=rest))
-    yield from without_missing(request, request.variables, dataset)
+    yield from without_missing(request, request.names, dataset)

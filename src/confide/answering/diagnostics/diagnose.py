@@ -67,9 +67,10 @@ def diagnose(judged: JudgedRegression) -> Diagnosed:
     low, high = key_range(model.fitted.moments.units, secret, name)
     taken = _one_a_unit(sums.selection.rows(step, model.fitted.inverse, low, high))
     seed = secret.digest("diagnostics", name.encode())
+    units = round(len(taken.unit) * judged.published / max(model.fitted.moments.units, 1))
     if step.family is Family.BINOMIAL:
         outcomes = flip(taken.response > 0.5, taken.unit, seed=seed, chance=CHANCE)
-        plots: dict[str, tuple[Plot, Chart]] = _logistic(step, taken, outcomes)
+        plots: dict[str, tuple[Plot, Chart]] = _logistic(step, taken, outcomes, units)
     else:
         residual = taken.response - taken.fitted
         root = np.sqrt(np.mean(residual**2)) if len(residual) else 1.0
@@ -79,7 +80,7 @@ def diagnose(judged: JudgedRegression) -> Diagnosed:
             scale = root * np.sqrt(np.maximum(1 - taken.leverage, 1e-3))
         noise = NOISE * float(np.sqrt(TRANSFORMS)) * _spread_of_everyone(judged)
         blurred = blur(residual, taken.unit, seed=seed, noise=noise, scale=np.maximum(scale, 1e-12))
-        plots = _residuals(step, judged.question.dataset, taken, blurred, secret)
+        plots = _residuals(step, judged.question.dataset, taken, blurred, secret, units)
     charts = {key: chart for key, (_, chart) in plots.items()}
     return Diagnosed(charts, {key: _grid(key, plot) for key, (plot, _) in plots.items()})
 
@@ -102,13 +103,14 @@ def _one_a_unit(rows: Rows) -> Rows:
 
 
 def _residuals(
-    step: Step, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret
+    step: Step, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret, units: int
 ) -> dict[str, tuple[Plot, Chart]]:
-    along = fitted_plot(rows.fitted, blurred, seed=secret.digest("diagnostics x", b"fitted"))
+    along = fitted_plot(rows.fitted, blurred, seed=secret.digest("diagnostics x", b"fitted"), units=units)
     plots: dict[str, tuple[Plot, Chart]] = {"fitted": (along, fitted_chart(along))}
     for column, number in enumerate(step.design.numbers):
         name = _named(number)
-        plot = numeric_plot(rows.numbers[:, column], blurred, seed=secret.digest("diagnostics x", name.encode()))
+        seed = secret.digest("diagnostics x", name.encode())
+        plot = numeric_plot(rows.numbers[:, column], blurred, seed=seed, units=units)
         plots[name] = (plot, numeric_chart(plot, name=name))
     for column, name in enumerate(step.design.classes):
         codes = dataset.variables[name].codes
@@ -119,12 +121,12 @@ def _residuals(
     return plots
 
 
-def _logistic(step: Step, rows: Rows, outcomes: Flipped) -> dict[str, tuple[Plot, Chart]]:
+def _logistic(step: Step, rows: Rows, outcomes: Flipped, units: int) -> dict[str, tuple[Plot, Chart]]:
     plots: dict[str, tuple[Plot, Chart]] = {}
     columns = {"fitted": rows.fitted}
     columns |= {_named(number): rows.numbers[:, i] for i, number in enumerate(step.design.numbers)}
     for name, values in columns.items():
-        plot = logistic_plot(values, outcomes, rows.fitted)
+        plot = logistic_plot(values, outcomes, rows.fitted, units=units)
         plots[name] = (plot, grouped_chart(plot, name=name))
     return plots
 

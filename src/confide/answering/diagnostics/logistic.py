@@ -19,12 +19,15 @@ __all__ = ["logistic_plot"]
 MOST_GROUPS = 40
 
 
-def logistic_plot(x: ArrayLike, outcomes: Flipped, fitted: ArrayLike, *, least: int = 50) -> GroupedPlot:
+def logistic_plot(
+    x: ArrayLike, outcomes: Flipped, fitted: ArrayLike, *, least: int = 50, units: int | None = None
+) -> GroupedPlot:
     """Give mean residuals of groups along x, a numeric predictor or the fitted probabilities themselves.
 
     The mean of (y* - c) / (1 - 2c) - p in each group, y* being turned round with chance c: its expectation is that of
     y - p. The bound is two standard errors of it if the model holds, the turning included. Promise: that of `flip`; groups
-    have `least` units or more and stand at their median, to three digits. Along a categorical predictor of the
+    have `least` units or more and stand at their median, to three digits; the bound is that of groups of `units`, the
+    protected number of units, so that it does not tell the true one. Along a categorical predictor of the
     model the likelihood equations make all means zero: there is nothing to plot.
 
     >>> from confide.answering.diagnostics.noise import flip
@@ -43,7 +46,7 @@ def logistic_plot(x: ArrayLike, outcomes: Flipped, fitted: ArrayLike, *, least: 
     edges = _edges(given[order], least)
     residual, variance = _moments(outcomes, chances)
     sizes = np.diff(edges)
-    bound = 2 * np.sqrt(_sums(variance[order], edges)) / sizes
+    bound = 2 * np.sqrt(_sums(variance[order], edges) * given.size / max(units or given.size, 1)) / sizes
     middle = given[order][(edges[:-1] + edges[1:] - 1) // 2]
     return GroupedPlot(
         _digits(middle), (_sums(residual[order], edges) / sizes).round(4), bound.round(4), outcomes.chance

@@ -37,10 +37,13 @@ class _Synthetic:
     course: Callable[[Floats], Floats]
 
 
-def numeric_plot(x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 10, most: int = MOST) -> NumericPlot:
+def numeric_plot(
+    x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 10, units: int | None = None
+) -> NumericPlot:
     """Give synthetic residuals along a numeric predictor, with a penalised spline through them.
 
-    Promise: that of `blur` for residuals, that of `density` for x. Mean and spread along x are kept up to the noise.
+    Promise: that of `blur` for residuals, that of `density` for x. Mean and spread along x are kept up to the noise. There are
+    as many points as `units`, the protected number of units (as there are residuals, if it is not given), at most 5,000.
 
     >>> from confide.answering.diagnostics.noise import blur
     >>> x = np.linspace(-2, 2, 1000)
@@ -48,7 +51,7 @@ def numeric_plot(x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 
     >>> plot.x.size, bool(plot.t[plot.x < -1.5].mean() > 1 > 0 > plot.t[abs(plot.x) < 0.5].mean())
     (1000, True)
     """
-    points = _synthetic(x, residuals, seed=seed, least=least, most=most)
+    points = _synthetic(x, residuals, seed=seed, least=least, units=units)
     if points is None:
         return NumericPlot(NO_POINTS, NO_POINTS, NO_POINTS, NO_POINTS, residuals.noise_sd)
     along = _along(points.x)
@@ -56,7 +59,7 @@ def numeric_plot(x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 
 
 
 def fitted_plot(
-    fitted: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 10, most: int = MOST
+    fitted: ArrayLike, residuals: Blurred, *, seed: bytes, least: int = 10, units: int | None = None
 ) -> NumericPlot:
     """Give synthetic residuals along the fitted values, with a kernel smoother of the synthetic points.
 
@@ -67,7 +70,7 @@ def fitted_plot(
     >>> fitted_plot(fitted, blur(np.zeros(500), np.arange(500), seed=b"y", noise=0.5), seed=b"y").t.size
     500
     """
-    points = _synthetic(fitted, residuals, seed=seed, least=least, most=most)
+    points = _synthetic(fitted, residuals, seed=seed, least=least, units=units)
     if points is None:
         return NumericPlot(NO_POINTS, NO_POINTS, NO_POINTS, NO_POINTS, residuals.noise_sd)
     along = _along(points.x)
@@ -101,16 +104,17 @@ def categorical_plot(
     return CategoricalPlot(tuple(classes), low, quarter, median, three_quarters, high, suppressed, residuals.noise_sd)
 
 
-def _synthetic(x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int, most: int) -> _Synthetic | None:
+def _synthetic(x: ArrayLike, residuals: Blurred, *, seed: bytes, least: int, units: int | None) -> _Synthetic | None:
     given = finite(x, "values", size=residuals.values.size)
-    if least < 1 or most < 1:
-        raise Mistake("A plot needs units and points.", suggestions=["Take least and most of 1 or more."])
-    if given.size < max(FEWEST, 4 * least):
+    points = min(MOST, given.size if units is None else units)
+    if least < 1:
+        raise Mistake("A plot needs units.", suggestions=["Take least of 1 or more."])
+    if points < max(FEWEST, 4 * least) or given.size < 4 * least:
         return None
     order = np.argsort(given)
     real_x, real_t = given[order], residuals.values[order]
     random = generator(seed, "synthetic")
-    drawn = density(real_x, least=least).draw(random, min(most, given.size))
+    drawn = density(real_x, least=least).draw(random, points)
     near = _nearest(real_x, drawn, random)
     course = smooth(real_x, real_t)
     t = course(drawn) + real_t[near] - course(real_x[near])

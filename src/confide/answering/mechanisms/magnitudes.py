@@ -88,6 +88,12 @@ class Magnitudes:
         tests += [PPercent(rules.p_percent)] if rules.p_percent else []
         return tests
 
+    @property
+    def withholds(self) -> bool:
+        """Whether there is a rule by which a total may be withheld."""
+        risky = self.mechanism is not None and self.rules.risk_limit < 1 and bool(self.rules.risk_alpha)
+        return bool(self.tests) or risky
+
     def _sensitive(self, cells: Contributions, units: Ints, shown: Floats) -> Bools:
         marked = np.zeros(len(units), dtype=bool)
         for test in self.tests:

@@ -53,9 +53,11 @@ FORMULA_RULES = (
     ),
     Rule(
         "models.saturated",
-        "It is not a model of classes alone with all their interactions.",
-        "a model of classes alone with all their interactions: it is a table",
+        "Its classes do not all interact.",
+        "a model in which all classes interact, whatever numbers stand beside them: their part of it is a table; with "
+        "`tables.cross` that table is judged instead",
         {Stage.SHAPE: _saturated, Stage.ABSORBED: _saturated_once_absorbed},
+        lambda policy: not policy.tables.cross,
     ),
     Rule(
         "models.interaction",

@@ -92,7 +92,10 @@ def infer(
     assert gaussian or (shift, scale) == (0, 1), "only a gaussian response may be shifted or scaled"
     estimates = scale * (back @ fitted.beta)
     estimates[0] += shift
-    errors = scale * np.sqrt(np.diag(back @ covariance @ back.T))
+    variances = np.diag(back @ covariance @ back.T)
+    if not np.all(variances > 0):
+        raise Unfit
+    errors = scale * np.sqrt(variances)
     statistics = estimates / errors
     p_values = 2 * (stdtr(dof, -abs(statistics)) if gaussian else ndtr(-abs(statistics)))
     tests = _wald(fitted.beta, covariance, widths)

@@ -1,6 +1,6 @@
 """A regression on its way from true sums to what may leave: which classes enter, the fit, and what rules see of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -72,20 +72,19 @@ class JudgedRegression:
 
     @property
     def implied_tables(self) -> Iterator[JudgedTable]:
-        """A model of classes alone tells the two-way tables of its variables: these must be tables one could ask for."""
-        formula = self.question.request.formula
-        response = [formula.response.variable] if formula.response.code is not None else []
-        if len(self._classes) == len(formula.variables):
-            complete = self.classes.complete
-            yield from (
-                self.sums.table(pair, complete=complete) for pair in combinations([*self._classes, *response], 2)
-            )
+        """A model tells the two-way tables of its classes, whatever else is in it: these must be tables one could ask for."""
+        response = self.question.request.formula.response
+        named = [*self._classes, *([response.variable] if response.code is not None else [])]
+        yield from (self.sums.table(pair, complete=self.classes.complete) for pair in combinations(named, 2))
 
     @property
     def tells_withheld_totals(self) -> bool:
-        formula = self.question.request.formula
-        alone = len(self._classes) == len(formula.variables) and formula.response.code is None
-        return alone and any(self._withholds(name, formula.response.variable) for name in self._classes)
+        """Those of the response by a class, or by classes that interact: a covariate's means come from another model."""
+        response = self.question.request.formula.response
+        if response.code is not None:
+            return False
+        crosses = [*([name] for name in self._classes), *self.crossed]
+        return any(self._withholds(names, response.variable) for names in crosses)
 
     @cached_property
     def compiled(self) -> Compiled:
@@ -166,12 +165,17 @@ class JudgedRegression:
     def _classes(self) -> list[str]:
         return self.classes.names
 
-    def _withholds(self, name: str, of: str) -> bool:
-        """Whether the totals of a response by the classes of a variable would be withheld, were they asked for."""
+    def _withholds(self, names: Sequence[str], of: str) -> bool:
+        """Whether some total of a response by classes would be withheld, were it asked for.
+
+        Judged on a draw of its own: on that of the published total, a refusal would tell of its noise.
+        """
         shield = self.sums.shield
-        cube = self.sums.selection.cube([name], of=of, weighted=True, top=shield.totals.contributors)
+        if not shield.totals.withholds:
+            return False
+        cube = self.sums.selection.cube(names, of=of, weighted=True, top=shield.totals.contributors)
         units = shield.decision.units(cube.sets)
-        withheld = shield.totals.protect(cube, of, shield.draws, units=units, scale=0).withheld
+        withheld = shield.totals.protect(cube, f"decide {of}", shield.draws, units=units, scale=0).withheld
         return bool((withheld & (units >= shield.policy.models.dummy)).any())
 
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from confide.answering.analysis import Admitted
+from confide.answering.mechanisms.magnitudes import Magnitudes
 from confide.answering.rules.rule import Rule, Stage
-from confide.answering.rules.table import CROSS_RULES, EXCLUSION, JudgedTable, judge_cells
+from confide.answering.rules.table import CROSS_RULES, EXCLUSION, SUPPRESSED, JudgedTable, judge_cells
 from confide.errors import Reason
 from confide.model.admission.related import check_forms, check_predictors, check_suppressed
 from confide.model.policy import Policy
@@ -116,13 +117,7 @@ MODEL_RULES = (
         "a model or correlation of too many variables",
         {Stage.SHAPE: _predictors},
     ),
-    Rule(
-        "models.suppressed",
-        "The sensitive variable is not related to a suppressed one.",
-        "a model or correlation that brings `models.sensitive` and a suppressed variable together",
-        {Stage.SHAPE: _suppressed},
-        lambda policy: bool(policy.models.sensitive),
-    ),
+    replace(SUPPRESSED, judges={Stage.SHAPE: _suppressed}),
     replace(EXCLUSION, judges={Stage.SHAPE: _exclusion}),
     Rule(
         "models.classes",
@@ -137,6 +132,7 @@ MODEL_RULES = (
         "a model or correlation of classes whose two-way table would be refused, or whose totals would be withheld; with "
         "`tables.cross` the tables are judged by the rules on tables",
         {Stage.IMPLIED: _implied},
+        lambda policy: not policy.tables.cross or Magnitudes(policy.totals).withholds,
     ),
     Rule(
         "models.units",

@@ -11,4 +11,5 @@ for _analysis in ANALYSES:
         _FIRST.setdefault(_rule.name, _rule)
 
 RULES: tuple[Rule, ...] = tuple(sorted(_FIRST.values(), key=lambda rule: min(rule.judges)))
-"""In the order in which they are asked; all but the quotas, which depend on who asks and not on what."""
+"""In the order in which they are asked; all but the quotas and the limit of the audit, which depend on who asks and on
+what was asked before."""

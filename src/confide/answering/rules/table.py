@@ -11,12 +11,13 @@ from confide.answering.rules.rule import Judge, Rule, Stage
 from confide.arrays import Ints
 from confide.errors import Reason
 from confide.model.admission.cross import declared_cells, present_places
+from confide.model.admission.related import check_suppressed
 from confide.model.admission.table import check_cells, check_dimensions, check_exclusion
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
 
-__all__ = ["CELL_RULES", "CROSS_RULES", "EXCLUSION", "TABLE_SHAPE_RULES", "JudgedTable", "judge_cells"]
+__all__ = ["CELL_RULES", "CROSS_RULES", "EXCLUSION", "SUPPRESSED", "TABLE_SHAPE_RULES", "JudgedTable", "judge_cells"]
 
 
 @dataclass(frozen=True)
@@ -134,11 +135,25 @@ def _exclusion(question: Admitted[TableRequest], policy: Policy) -> list[Reason]
     return check_exclusion(question.request.by, question.request.where, question.dataset)
 
 
+def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
+    request = question.request
+    names = [*request.by, *([request.of] if request.of else [])]
+    return check_suppressed(names, request.where, question.dataset, policy)
+
+
 EXCLUSION = Rule(
     "tables.exclusion",
     "No two variables stand together that exclude each other.",
     "two variables of one `group`, or two cuts of one number, in a table or as classes in a model",
     {Stage.SHAPE: _exclusion},
+)
+
+SUPPRESSED = Rule(
+    "models.suppressed",
+    "The sensitive variable is not related to a suppressed one.",
+    "a table, model or correlation that brings `models.sensitive` and a suppressed variable together, the universe included",
+    {Stage.SHAPE: _suppressed},
+    lambda policy: bool(policy.models.sensitive),
 )
 
 TABLE_SHAPE_RULES = (
@@ -155,6 +170,7 @@ TABLE_SHAPE_RULES = (
         {Stage.SHAPE: _cells},
     ),
     EXCLUSION,
+    SUPPRESSED,
 )
 
 CELL_RULES = (

@@ -58,7 +58,8 @@ def _totals(variable: Variable, counts: Counts, shield: Shield) -> _Amounts:
     cube, scales = counts.cube, counts.scales
     protected = shield.totals.protect(cube, variable.name, shield.draws, units=counts.judged, scale=scales.total)
     empty, square = counts.units == 0, scales.square(cube)
-    joined = np.hypot(protected.noise, record_noise(square, share=scales.noise))
+    own = record_noise(square, share=scales.noise)
+    joined = np.hypot(protected.noise, own * scales.spreads(square.shape, means=False))
     # A count of zero may stand for one or two units: of these nothing is told.
     values, noise = (np.where(empty, 0.0, numbers) for numbers in (protected.values, joined))
     # Who is in a cell is chance too, so its total varies by the numbers themselves and not by their distance to the mean.
@@ -70,7 +71,9 @@ def _means(total: _Amounts, counts: Counts, shield: Shield) -> _Amounts:
     weights, weight_noise = _divisor(counts, shield.policy)
     divisor = np.where(weights > 0, weights, 1.0)
     values = total.values / divisor
-    noise = np.hypot(total.noise / divisor, values * weight_noise / divisor)
+    scales = counts.scales
+    of_total, of_mean = (scales.spreads(values.shape, means=means) for means in (False, True))
+    noise = np.hypot(total.noise / divisor * of_mean / of_total, values * weight_noise / divisor)
     sampling = np.sqrt(_deviations(total, counts, shield.policy)) / divisor
     marks = np.where((counts.units == 0) | (weights <= 0), "z", total.marks)
     return _Amounts(values, noise, np.hypot(noise, sampling), marks)

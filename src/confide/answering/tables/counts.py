@@ -27,12 +27,25 @@ class Scales:
     total: int
     shift: int
     noise: float
+    spread: tuple[float, ...] = (1.0,) * 6
+    within: int = 0
+    """How many variables the universe has."""
 
     @classmethod
-    def of(cls, facts: StoreFacts, name: str) -> "Scales":
+    def of(cls, facts: StoreFacts, name: str, *, within: int = 0) -> "Scales":
         """Those of a number, or of counts if it has no such name."""
         decimals, shift = facts.decimals.get(name, 0), facts.shifts.get(name, 0)
-        return cls(facts.weight_decimals, decimals, shift, facts.noise.get(name, 0.0))
+        spread = tuple(facts.spread.get(name, cls.spread))
+        return cls(facts.weight_decimals, decimals, shift, facts.noise.get(name, 0.0), spread, within)
+
+    def spreads(self, shape: tuple[int, ...], *, means: bool) -> Floats:
+        """By what the noise of totals, or of means, is multiplied in each cell: by how many variables cut it out."""
+        cut = np.full(shape, self.within)
+        for axis, size in enumerate(shape):
+            inner = np.arange(size) < size - 1
+            cut += inner.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        multiples = np.array(self.spread[3:] if means else self.spread[:3])
+        return np.asarray(multiples[np.clip(cut, 1, 3) - 1])
 
     def square(self, cube: Cube) -> Floats:
         """The sums of squared contributions."""

@@ -26,7 +26,7 @@ class TableEvidence:
 
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
-    scales = Scales.of(selection.facts, request.of or "")
+    scales = Scales.of(selection.facts, request.of or "", within=len(request.where.variables))
     weighted = request.measure != (Measure.COUNT,)
     if request.of is None:
         return TableEvidence(selection.cube(request.by, weighted=weighted), None, scales)

@@ -13,6 +13,7 @@ ATTACKS: tuple[str, ...] = (
     "pairs.noise_in_signal:NoiseInSignal",
     "pairs.padding:Padding",
     "partitions:Partitions",
+    "universes.passing_cross:PassingCross",
     "universes.random_universes:RandomUniverses",
     "refusal_oracle:RefusalOracle",
     "repeating:Repeating",

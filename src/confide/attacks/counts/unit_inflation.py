@@ -10,6 +10,7 @@ from confide.arrays import Floats
 from confide.attacks.choosing import codes, keys, number_secret
 from confide.attacks.claims import Claims, NotApplicable, UnitTargets
 from confide.attacks.intruder import Intruder
+from confide.attacks.passing import candidates, within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
@@ -44,10 +45,12 @@ class UnitInflation:
         if len(self.keys or found) < 2:
             raise NotApplicable("It needs two keys with classes.")
         chosen = self.keys[:2] or (found[0].name, found[1].name)
-        return UnitTargets(chosen, number_secret(book, self.secret), number=True, weighted=book.weight is not None)
+        secret, every = number_secret(book, self.secret), candidates(book, lambda v: not v.binned)
+        wanted = UnitTargets(chosen, secret, number=True, weighted=book.weight is not None)
+        return within_rules(wanted, book, policy, given=self.keys, among=(every, every))
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
-        wanted = self.wants(intruder.book, intruder.policy)
+        wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
         table = intruder.table(*wanted.keys, measure="total", of=wanted.secret)
         found = np.full(intruder.known.size, np.nan)
         if table is not None:

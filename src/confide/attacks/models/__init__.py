@@ -16,5 +16,7 @@ ATTACKS: tuple[str, ...] = (
     "covariate_switch:CovariateSwitch",
     "logistic_counts:LogisticCounts",
     "plot_sizes:PlotSizes",
+    "passing_numbers:PassingNumbers",
+    "passing_numbers:ClassOfNumber",
 )
 """The attacks of this room, as module:class."""

@@ -99,7 +99,7 @@ def check_regression(request: RegressionRequest, dataset: Dataset, policy: Polic
         *check_universe(request.where, policy),
         *check_predictors(formula.variables, policy),
         *check_hierarchy(formula),
-        *saturated(formula, formula.variables, dataset),
+        *(() if policy.tables.cross else saturated(formula, formula.variables, dataset)),
         *check_related((formula.response.variable, *formula.variables), request.where, dataset, policy),
     ]
 
@@ -121,10 +121,13 @@ def _lacking(formula: Formula) -> str:
 
 
 def saturated(formula: Formula, names: Sequence[str], dataset: Dataset) -> list[Reason]:
-    """The reason to refuse if of the predictors these have columns, all categorical, and all of them interact."""
-    classes = len(names) > 1 and not any(dataset.variables[n].measurable for n in names)
-    if classes and any({factor.variable for factor in term} == set(names) for term in formula.terms):
-        return [Reason("models.saturated", "A model of classes alone with all their interactions is a table.")]
+    """The reason to refuse if of the predictors these have columns, and all of the classes among them interact.
+
+    Numbers beside them change nothing: their means by class come from other models, and then the means of the cells do too.
+    """
+    classes = {name for name in names if not dataset.variables[name].measurable}
+    if len(classes) > 1 and any(classes <= {factor.variable for factor in term} for term in formula.terms):
+        return [Reason("models.saturated", "All classes of the model interact: its class part is a table.")]
     return []
 
 

@@ -41,7 +41,8 @@ def add_audit(app: FastAPI, context: CustodianContext) -> None:
     def audit(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         query = request.query_params
         dataset, since = (query.get(key, "").strip() for key in ("dataset", "since"))
-        key = ("audit", len(service.audit), service.policy.mark, dataset, since)
+        marks = tuple(service.policy_of(name).mark for name in service.datasets)
+        key = ("audit", len(service.audit), marks, dataset, since)
         job = context.start(key, lambda progress: service.audit_questions(dataset, since=since))
         if not job.done:
             return context.working(request, job, "Auditing the questions")

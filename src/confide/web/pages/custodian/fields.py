@@ -24,6 +24,7 @@ TITLES = {
     "output": "Rounding",
     "quota": "Quotas",
     "red_team": "The red team",
+    "audit": "The audit of questions",
 }
 """What each section of a policy is about."""
 

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
-from importlib import resources
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 
 import confide
 from asking import python_table
-from confide import demo
 from confide.answering.service import TOGETHER, Service, audit
 from confide.cli.main import main
 from confide.errors import Mistake, Refused
@@ -26,21 +24,10 @@ AGES = 3
 """So many groups of ages are left out, one after the other, from the oldest."""
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Five thousand people under a secret that is always the same."""
-    site = tmp_path_factory.mktemp("audit") / "site"
-    site.mkdir()
-    (site / "secret").touch(0o600)
-    (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
-    catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-    add(demo.people(5_000), site, name="people", catalog=catalog)
-    return site
-
-
 @pytest.fixture
-def site(made: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(made, tmp_path / "site"))
+def site(demo_site: Callable[[int, str], Path], tmp_path: Path) -> Path:
+    """Five thousand people under a secret that is always the same."""
+    return Path(shutil.copytree(demo_site(5_000, "people"), tmp_path / "site"))
 
 
 @pytest.fixture
