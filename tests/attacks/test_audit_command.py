@@ -16,7 +16,6 @@ from confide.answering.service import TOGETHER, Service, audit
 from confide.cli.main import main
 from confide.errors import Mistake, Refused
 from confide.model.policy import AuditRules, write_policy
-from confide.records.ingest import add
 from confide.site.folder import Folder
 
 Run = Callable[..., tuple[int, str, str]]

@@ -166,10 +166,17 @@ def test_a_role_changed_after_ingest_is_a_mistake_until_the_records_are_protecte
     """What is a key and what is confidential decides who is exposed and what has noise."""
     assert old in CATALOG
     folder.catalog("people").write_text(CATALOG.replace(old, new))
-    with pytest.raises(Mistake, match="not protected as"):
+    with pytest.raises(Mistake, match=r"not protected as dataset\.toml asks") as mistake:
         asked(folder)
+    assert "--renew" in mistake.value.suggestions[0]
     protect_again(folder.path, name="people")
     assert asked(folder)
+
+
+def test_a_household_declared_after_ingest_is_a_mistake(folder: Folder) -> None:
+    folder.catalog("people").write_text(HOMES)
+    with pytest.raises(Mistake, match="confide ingest"):
+        asked(folder)
 
 
 def test_a_role_may_change_where_records_are_not_protected(tmp_path: Path) -> None:
