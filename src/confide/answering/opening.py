@@ -12,7 +12,7 @@ from confide.answering.shield import Shield
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
-from confide.site.encode import catalog_mark
+from confide.site.encode import catalog_mark, roles_mark
 from confide.site.folder import Folder
 
 __all__ = ["named", "open_roads"]
@@ -65,9 +65,11 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
             raise Mistake(
                 f"The data of {name!r} were ingested under another secret. Restore that secret, or ingest again."
             )
-        if engine.facts.records != policy.records_mark:
+        roles = roles_mark(dataset) if engine.facts.records else ""
+        if (engine.facts.records, engine.facts.roles) != (policy.records_mark, roles):
+            asking = "dataset.toml" if engine.facts.records == policy.records_mark else "the policy's [records]"
             raise Mistake(
-                f"The records of {name!r} were not protected as the policy's [records] asks for.",
+                f"The records of {name!r} were not protected as {asking} asks for.",
                 suggestions=[f"Run: confide records SITE {name} --renew"],
             )
         base = partial(read_base, folder, name, engine.facts)

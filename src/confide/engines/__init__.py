@@ -25,7 +25,7 @@ class StoreFacts:
     `numbers` are weighted contributions (for totals), with `decimals`; `values` the plain values (for models), with
     `value_decimals`; `shifts` say by how many bits contributions are cut before they are squared (none where it names none).
     `forms` has columns of their own for transformed numbers that carry noise, so that their means are right; their decimals
-    stand with the others'. Of protected records, `records` marks how they were protected, `noise` has the relative noise of
+    stand with the others'. Of protected records, `records` and `roles` mark how they were protected, `noise` has the relative noise of
     each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
     `confide.records.spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
@@ -46,6 +46,7 @@ class StoreFacts:
     forms: dict[str, str] = field(default_factory=dict)
     shifts: dict[str, int] = field(default_factory=dict)
     records: str = ""
+    roles: str = ""
     noise: dict[str, float] = field(default_factory=dict)
     spread: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)

@@ -23,7 +23,7 @@ from confide.records.exposure import Exposure, confidential_numbers, find_expose
 from confide.records.noise import noised
 from confide.records.report import RecordsReport, compare
 from confide.records.spread import measure_spread
-from confide.site.encode import bins, contributions, data_mark, narrow, small
+from confide.site.encode import bins, contributions, data_mark, narrow, roles_mark, small
 from confide.site.secret import Secret
 
 __all__ = ["protect_records"]
@@ -47,6 +47,7 @@ def protect_records(
         data=data_mark(protected.records),
         shifts=square_shifts(protected.records, protected.facts.numbers),
         records=policy.records_mark,
+        roles=roles_mark(dataset),
         noise=noise,
         spread=measure_spread(coded, protected, dataset, noise),
         ceiling=[vars(ceiling) for ceiling in ceilings],

@@ -61,7 +61,7 @@ class RecordsReport:
             raw["ceilings"] = tuple(Ceiling(**one) for one in raw["ceilings"])
             raw["margins"] = {int(size): moved for size, moved in raw["margins"].items()}
             return cls(**raw)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise Mistake("The report on the records cannot be read.", suggestions=["Protect them anew."]) from None
 
 

@@ -16,7 +16,7 @@ from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 
-__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "small"]
+__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "roles_mark", "small"]
 
 
 LARGEST = 2**62
@@ -87,8 +87,15 @@ def catalog_mark(dataset: Dataset) -> str:
         )
         for v in dataset.variables.values()
     ]
-    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, coding])
+    household = [dataset.household] if dataset.household else []
+    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, coding, *household])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def roles_mark(dataset: Dataset) -> str:
+    """A fingerprint of what is a key and what is confidential: it decides how records are protected, not how they are coded."""
+    text = json.dumps(sorted((v.name, v.role) for v in dataset.variables.values()))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def data_mark(records: pa.Table) -> str:

@@ -1,0 +1,85 @@
+"""The report on what protecting the records did: its figures, its sentences, and that it reads back."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.errors import Mistake
+from confide.records.ceiling import Ceiling
+from confide.records.report import RecordsReport, ceiling_words
+from protecting import Protection, people, records_policy
+
+
+@pytest.fixture(scope="module")
+def done() -> Protection:
+    return Protection(people(3000, seed=1), policy=records_policy(mean_cell=1.0))
+
+
+def test_the_figures_are_those_of_the_records(done: Protection) -> None:
+    report = done.report
+    assert report.records == 3000 and report.exposed == done.exposure.exposed.sum() > 0
+    moved = {name: done.moved(name) for name in ("town", "age", "job", "sex")}
+    assert report.touched == {name: int(plan.touched.sum()) for name, plan in done.plans.items()}
+    assert report.touched["town"] == moved["town"].sum() and report.touched["job"] == moved["job"].sum()
+    assert report.touched_at_all == np.any([plan.touched for plan in done.plans.values()], axis=0).sum()
+    assert report.exposed_numbers["income"] == done.exposure.numbers["income"].sum()
+    assert 0 < report.margins[2] < report.touched_at_all and report.margins[3] > 0
+    assert report.margins[1] == 0, "as many have each class as before"
+    assert 0 < report.correlation < 1
+    both = [np.corrcoef(*(coded.numbers(name)[there] for name in ("income", "tax")))[0, 1]
+            for coded in (done.true, done.protected)
+            for there in [np.isfinite(done.true.numbers("income"))]]  # fmt: skip
+    assert report.correlation >= abs(both[1] - both[0]) - 1e-12
+
+
+def test_a_report_reads_back_as_it_was_written(done: Protection) -> None:
+    assert RecordsReport.read(done.report.write()) == done.report
+    assert json.loads(done.report.write())["records"] == 3000
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", '{"ceilings": [{"variable": "x"}], "margins": {}}', '{"ceilings": [], "margins": 3}'],
+)
+def test_a_report_that_cannot_be_read_is_a_mistake(text: str) -> None:
+    with pytest.raises(Mistake, match="report on the records"):
+        RecordsReport.read(text)
+
+
+def test_the_sentences_say_every_figure(done: Protection) -> None:
+    lines = done.report.lines()
+    text = "\n".join(lines)
+    share = done.report.touched_at_all / 3000
+    assert lines[0] == (
+        f"{done.report.exposed} of 3,000 records are exposed by their keys; "
+        f"{done.report.touched_at_all} exchanged a key ({share:.1%})."
+    )
+    for figure in (
+        done.report.exposed_numbers["tax"],
+        f"{done.report.margins[3]:.2f}",
+        f"{done.report.correlation:.3f}",
+    ):
+        assert str(figure) in text
+    assert text.count("Ceiling:") == len(done.report.ceilings) == 4
+
+
+def test_a_ceiling_is_said_of_classes_and_of_numbers() -> None:
+    assert ceiling_words(Ceiling("ill", 2, False, 10, 0.5, 0.4, 0.45)) == (
+        "Ceiling: whoever had the whole protected file would know the class of 'ill' of a unit exposed on 2 keys or fewer "
+        "in 50% of cases; the best guess is right in 40%, statistics on the others in 45%."
+    )
+    assert ceiling_words(Ceiling("income", 0, True, 90, 0.25, 0.2, 0.2)) == (
+        "Ceiling: whoever had the whole protected file would know 'income' to within 10 % of an exposed unit "
+        "in 25% of cases; the best guess is right in 20%."
+    )
+
+
+def test_records_that_are_only_noised_exchange_nothing() -> None:
+    done = Protection(people(500, seed=1), policy=records_policy(keys=0, background=0.0))
+    assert done.report.touched_at_all == done.report.exposed == 0
+    assert set(done.report.margins.values()) == {0.0}
+    assert isinstance(done.table, pa.Table) and not np.array_equal(
+        done.true.numbers("tax"), done.protected.numbers("tax")
+    )
