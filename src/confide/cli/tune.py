@@ -76,7 +76,9 @@ def _status(found: tuning.Tuning) -> int:
 def _tell(found: tuning.Tuning) -> None:
     table = Table(box=None, pad_edge=False, title=f"{found.conditions.dataset} under {found.conditions.policy}, varied")
     for name in HEAD:
-        table.add_column(name, justify="left" if name in ("policy", "worst attack", "") else "right", overflow="fold")
+        table.add_column(
+            name, justify="left" if name in ("policy", "worst attack", "remarks") else "right", overflow="fold"
+        )
     for line in rows(found):
         table.add_row(*line, style="bold" if "recommended" in line[-1] else None)
     Console(width=None if Console().is_terminal else 140, markup=False, highlight=False).print(table)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from confide.answering.service import make_base
+from confide.answering.shield import Shield
 from confide.attacks.red_team import AttackProgress, RedTeam
 from confide.attacks.runner import LocalField
 from confide.attacks.truth.copies import copied
@@ -53,6 +54,15 @@ class Bench:
     drawn: Drawn
     team: RedTeam
     until: float
+
+    def check(self, policy: Policy) -> None:
+        """Nothing if the policy can be put to use here; else a Mistake says what is missing or does not go together."""
+        Shield(policy, self.folder.secret()).prepare()
+        if policy.counts.mechanism == "safe" and not self.folder.base(self.name).exists():
+            raise Mistake(
+                f'{self.name!r} has no SAFE base, which counts.mechanism = "safe" needs.',
+                suggestions=["Make one first: confide safe"],
+            )
 
     def measure(self, policy: Policy, changes: Mapping[str, Any], progress: AttackProgress) -> PolicyTrial:
         """What becomes of the policy with some fields changed. Raises TimeUp."""
@@ -110,7 +120,6 @@ def bench(site: Path, name: str, *, team: RedTeam, generator: Generator) -> Iter
 @contextmanager
 def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterator[Folder]:
     """The site, or a copy with its records protected as the policy says: once, and not for every attack anew."""
-    _must_have_base(folder, name, policy)
     if read_store_facts(folder.store(name)).records == policy.records_mark:
         yield folder
         return
@@ -126,11 +135,3 @@ def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterat
         if folder.base(name).exists() and policy.counts.mechanism == "safe":
             make_base(target.path, name, by=pq.read_schema(folder.base(name)).names[:-1])
         yield target
-
-
-def _must_have_base(folder: Folder, name: str, policy: Policy) -> None:
-    if policy.counts.mechanism == "safe" and not folder.base(name).exists():
-        raise Mistake(
-            f'{name!r} has no SAFE base, which counts.mechanism = "safe" needs.',
-            suggestions=[f"Make one first: confide safe {folder.path} {name}"],
-        )

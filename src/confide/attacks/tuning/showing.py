@@ -1,4 +1,4 @@
-"""What tuning found, to be read: as lines, as a page with the map, and as a policy with its evidence."""
+"""What tuning found, to be read: as lines, as a page with the map, and as a policy under its evidence."""
 
 from collections.abc import Iterator
 from math import isnan
@@ -16,14 +16,15 @@ from confide.model.policy import PRESETS, write_policy
 
 __all__ = ["HEAD", "map_of", "page_of", "policy_text", "rows", "sentences"]
 
-HEAD = ("policy", "lift", "±", "worst attack", "ceiling", "answered", "error", "")
-"""Points of lift with their standard error, points of the ceiling above a good guess, percent, sampling errors."""
+HEAD = ("", "policy", "lift", "±", "worst attack", "ceiling", "answered", "error", "remarks")
+"""The number on the map, what is changed, points of lift with their standard error, points of the ceiling above a good guess,
+percent of the honest questions, sampling errors."""
 
 
 def rows(found: Tuning) -> Iterator[tuple[str, ...]]:
     """The variants, one line each."""
-    for trial in found.trials:
-        yield (trial.words, *_figures(trial), " ".join(_remarks(found, trial)))
+    for number, trial in enumerate(found.trials, 1):
+        yield (str(number), trial.words, *_figures(trial), " ".join(_remarks(found, trial)))
 
 
 def _figures(trial: PolicyTrial) -> tuple[str, ...]:
@@ -40,6 +41,8 @@ def _remarks(found: Tuning, trial: PolicyTrial) -> Iterator[str]:
         yield "recommended"
     elif trial == found.recommended:
         yield "least risky"
+    if trial.worst is None:
+        yield "no attack could be tried"
 
 
 def sentences(found: Tuning) -> Iterator[str]:
@@ -99,8 +102,7 @@ def page_of(found: Tuning) -> ReportPage:
 
 def _grid(found: Tuning) -> pa.Table:
     lines = list(rows(found))
-    names = (*HEAD[:-1], "remarks")
-    return pa.table({name: [line[place] for line in lines] for place, name in enumerate(names)})
+    return pa.table({name or "number": [line[place] for line in lines] for place, name in enumerate(HEAD)})
 
 
 def _lifts(found: Tuning) -> pa.Table:
@@ -112,10 +114,9 @@ def _lifts(found: Tuning) -> pa.Table:
 
 
 def map_of(found: Tuning) -> Spec:
-    """The map in Vega-Lite: variants as points with their names, the frontier as a line, the limit as a dashed one."""
+    """The map in Vega-Lite: variants as points with their numbers, the frontier as a line, the limit as a dashed one."""
     points = [
         {
-            "policy": trial.words,
             "risk": round(100 * trial.risk, 2),
             "answered": round(100 * trial.share, 2),
             "frontier": trial in found.frontier,
@@ -124,22 +125,31 @@ def map_of(found: Tuning) -> Spec:
         if not isnan(trial.risk)
     ]
     sides = axes("honest questions answered, percent", "lift of the worst attack, points", field="answered")
-    sides["x"]["scale"] = {"zero": False}
-    colour = {"field": "frontier", "type": "nominal", "scale": {"domain": [True, False], "range": [LINE, POINT]}}
-    named = {"type": "text", "align": "left", "dx": 6, "dy": -8, "fontSize": 10}
-    limit = {
-        "mark": {"type": "rule", "strokeDash": [4, 4], "color": LINE},
-        "encoding": {"y": {"datum": 100 * found.limit}},
-    }
-    front = ", ".join(trial.words for trial in found.frontier)
+    sides["x"]["scale"] = {"zero": False, "nice": True}
+    colours = {"domain": [True, False], "range": [LINE, POINT]}
+    colour = {"field": "frontier", "type": "nominal", "scale": colours, "legend": {"orient": "top"}}
+    named = {"type": "text", "align": "left", "dx": 6, "dy": -8}
+    dashed = {"type": "rule", "strokeDash": [4, 4], "color": LINE}
     return map_chart(
         "Risk and utility",
-        f"Policies by the share of honest questions answered and the lift of the worst attack. On the frontier: {front}. "
-        f"A line stands at the limit of {100 * found.limit:g} points.",
+        f"Policies by the share of honest questions answered and the lift of the worst attack. On the frontier: "
+        f"{'; '.join(trial.words for trial in found.frontier)}. A line stands at the limit of {100 * found.limit:g} points.",
         points=layer({"type": "point", "filled": True, "size": 60}, points, {**sides, "color": colour}),
         line=[point for point in points if point["frontier"]],
-        more=[layer(named, points, {**sides, "text": {"field": "policy"}}), limit],
+        more=[
+            layer(named, _labels(found), {**sides, "text": {"field": "numbers"}}),
+            layer(dashed, [{"risk": 100 * found.limit}], {"y": sides["y"]}),
+        ],
     )
+
+
+def _labels(found: Tuning) -> list[dict[str, object]]:
+    """The numbers of the variants at each place of the map: several may share one."""
+    at: dict[tuple[float, float], list[str]] = {}
+    for number, trial in enumerate(found.trials, 1):
+        if not isnan(trial.risk):
+            at.setdefault((round(100 * trial.risk, 2), round(100 * trial.share, 2)), []).append(str(number))
+    return [{"risk": risk, "answered": share, "numbers": ", ".join(these)} for (risk, share), these in at.items()]
 
 
 def policy_text(found: Tuning, *, command: str) -> str:

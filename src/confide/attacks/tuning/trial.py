@@ -49,14 +49,19 @@ class PolicyTrial:
 
     @property
     def risk(self) -> float:
-        """The lift of the worst attack, at least 0; not a number if an attack broke down or none could be tried."""
+        """The lift of the worst attack, at least 0; not a number if an attack broke down.
+
+        Where the policy leaves nothing that any of the attacks could be tried on, it is 0.
+        """
+        if self.broken:
+            return nan
         # Lifts are differences of shares: equal ones may differ in the last digit.
-        return nan if self.broken or self.worst is None else max(round(self.worst.lift, 9), 0.0)
+        return max(round(self.worst.lift, 9), 0.0) if self.worst else 0.0
 
     @property
     def standard_error(self) -> float:
         """Of the risk, as a share of so many targets."""
-        return nan if isnan(self.risk) or self.worst is None else self.worst.standard_error
+        return self.worst.standard_error if self.worst else 0.0
 
     @property
     def share(self) -> float:

@@ -2,6 +2,7 @@
 
 import json as json_module
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,6 +27,9 @@ __all__ = ["STRONGEST", "TuneProgress", "Tuning", "TuningConditions", "read_tuni
 
 STRONGEST = "changed-cells,secret-in-universe,boxes,subset-totals,missing-levels,withheld-totals"
 """What is tried if nobody says what: the strongest on counts, on numbers and on sets."""
+
+Changes = Mapping[str, Any]
+"""A variant of a policy: fields, and what they are to be."""
 
 _CLASS = "confide tune"
 _VERSION = 1
@@ -131,7 +135,8 @@ def tune(
     a file that figures are written to as they come: a run that was cut off goes on from there. Nothing is kept with the site.
     """
     policy, place = Folder(Path(site)).policy(dataset), Path(site).resolve()
-    tried = [read_values(text) for text in tries] or list(around(policy))
+    tried = [read_values(text) for text in tries]
+    queue = single_changes(policy, tried or around(policy))
     team = RedTeam(
         only=",".join(chosen_attacks(attacks)), targets=targets, questions=questions, minutes=minutes, seed=seed
     )
@@ -142,7 +147,9 @@ def tune(
         )  # fmt: skip
         file = None if json is None else Path(json)
         run = _Run(measuring, policy, file, progress or TuneProgress())
-        found = run.all(_begun(conditions, policy, file), single_changes(policy, tried))
+        begun = _begun(conditions, policy, file)
+        # What nobody asked for may turn out to be impossible.
+        found = run.all(begun, run.possible(queue) if not tried else run.checked(queue))
     _must_be_measured(found)
     return found
 
@@ -156,7 +163,21 @@ class _Run:
     file: Path | None
     progress: TuneProgress
 
-    def all(self, found: Tuning, queue: Sequence[Mapping[str, Any]]) -> Tuning:
+    def checked(self, queue: Sequence[Changes]) -> Sequence[Changes]:
+        """The same, or a Mistake if one of them cannot be put to use."""
+        for changes in queue:
+            self.bench.check(varied(self.policy, changes))
+        return queue
+
+    def possible(self, queue: Sequence[Changes]) -> list[Changes]:
+        """Those that can be put to use."""
+        found: list[Changes] = []
+        for changes in queue:
+            with suppress(Mistake):
+                found += self.checked([changes])
+        return found
+
+    def all(self, found: Tuning, queue: Sequence[Changes]) -> Tuning:
         """With every variant, and the two best changes together if there are two fields; as many as the time allows."""
         paired = len({field for changes in queue for field in changes}) > 1
         self.progress.variants(len(queue) + paired - len(_known(found, queue)))
@@ -164,11 +185,11 @@ class _Run:
             if (more := self._with(found, changes)) is None:
                 return replace(found, left=len(queue) - number + paired)
             found = more
-        if paired:
-            return self._with(found, _best_pair(found)) or replace(found, left=1)
+        for changes in self.possible([_best_pair(found)] if paired else []):
+            return self._with(found, changes) or replace(found, left=1)
         return found
 
-    def _with(self, found: Tuning, changes: Mapping[str, Any]) -> Tuning | None:
+    def _with(self, found: Tuning, changes: Changes) -> Tuning | None:
         """With one more variant; None if there was no time for it."""
         if _known(found, [changes]):
             return found
@@ -182,7 +203,7 @@ class _Run:
         return found
 
 
-def _known(found: Tuning, queue: Sequence[Mapping[str, Any]]) -> list[PolicyTrial]:
+def _known(found: Tuning, queue: Sequence[Changes]) -> list[PolicyTrial]:
     marks = {varied(found.present, changes).mark for changes in queue}
     return [trial for trial in found.trials if trial.mark in marks]
 
@@ -196,7 +217,7 @@ def _best_pair(found: Tuning) -> dict[str, Any]:
 
 
 def _must_be_measured(found: Tuning) -> None:
-    if found.now and found.now.worst is None and not found.now.broken:
+    if found.trials and not any(trial.worst or trial.broken for trial in found.trials):
         raise Mistake(
             f"None of these attacks can be tried on {found.conditions.dataset!r}.",
             suggestions=["Name others with --attacks; confide attack --list has them all."],
