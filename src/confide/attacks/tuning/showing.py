@@ -60,7 +60,7 @@ def sentences(found: Tuning) -> Iterator[str]:
         yield "Recommended: the policy as it is."
     if best and best.worst and best.within(found.limit) and best.risk + 2 * best.standard_error > found.limit:
         yield (
-            f"With {best.worst.targets} targets its lift may be above the limit by chance alone. Before you put it in "
+            f"With {best.worst.targets} targets a lift above the limit may have been missed. Before you put it in "
             "force, attack it with more targets and all attacks: confide attack --policy."
         )
     yield from (f"{trial.words}: broke down: {', '.join(trial.broken)}." for trial in found.trials if trial.broken)
