@@ -54,7 +54,7 @@ from confide.site.folder import Folder
 RECORD = Path(__file__).parents[1] / "docs" / "explanation" / "frontier.json"
 
 ATTACKS = (
-    "tracker,missing-levels,zeros,before-after,changed-cells,secret-in-universe,random-universes,lp-reconstruction,"
+    "tracker,partitions,missing-levels,zeros,before-after,changed-cells,secret-in-universe,random-universes,lp-reconstruction,"
     "membership,saturated,boxes,logistic-counts,rival,subset-totals,withheld-totals"
 )
 """The strongest on each way, of those on units and of those on sets."""
@@ -298,7 +298,7 @@ def main() -> None:
     parser.add_argument("--attacks", default=ATTACKS, help="By name or number, with commas.")
     parser.add_argument("--only", nargs="+", default=[], help="Ways to protect; all if not given.")
     parser.add_argument("--targets", type=int, default=60)
-    parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--questions", type=int, default=400)
     parser.add_argument("--workload", type=int, default=150)
     parser.add_argument("--record", action="store_true", help="Write what the documentation shows.")
     options = parser.parse_args()
