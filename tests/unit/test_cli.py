@@ -30,6 +30,7 @@ COMMANDS = [
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
     ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["records"],
+    ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip
 
