@@ -28,6 +28,9 @@ HANDY = 20
 ROUNDED = 0.01
 """Totals are rounded by about this share."""
 
+SURE = 3.0
+"""A total counts as read if it is so many standard errors above nothing."""
+
 THERE = 0.5
 """With fewer people than this, nobody is in a cell."""
 
@@ -184,5 +187,7 @@ def _readings(halves: Bools, told: Floats, own: Ints) -> Floats:
     for number in range(len(found)):
         for target in targets:
             part, variance = parts_of_sums(halves, told[:, number, target], spread)
-            found[number, target] = part[own[target]] if np.isfinite(variance[own[target]]) else np.nan
+            # what is within the rounding of the sums is nothing
+            sure = part[own[target]] ** 2 > SURE**2 * variance[own[target]]
+            found[number, target] = part[own[target]] if sure else 0.0
     return np.where((people > THERE) | (found > 0).any(axis=0), found / np.maximum(np.rint(people), 1.0), np.nan)
