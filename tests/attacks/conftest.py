@@ -17,16 +17,17 @@ Field = Callable[..., LocalField]
 
 
 @pytest.fixture(scope="session")
-def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, str], Path]:
-    """A demo data set of so many rows as a site whose secret is always the same."""
+def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """A demo data set of so many rows as a site under a preset, whose secret is always the same."""
 
     @cache
-    def make(rows: int, name: str) -> Path:
+    def make(rows: int, name: str, preset: str = "standard") -> Path:
         site = tmp_path_factory.mktemp("sites") / f"{name}{rows}"
         text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
         site.mkdir()
         (site / "secret").touch(0o600)
         (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
+        (site / "policy.toml").write_text(f'preset = "{preset}"\n', encoding="utf-8")
         add(getattr(demo, name)(rows), site, name=name, catalog=text)
         return site
 
@@ -34,7 +35,7 @@ def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int, str], 
 
 
 @pytest.fixture(scope="session")
-def field(demo_site: Callable[[int, str], Path]) -> Field:
+def field(demo_site: Callable[..., Path]) -> Field:
     """`field("tablebuilder", rows=20_000, name="people")`: what an attack is carried out on; also with a policy."""
     read: Callable[[Path, str], Truth] = cache(truth_of_site)
 

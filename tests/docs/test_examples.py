@@ -351,6 +351,28 @@ def _outcome(one: Any) -> str:
     return f"**{shown}**" if lift > 5 else shown
 
 
+def _frontier() -> Iterator[list[str]]:
+    """What was measured by benchmarks/frontier.py --record, a way to protect a line."""
+    measured = json.loads((ROOT / "docs" / "explanation" / "frontier.json").read_text(encoding="utf-8"))
+    answered, errors = ("counts", "means", "models"), ("counts", "means", "coefficients")
+    lifts = [f"lift on {of}: worst, mean" for of in ("units", "sets")]
+    shares = [f"{kind} answered" for kind in answered]
+    yield ["data", "way to protect", *lifts, *shares, *(f"error of {of}" for of in errors)]
+    yield ["---"] * (4 + len(answered) + len(errors))
+    for one in measured:
+        yield [
+            f"{one['data']}, {one['rows']:,}",
+            f"`{one['policy']}`",
+            *(_worst_and_mean(one[of]) for of in ("units", "sets")),
+            *(f"{100 * one['answered'][kind]:.0f} %" if kind in one["answered"] else "–" for kind in answered),
+            *(f"{one['errors'][of]:.2f}" if of in one["errors"] else "–" for of in errors),
+        ]
+
+
+def _worst_and_mean(lifts: Any) -> str:
+    return f"{100 * lifts['worst']:.0f} ({lifts['attack']}), {100 * lifts['mean']:.0f}" if lifts else "–"
+
+
 def _studies() -> Iterator[list[str]]:
     """Every figure of every study, those of one kind in a row; mean errors that a few establishments carry are left out."""
     yield from (["attack", "source", "figure", "expected", "by", "ours"], ["---"] * 6)
@@ -377,6 +399,7 @@ def _proportions() -> Iterator[list[str]]:
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_people": partial(_red_team, "people"),
     "red_team_firms": partial(_red_team, "firms"),
+    "frontier": _frontier,
     "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,

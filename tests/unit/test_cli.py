@@ -29,7 +29,7 @@ COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["records"],
+    ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip
 

@@ -4,3 +4,6 @@ from .red_team import RedTeam as RedTeam
 from .red_team import attack_site as attack_site
 from .report import AttackReport as AttackReport
 from .result import Result as Result
+from .tuning.trial import PolicyTrial as PolicyTrial
+from .tuning.tuning import Tuning as Tuning
+from .tuning.tuning import tune as tune

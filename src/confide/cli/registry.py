@@ -60,6 +60,10 @@ COMMANDS = {
         "workload:workload",
         "Ask what an honest analyst would ask: how much is answered, and how far from the truth are the answers?",
     ),
+    "tune": (
+        "tune:tune",
+        "Find the policy that answers most within the red team's limit: vary its fields, attack and ask under each variant.",
+    ),
     "audit": (
         "audit:audit",
         "Find families of recorded questions that together isolate small sets of units, and who asked them.",

@@ -67,7 +67,7 @@ class CrossProducts:
         there = np.isfinite(found)
         facts = [SetFact(universe({classes: (code,)}), Measure.MEAN, number) for code in every]
         kept = tuple(fact for fact, here in zip(facts, there, strict=True) if here)
-        guesses = np.full(len(kept), _everyone(intruder, number))
+        guesses = _published(intruder, number, classes)[there]
         yield Claims.of(found[there], facts=kept, guesses=guesses, within=WITHIN)
 
     def _number(self, book: Dataset, policy: Policy) -> str:
@@ -76,6 +76,15 @@ class CrossProducts:
     def _classes(self, book: Dataset, policy: Policy) -> str:
         named = [n for n in policy.models.suppressed if n in book.variables and book.variable(n).classifies]
         return (*self.keys, *named, class_key(book))[0]
+
+
+def _published(intruder: Intruder, number: str, classes: str) -> Floats:
+    """What anybody would take for the means: those published, where they may be asked for, else that of everyone."""
+    everyone = np.full(len(codes(intruder.book, classes)), _everyone(intruder, number))
+    if intruder.policy.models.suppressed:
+        return everyone
+    means = mean_table(intruder, classes, of=number)
+    return np.where(np.isfinite(means), means, everyone)
 
 
 def _others(book: Dataset, policy: Policy, number: str) -> list[str]:

@@ -13,7 +13,7 @@ from confide.attacks.workload.generator import kind_of
 from confide.attacks.workload.proportions import KINDS
 from confide.model.request import Request
 
-__all__ = ["Asked", "ErrorSummary", "MarginSummary", "ShareAnswered", "Usefulness"]
+__all__ = ["Asked", "ErrorSummary", "MarginSummary", "ShareAnswered", "Usefulness", "median_error"]
 
 MEASURED = ("counts", "shares", "weighted counts", "totals", "means", "coefficients", "correlations")
 
@@ -204,3 +204,8 @@ def _margins(asked: Iterable[Asked]) -> Iterator[MarginSummary]:
             of[name] += number
             outside[name] += wrong
     yield from (MarginSummary(name, of[name], outside[name]) for name in MEASURED if of[name])
+
+
+def median_error(asked: Iterable[Asked]) -> float:
+    """The median error of all numbers in units of their sampling errors, each question and sort of number with one weight."""
+    return _quantiles([found.ratio for one in asked for _, found in one.errors], (0.5,))[0]
