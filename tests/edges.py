@@ -131,6 +131,8 @@ CELLS = [{"sex": sex, "work": work} for sex in "fm" for work in ("yes", "no")]
 ORDERS = (["town"], ["town", "ill"], ["ill", "town"])
 """A variable alone, on the first axis and on the last."""
 
+OF_TOWNS: dict[str, Any] = {"predictors": "age + town", "variables": ["age", "town"]}
+
 EDGES = (
     Edge(
         "universe.variables",
@@ -295,6 +297,81 @@ EDGES = (
         places=4,
     ),
     Edge(
+        "tables.mean_cell",
+        "units for the cross",
+        {"tables": {"cross": True, "mean_cell": 8.0}},
+        around(80),
+        # five towns of a term, by the two conditions of work
+        groups=lambda number, place: [(number - 60, {}), *((20, {"town": name}) for name in ("a2", "b1", "b2"))],
+        words=lambda number, place: {**OF_TOWNS, "where": {"work": "yes"}},
+        kinds=("gaussian", "poisson", "correlation"),
+    ),
+    Edge(
+        "tables.mean_cell",
+        "units for the cross with the outcome",
+        {"tables": {"cross": True, "mean_cell": 4.0}},
+        around(80),
+        groups=lambda number, place: [(number - 60, {}), *((20, {"town": name}) for name in ("a2", "b1", "b2"))],
+        words=lambda number, place: {**OF_TOWNS, "where": {"work": "yes"}},
+        kinds=("binomial",),
+    ),
+    Edge(
+        "tables.sparsity",
+        "small classes of a term",
+        {"tables": {"cross": True, "sparsity": 0.5, "sparse_below": 5}},
+        around(2, below=False),
+        groups=lambda number, place: [
+            (4 if i < number else 100, {"town": name}) for i, name in enumerate((*TOWNS, "a2"))
+        ],
+        words=lambda number, place: OF_TOWNS,
+        kinds=("gaussian", "poisson", "correlation"),
+    ),
+    Edge(
+        "tables.sparsity",
+        "small classes of a term with the outcome",
+        {"tables": {"cross": True, "sparsity": 0.5, "sparse_below": 5}},
+        around(2, below=False),
+        # four of each outcome where towns are small
+        groups=lambda number, place: [
+            (8 if i < number else 100, {"town": name}) for i, name in enumerate((*TOWNS, "a2"))
+        ],
+        words=lambda number, place: OF_TOWNS,
+        kinds=("binomial",),
+    ),
+    Edge(
+        "tables.class_disclosure",
+        "other outcomes in a town of the universe",
+        {"tables": {"cross": True, "class_disclosure": True}},
+        {0: True, 1: False, 2: False},
+        groups=lambda number, place: [
+            (100, {"town": TOWNS[-place], "ill": "no"}),
+            (number, {"town": TOWNS[-place], "ill": "yes"}),
+            *((100, {"town": name}) for name in TOWNS if name != TOWNS[-place]),
+        ],
+        # the classes of the term or of the outcome, by the towns
+        words=lambda number, place: {
+            "predictors": "age + ill",
+            "variables": ["age", "ill"],
+            "where": {"town": list(TOWNS)},
+        },
+        kinds=("gaussian", "poisson", "correlation"),
+        places=2,
+    ),
+    Edge(
+        "tables.class_disclosure",
+        "other outcomes of a model in a town of the universe",
+        {"tables": {"cross": True, "class_disclosure": True}},
+        {0: True, 1: False, 2: False},
+        groups=lambda number, place: [
+            (100, {"town": TOWNS[-place], "ill": "no"}),
+            (number, {"town": TOWNS[-place], "ill": "yes"}),
+            *((100, {"town": name}) for name in TOWNS if name != TOWNS[-place]),
+        ],
+        words=lambda number, place: {"where": {"town": list(TOWNS)}},
+        kinds=("binomial",),
+        places=2,
+    ),
+    Edge(
         "models.hierarchy",
         "parts of an interaction",
         {},
@@ -330,7 +407,12 @@ EDGES = (
         "units in a cell",
         {"models": {"interaction": 10}},
         {**NONE_OR_MANY, **around(10)},
-        groups=lambda number, place: [(number if i == place else 100 + i, cell) for i, cell in enumerate(CELLS)],
+        # half of each cell in either county
+        groups=lambda number, place: [
+            (((number if i == place else 100 + i) + half) // 2, {**cell, "town": ("a1", "b1")[half]})
+            for i, cell in enumerate(CELLS)
+            for half in (0, 1)
+        ],
         words=lambda number, place: {"predictors": "sex*work + county + age"},
         kinds=MODELS,
         places=4,

@@ -24,7 +24,9 @@ def rich(town: Any) -> Any:
     people = town.people
     ages = people["age"].to_numpy()
     income = np.random.default_rng(5).lognormal(6 + ages / 50, 0.5).round() + 1
-    return town.of(people.set_column(people.column_names.index("income"), "income", pa.array(income)))
+    return town.preset("standard").of(
+        people.set_column(people.column_names.index("income"), "income", pa.array(income))
+    )
 
 
 @pytest.mark.parametrize(

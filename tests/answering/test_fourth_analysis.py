@@ -121,7 +121,7 @@ NARROW = read_url("people/shares?of=education&where=county%3DN5")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("fourth") / "site"
     catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-    add(demo.people(20_000), site, name="people", catalog=catalog)
+    add(demo.people(20_000), site, name="people", catalog=catalog, preset="drop-q")
     return site
 
 

@@ -43,7 +43,7 @@ def site(tmp_path: Path, town: Any) -> Path:
     path.mkdir()
     (path / "secret").touch(0o600)
     (path / "secret").write_text(SECRET + "\n")
-    (path / "policy.toml").write_text(write_policy(town.policy, preset="standard"))
+    (path / "policy.toml").write_text(write_policy(PRESETS["standard"], preset="standard"))
     confide.add(town.people, path, name="people", catalog=town.catalog)
     confide.add(town.people, path, name="guests", catalog=town.catalog, policy=OWN)
     return path

@@ -26,7 +26,7 @@ NARROW = python_table("people", rows="sex", where={"town": "a1", "age": "20-39",
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Path:
     path = tmp_path_factory.mktemp("asked") / "site"
-    confide.add(town.people, path, name="people", catalog=town.catalog)
+    confide.add(town.people, path, name="people", catalog=town.catalog, preset="drop-q")
     return path
 
 

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pytest
 
 import confide
+import protecting
 from asking import Outcome, python_regression, python_table
 from confide.answering.service import Service
 from confide.errors import Refused
-from confide.model.policy import describe, write_policy
+from confide.model.policy import PRESETS, describe, write_policy
 from confide.model.request import Request
 from confide.web.api import create_app
 from edges import EDGES, OFF, people
@@ -27,6 +28,8 @@ MANY = ["town", "age", "trade", "sex"]
 COUNTS = python_table("people", rows=MANY)
 TOTALS = python_table("people", rows=MANY, measure="total", of="income")
 """Hundreds of cells, most of them small."""
+BY_KEYS = python_table("people", rows=["town", "job"])
+INCOMES = python_table("people", rows=["town", "job"], measure="total", of="income")
 COUPLE = python_table("people", rows="ill", where={"town": "a1"})
 
 
@@ -63,6 +66,14 @@ def edge(rule: str, counted: str, number: int, kind: str = "table") -> Callable[
 def plain(request: Request[Any], **policy: dict[str, object]) -> Callable[[Any], tuple[Any, Request[Any]]]:
     """A question about the town with hardly any rule in force."""
     return lambda town: (town.under(**OFF).under(**policy), request)
+
+
+def protected(request: Request[Any]) -> Callable[[Any], tuple[Any, Request[Any]]]:
+    """A question about people with keys, some of them exposed, which is answered exactly from their protected records."""
+    policy = protecting.records_policy(mean_cell=1.0)
+    crowd = partial(replace, catalog=protecting.CATALOG, people=protecting.people(1500, seed=1), policy=policy)
+    quiet = {name: fields for name, fields in OFF.items() if name != "tables"}
+    return lambda town: (crowd(town).under(**quiet).under(tables={"cross": False}), request)
 
 
 def women(number: int, **universe: object) -> Callable[[Any], tuple[Any, Request[Any]]]:
@@ -135,6 +146,14 @@ FIELDS = {
     "models.class_fit": Changed(0.5, incomes("income ~ sex", lambda men, ages: np.where(men, 100 * NOISE, NOISE))),
     "models.sensitive": Changed("", edge("models.suppressed", "suppressed variables", 1, "correlation")),
     "models.suppressed": Changed((), edge("models.suppressed", "suppressed variables", 1, "correlation")),
+    "records.keys": Changed(1, protected(BY_KEYS)),
+    "records.alone": Changed(4, protected(BY_KEYS)),
+    "records.exchange": Changed(0.0, protected(BY_KEYS)),
+    "records.background": Changed(0.2, protected(BY_KEYS)),
+    "records.partners": Changed(200, protected(BY_KEYS)),
+    "records.noise": Changed(0.3, protected(INCOMES)),
+    "records.noise_exposed": Changed(0.3, protected(INCOMES)),
+    "records.dominance": Changed(0.05, protected(INCOMES)),
     "output.digits": Changed(2, plain(TOTALS, output={"digits": 4})),
 }
 
@@ -180,8 +199,9 @@ def test_a_quota_lets_exactly_so_many_pass(
     monkeypatch.setattr("confide.answering.service.datetime", SimpleNamespace(now=lambda zone: midday))
     monkeypatch.setattr("confide.web.middleware.time", SimpleNamespace(monotonic=lambda: 0.0))
     confide.add(town.people, tmp_path, name="people", catalog=town.catalog)
-    quota = replace(town.policy.quota, **{name.removeprefix("quota."): most})
-    (tmp_path / "policy.toml").write_text(write_policy(replace(town.policy, quota=quota), preset="standard"))
+    standard = PRESETS["standard"]
+    quota = replace(standard.quota, **{name.removeprefix("quota."): most})
+    (tmp_path / "policy.toml").write_text(write_policy(replace(standard, quota=quota), preset="standard"))
     with Service.open(tmp_path) as service:
         passed = [found in ("released", 200) for found in QUOTAS[name](service, 3)]
     assert passed == [True, most != 1, most == 0], "0 is no limit"

@@ -23,7 +23,7 @@ from confide.model.policy import TableRules, preset_policy, write_policy
 
 LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
 POLICY = replace(
-    preset_policy("standard"), counts=replace(preset_policy("standard").counts, mechanism="safe"), tables=LENIENT
+    preset_policy("drop-q"), counts=replace(preset_policy("drop-q").counts, mechanism="safe"), tables=LENIENT
 )
 
 
@@ -184,8 +184,8 @@ def test_variables_that_cannot_span_a_base_are_a_mistake(town: Any, by: list[str
 
 @pytest.fixture
 def site(tmp_path: Path, town: Any) -> Iterator[Path]:
-    confide.add(town.people, tmp_path / "site", name="people", catalog=town.catalog)
-    (tmp_path / "site" / "policy.toml").write_text(write_policy(POLICY, preset="standard"))
+    confide.add(town.people, tmp_path / "site", name="people", catalog=town.catalog, preset="drop-q")
+    (tmp_path / "site" / "policy.toml").write_text(write_policy(POLICY, preset="drop-q"))
     yield tmp_path / "site"
 
 
