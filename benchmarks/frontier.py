@@ -116,29 +116,41 @@ class Laplace:
     truth: Truth
 
     def __call__(self, request: TableRequest, release: Release) -> Release:
-        rng = np.random.default_rng(_seed(request))
+        noise = _Noise(np.random.default_rng(_seed(request)), request.by, release.shape, self.epsilon)
         weight = float(self.truth.weights.max())
         true = {name: np.nan_to_num(column.values) for name, column in release.columns.items()}
-        counts = np.maximum(np.rint(true["count"] + self._noise(rng, release.shape, 1.0)), 0.0)
-        weighted = np.maximum(true["weighted_count"] + self._noise(rng, release.shape, weight), 0.0)
+        counts = np.maximum(np.rint(true["count"] + noise.draw(1.0)), 0.0)
+        weighted = np.maximum(true["weighted_count"] + noise.draw(weight), 0.0)
         if request.of is None:
             return _with(release, count=counts, weighted_count=weighted)
         most = float(np.nanmax(np.abs(self.truth.numbers(request.of) * self.truth.weights)))
-        totals = true["total"] + self._noise(rng, release.shape, most)
+        totals = true["total"] + noise.draw(most)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.where(weighted > 0, totals / weighted, np.nan)
         return _with(release, count=counts, weighted_count=weighted, total=totals, mean=means)
 
-    def _noise(self, rng: np.random.Generator, shape: tuple[int, ...], most: float) -> np.ndarray:
-        noise = rng.laplace(0.0, most / self.epsilon, tuple(size - 1 for size in shape))
+
+@dataclass(frozen=True)
+class _Noise:
+    """Draws the noise of a table, the same for each cell however the table is turned."""
+
+    rng: np.random.Generator
+    by: tuple[str, ...]
+    shape: tuple[int, ...]
+    epsilon: float
+
+    def draw(self, most: float) -> np.ndarray:
+        order = np.argsort(self.by)
+        noise = self.rng.laplace(0.0, most / self.epsilon, tuple(self.shape[axis] - 1 for axis in order))
+        noise = noise.transpose(np.argsort(order))
         for axis in range(noise.ndim):
             noise = np.concatenate([noise, noise.sum(axis=axis, keepdims=True)], axis=axis)
         return noise
 
 
 def _seed(request: TableRequest) -> int:
-    """The same for the same table over the same universe, in whatever order and with whatever measure it is asked for."""
-    asked = repr((request.dataset, request.by, request.where, request.of))
+    """The same for the same table over the same universe, however it is turned and whatever measure it is asked for."""
+    asked = repr((request.dataset, sorted(request.by), request.where, request.of))
     return int.from_bytes(hashlib.sha256((SECRET + asked).encode()).digest()[:8], "big")
 
 
