@@ -16,8 +16,10 @@ from asking import Desk, Outcome, python_table
 from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
+from confide.model.policy import PRESETS
 from confide.model.release import Column
 from confide.model.request import TableRequest
+from confide.records.protect import protect_records
 from confide.site.encode import encode
 from confide.site.secret import Secret
 from confide.tables.perturbation.transitions import transitions
@@ -59,9 +61,10 @@ def test_the_same_question_gives_the_same_answer_for_ever(site: Path) -> None:
 
 
 def test_a_site_answers_alike_on_duckdb_and_on_the_plain_reference(site: Path, town: Any) -> None:
-    secret = bytes.fromhex((site / "secret").read_text().strip())
-    coded = encode(town.dataset, town.people, secret=Secret(secret))
-    plain = Desk(Road(town.dataset, MemoryEngine(coded), Shield(town.policy, Secret(secret))))
+    policy, secret = PRESETS["standard"], Secret(bytes.fromhex((site / "secret").read_text().strip()))
+    coded = encode(town.dataset, town.people, secret=secret)
+    protected, _ = protect_records(coded, town.dataset, policy, secret)
+    plain = Desk(Road(town.dataset, MemoryEngine(protected), Shield(policy, secret)))
     asked = [
         {"rows": "sex", "columns": "town"},
         {"rows": "county", "columns": ["age", "work"], "where": {"sex": "f"}},
@@ -227,7 +230,7 @@ def test_a_mean_is_the_protected_total_over_the_protected_weighted_count(town: A
     total, weights, mean = (counts(answer, name) for name in ("total", "weighted_count", "mean"))
     shown = ~np.isnan(total) & ~np.isnan(mean) & (weights > 0)
     assert shown.sum() > 10
-    assert np.allclose(mean[shown], total[shown] / weights[shown], rtol=1.1e-3)  # four digits each
+    assert np.allclose(mean[shown], total[shown] / weights[shown], rtol=1.1e-2)  # three digits each
 
 
 @pytest.mark.parametrize(("weight", "grain"), [(1.23, 1), (35.27, 10), (4711.3, 1000)])
@@ -245,7 +248,7 @@ def test_weighted_counts_have_no_digit_finer_than_the_weight_of_a_unit(town: Any
     assert (np.abs(bare % grain) > 1e-6).any(), "without noise the digits are true anyway"
     mean, total = counts(answer, "mean"), counts(answer, "total")
     seen = ~np.isnan(mean) & (shown > 0)
-    assert np.allclose(mean[seen], total[seen] / shown[seen], rtol=1.1e-3)  # four digits each
+    assert np.allclose(mean[seen], total[seen] / shown[seen], rtol=1.1e-2)  # three digits each
 
 
 def test_a_total_that_differencing_would_find_is_withheld(town: Any) -> None:

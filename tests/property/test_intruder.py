@@ -14,10 +14,10 @@ from confide.client import DatasetHandle
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Iterator[dict[str, DatasetHandle]]:
-    """The same people behind three policies, opened as an analyst opens them."""
+    """The same people behind four policies, opened as an analyst opens them."""
     path: Path = tmp_path_factory.mktemp("sites")
     opened = {}
-    for preset in ("open", "standard", "census-mas"):
+    for preset in ("open", "standard", "drop-q", "census-mas"):
         confide.add(town.people, path / preset, name="people", catalog=town.catalog, preset=preset)
         opened[preset] = confide.open(path / preset, allow_open=True)
     yield {preset: site["people"] for preset, site in opened.items()}
@@ -38,7 +38,7 @@ def test_t1_a_tracker_is_refused_because_its_pieces_hold_the_target(sites: dict[
     exact = sites["open"]
     tracked = total(exact, [TARGET, women]) + total(exact, [TARGET, men]) - total(exact, women) - total(exact, men)
     assert 0 < tracked == total(exact, TARGET) < 30
-    for preset in ("standard", "census-mas"):
+    for preset in ("drop-q", "census-mas"):
         assert total(sites[preset], women) > 0
         for where in (TARGET, [TARGET, women], [TARGET, men]):
             with pytest.raises(confide.Refused) as refused:
@@ -64,7 +64,7 @@ def test_t13_other_words_for_the_same_units_give_no_second_draw(sites: dict[str,
         [{"county": "A", "sex": "f"}, {"county": "A", "sex": "m"}],
         [{"county": "A"}, {"town": "a1", "work": "no"}],
     ]
-    for preset in ("standard", "census-mas"):
+    for preset in ("standard", "drop-q", "census-mas"):
         asked = [sites[preset].table(rows="ill", where=where).release.columns["count"].values for where in variants]
         assert len({tuple(answer) for answer in asked}) == 1
     assert total(sites["open"], variants[0]) != total(sites["census-mas"], variants[0])

@@ -22,7 +22,7 @@ import confide
 from confide import demo
 from confide.answering.service import Service
 from confide.demo.texts import catalog_text, policy_text
-from confide.records.ingest import add
+from confide.records.ingest import add, protect_again
 from confide.site.access import PersonRole, add_token, set_public
 from confide.web.api import create_app
 
@@ -109,10 +109,29 @@ def set_policy(site: Path, **fields: object) -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo site, without quotas; never opened, only copied."""
     site = tmp_path_factory.mktemp("made") / "site"
+    site.mkdir()
+    (site / "secret").touch(0o600)
+    (site / "secret").write_text("5eed" * 16 + "\n")
     for name, table in (("people", demo.people(20_000)), ("firms", demo.firms(4_000))):
         add(table, site, name=name, catalog=catalog_text(name), policy=policy_text(name))
     set_policy(site, per_day=0, per_minute=0)
     return site
+
+
+def set_preset(site: Path, preset: str) -> Path:
+    """Put a preset in force for all data sets of a site, still without quotas, and protect the records as it asks for."""
+    quota = "[quota]\nper_day = 0\nper_minute = 0\n"
+    (site / "policy.toml").write_text(f'preset = "{preset}"\nname = "{preset}"\nversion = 1\n{quota}')
+    (site / "firms" / "policy.toml").unlink()
+    for name in ("people", "firms"):
+        protect_again(site, name=name)
+    return site
+
+
+@pytest.fixture(scope="session")
+def under() -> Callable[[Path, str], Path]:
+    """Put a preset in force on a copy of the demo site."""
+    return set_preset
 
 
 @pytest.fixture

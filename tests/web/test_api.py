@@ -13,8 +13,8 @@ import pytest
 TABLE = "/people/table.json?rows=sex&columns=region&where=age_group=20-29,30-39"
 REFUSED = [
     "/people/table.json?rows=occupation&columns=municipality",
-    "/people/table.json?rows=occupation&where=county=N5;sex=female",
-    "/people/table.csv?rows=sex&where=municipality=N504;age_group=20-29",
+    "/people/table.json?rows=occupation&where=municipality=N504;sex=female",
+    "/people/table.csv?rows=occupation_sub&columns=sex&where=municipality=N504;age_group=20-29",
     "/people/table.xlsx?rows=age,sex,education,marital,region",
     "/firms/table.json?rows=industry&columns=county&measure=total&of=turnover",
 ]
@@ -126,7 +126,7 @@ def test_what_is_unknown_is_named_with_a_way_forward(server, address):
 @pytest.mark.parametrize("address", REFUSED)
 def test_a_refusal_names_its_rules_and_its_suggestions_answer_when_followed(server, address):
     problem = check_problem(server.get(address), 403)
-    policy = {"people": "standard, version 1", "firms": "standard for firms, version 1"}[address.split("/")[1]]
+    policy = {"people": "standard, version 1", "firms": "firms, version 1"}[address.split("/")[1]]
     assert problem["title"] == "Refused" and problem["policy"] == policy
     assert all("." in reason["rule"] and reason["text"] in problem["detail"] for reason in problem["reasons"])
     assert problem["reasons"] and problem["suggestions"]

@@ -112,8 +112,8 @@ def test_the_daily_quota_counts_refusals_and_survives_a_restart(site, serve, pol
     assert server.get("/firms/table.json?rows=region").status_code == 200
 
 
-def test_a_policy_that_protects_nothing_needs_an_explicit_flag(site, run, serve):
-    (site / "policy.toml").write_text('preset = "open"\nname = "open"\nversion = 1\n')
+def test_a_policy_that_protects_nothing_needs_an_explicit_flag(site, run, serve, under):
+    under(site, "open")
     refused = run("serve", site)
     assert refused.returncode == 2 and b"--allow-open" in refused.stderr
     assert serve(site, "--allow-open").get(TABLE).status_code == 200

@@ -23,7 +23,7 @@ ANSWERED = [
 ]
 FAILING = {
     "people/table?rows=occupation&columns=municipality": confide.Refused,
-    "people/table?rows=occupation&where=county=N5;sex=female": confide.Refused,
+    "people/table?rows=occupation&where=municipality=N504;sex=female": confide.Refused,
     "people/table?rows=age,sex,education,marital,region": confide.Refused,
     "people/table?rows=sx": confide.Mistake,
     "people/table?rows=sex&where=region=Q9": confide.Mistake,
@@ -117,7 +117,7 @@ def test_errors_on_the_command_line_are_the_same_here_and_there(server, site, ru
 def test_a_suggestion_of_a_refusal_can_be_asked_here_and_there(here, there):
     for opened in (here, there):
         with pytest.raises(confide.Refused) as info:
-            opened["people"].table(rows="occupation", where={"county": "N5", "sex": "female"})
+            opened["people"].table(rows="occupation", where={"municipality": "N504", "sex": "female"})
         for suggestion in info.value.suggestions:
             request = read_url(suggestion.address)
             assert write_url(request) == suggestion.address and opened.ask(request)

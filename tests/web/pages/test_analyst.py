@@ -96,8 +96,7 @@ def test_how_answers_are_protected_is_said_in_the_words_of_the_policy(look):
         assert words in text
 
 
-def test_an_open_policy_is_not_called_protected(site, serve, page):
-    (site / "policy.toml").write_text('preset = "open"\nname = "open"\nversion = 1\n')
-    server = serve(site, "--allow-open")
+def test_an_open_policy_is_not_called_protected(site, serve, page, under):
+    server = serve(under(site, "open"), "--allow-open")
     assert "Nothing: this site is for teaching" in page(server.get("/")).text
     assert "These numbers are not protected" in page(server.get("/about")).text

@@ -14,7 +14,7 @@ from confide.answering.service import Service
 from confide.formats.models.words import coefficients
 from confide.model.catalog.dataset import Role
 from confide.model.formula import Factor, Formula, read_formula, read_term, write_formula, write_term
-from confide.model.policy import Policy
+from confide.model.policy import PRESETS
 from confide.records.ingest import add
 from confide.spelling.url import read_url
 from confide.web.pages.analyst.regression.draft import ModelDraft
@@ -121,7 +121,7 @@ def test_an_interaction_brings_its_parts(people):
     assert write_formula(made.formula) == (
         "income ~ age + region + sex + age:region + age:sex + region:sex + age:region:sex"
     )
-    assert not made.reasons(Policy())
+    assert not made.reasons(PRESETS["standard"])
 
 
 def test_removing_an_interaction_removes_what_is_made_of_it(people):

@@ -24,7 +24,7 @@ LONG = 60
 """Seconds after which a test gives up: only a test that fails waits so long."""
 
 SEX = read_url("people/table?rows=sex")
-REFUSED = read_url("people/table?rows=sex&where=municipality=N501;age_group=20-29")
+REFUSED = read_url("people/table?rows=occupation&where=municipality=N501;age_group=20-29")
 MODEL = read_url("people/regression?formula=income~age%2Bhours")
 
 
@@ -311,7 +311,7 @@ def test_a_page_with_plots_and_everything_without_them_are_one_question(site, se
 
 def test_a_refused_page_and_its_downloads_are_one_refusal(site, serve_here, wait_for):
     here = serve_here(site)
-    query = "rows=sex&where=municipality=N501;age_group=20-29"
+    query = "rows=occupation&where=municipality=N501;age_group=20-29"
     page = wait_for(here, f"/people/table?{query}")
     told = [here.get(f"/people/table.{ending}?{query}") for ending in DOWNLOADS]
     assert page.status_code == 403 and {each.status_code for each in told} == {403}
@@ -388,7 +388,7 @@ def test_a_job_page_says_how_far_it_is(impatient, service):
 
 
 def test_a_long_refusal_is_told_at_the_questions_own_address(impatient, service):
-    answer = follow(impatient, "/people/table?rows=sex&where=municipality=N501;age_group=20-29", service)[-1]
+    answer = follow(impatient, "/people/table?rows=occupation&where=municipality=N501;age_group=20-29", service)[-1]
     assert answer.status_code == 403 and "What to try" in answer.text
     assert len(asked(service)) == 1
 

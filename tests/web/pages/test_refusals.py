@@ -11,9 +11,9 @@ from confide.web.middleware import Middleware
 
 REFUSED = [
     "/people/table?rows=occupation&columns=municipality",
-    "/people/table?rows=sex&where=municipality=N504;age_group=20-29",
+    "/people/table?rows=occupation_sub&columns=sex&where=municipality=N504;age_group=20-29",
     "/people/table?rows=age,sex,education,marital,region",
-    "/people/table?rows=occupation&where=county=N5;sex=female&percent=row",
+    "/people/table?rows=occupation&where=municipality=N504;sex=female&percent=row",
 ]
 
 
