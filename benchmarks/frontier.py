@@ -62,6 +62,8 @@ ATTACKS = (
 BASES = {"people": ("region", "age_group", "sex", "marital", "education", "employment", "income")}
 """The variables of the SAFE base: the main ones, coarse. Firms have none: SAFE counts records, and a holding has several."""
 
+WAYS = ("standard", "demo", "drop-q", "census-mas", "tablebuilder", "safe", "laplace 1", "laplace 0.1", "rounding")
+
 SECRET = "c0" * 32
 
 Change = Callable[[TableRequest, Release], Release]
@@ -301,7 +303,7 @@ def record(found: list[dict[str, Any]]) -> None:
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
     new = {(one["data"], one["rows"], one["policy"]) for one in found}
     kept = [one for one in known if (one["data"], one["rows"], one["policy"]) not in new]
-    ordered = sorted([*kept, *found], key=lambda one: (one["data"] != "people", one["rows"]))
+    ordered = sorted([*kept, *found], key=lambda one: (one["data"] != "people", one["rows"], WAYS.index(one["policy"])))
     RECORD.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
@@ -310,7 +312,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=["people"], choices=["people", "firms"])
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000])
     parser.add_argument("--attacks", default=ATTACKS, help="By name or number, with commas.")
-    parser.add_argument("--only", nargs="+", default=[], help="Ways to protect; all if not given.")
+    parser.add_argument("--only", nargs="+", default=WAYS, choices=WAYS, help="Ways to protect.")
     parser.add_argument("--targets", type=int, default=60)
     parser.add_argument("--questions", type=int, default=400)
     parser.add_argument("--workload", type=int, default=150)
@@ -319,7 +321,7 @@ def main() -> None:
     for name, rows in product(options.data, options.rows):
         began = time.monotonic()
         with ground(name, rows, options) as here:
-            ways = {way: field for way, field in here.fields().items() if not options.only or way in options.only}
+            ways = {way: field for way, field in here.fields().items() if way in options.only}
             found = [here.measured(way, field) for way, field in ways.items()]
         print(f"{name}, {rows:,} rows: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
         print(json.dumps([{k: v for k, v in one.items() if k != "lifts"} for one in found], indent=1), flush=True)
