@@ -59,8 +59,10 @@ ATTACKS = (
 )
 """The strongest on each way, of those on units and of those on sets."""
 
-BASES = {"people": ("region", "age_group", "sex", "marital"), "firms": ("region", "industry_section", "size_class")}
-"""The variables of the SAFE base: the main keys, coarse."""
+BASES = {"people": ("region", "age_group", "sex", "marital", "education", "employment", "income")}
+"""The variables of the SAFE base: the main ones, coarse. Firms have none: SAFE counts records, and a holding has several."""
+
+WAYS = ("standard", "demo", "drop-q", "census-mas", "tablebuilder", "safe", "laplace 1", "laplace 0.1", "rounding")
 
 SECRET = "c0" * 32
 
@@ -116,29 +118,41 @@ class Laplace:
     truth: Truth
 
     def __call__(self, request: TableRequest, release: Release) -> Release:
-        rng = np.random.default_rng(_seed(request))
+        noise = _Noise(np.random.default_rng(_seed(request)), request.by, release.shape, self.epsilon)
         weight = float(self.truth.weights.max())
         true = {name: np.nan_to_num(column.values) for name, column in release.columns.items()}
-        counts = np.maximum(np.rint(true["count"] + self._noise(rng, release.shape, 1.0)), 0.0)
-        weighted = np.maximum(true["weighted_count"] + self._noise(rng, release.shape, weight), 0.0)
+        counts = np.maximum(np.rint(true["count"] + noise.draw(1.0)), 0.0)
+        weighted = np.maximum(true["weighted_count"] + noise.draw(weight), 0.0)
         if request.of is None:
             return _with(release, count=counts, weighted_count=weighted)
         most = float(np.nanmax(np.abs(self.truth.numbers(request.of) * self.truth.weights)))
-        totals = true["total"] + self._noise(rng, release.shape, most)
+        totals = true["total"] + noise.draw(most)
         with np.errstate(divide="ignore", invalid="ignore"):
             means = np.where(weighted > 0, totals / weighted, np.nan)
         return _with(release, count=counts, weighted_count=weighted, total=totals, mean=means)
 
-    def _noise(self, rng: np.random.Generator, shape: tuple[int, ...], most: float) -> np.ndarray:
-        noise = rng.laplace(0.0, most / self.epsilon, tuple(size - 1 for size in shape))
+
+@dataclass(frozen=True)
+class _Noise:
+    """Draws the noise of a table, the same for each cell however the table is turned."""
+
+    rng: np.random.Generator
+    by: tuple[str, ...]
+    shape: tuple[int, ...]
+    epsilon: float
+
+    def draw(self, most: float) -> np.ndarray:
+        order = np.argsort(self.by)
+        noise = self.rng.laplace(0.0, most / self.epsilon, tuple(self.shape[axis] - 1 for axis in order))
+        noise = noise.transpose(np.argsort(order))
         for axis in range(noise.ndim):
             noise = np.concatenate([noise, noise.sum(axis=axis, keepdims=True)], axis=axis)
         return noise
 
 
 def _seed(request: TableRequest) -> int:
-    """The same for the same table over the same universe, in whatever order and with whatever measure it is asked for."""
-    asked = repr((request.dataset, request.by, request.where, request.of))
+    """The same for the same table over the same universe, however it is turned and whatever measure it is asked for."""
+    asked = repr((request.dataset, sorted(request.by), request.where, request.of))
     return int.from_bytes(hashlib.sha256((SECRET + asked).encode()).digest()[:8], "big")
 
 
@@ -194,7 +208,8 @@ class Ground:
         policies = {name: PRESETS[name] for name in ("standard", "drop-q", "census-mas", "tablebuilder")}
         policies |= {"demo": read_policy(own, site=PRESETS["standard"])} if own else {}
         safe = replace(PRESETS["tablebuilder"], name="safe", counts=CountRules(mechanism="safe"))
-        found: dict[str, Any] = {name: self._local(policy) for name, policy in (policies | {"safe": safe}).items()}
+        policies |= {"safe": safe} if self.name in BASES else {}
+        found: dict[str, Any] = {name: self._local(policy) for name, policy in policies.items()}
         for epsilon in (1.0, 0.1):
             told = noisy(2 / epsilon**2, name=f"laplace {epsilon:g}")
             found[told.name] = ChangedField(self._plain, self.name, told, self.truth, Laplace(epsilon, self.truth))
@@ -275,7 +290,8 @@ def ground(name: str, rows: int, options: argparse.Namespace) -> Iterator[Ground
             (site / "secret").write_text(SECRET + "\n", encoding="ascii")
             (site / "policy.toml").write_text(f'preset = "{policy}"\n', encoding="utf-8")
             add(getattr(demo, name)(rows), site, name=name, catalog=catalog_text(name))
-        make_base(folder / "plain", name, by=BASES[name], time_limit=60.0)
+        if name in BASES:
+            make_base(folder / "plain", name, by=BASES[name], time_limit=60.0)
         truth = truth_of_site(folder / "plain", name)
         with true_answers(truth, store=Folder(folder / "plain").store(name)) as true:
             drawn = Generator(questions=options.workload, seed=1).draw(truth.dataset, TrueSizes(true))
@@ -287,7 +303,7 @@ def record(found: list[dict[str, Any]]) -> None:
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
     new = {(one["data"], one["rows"], one["policy"]) for one in found}
     kept = [one for one in known if (one["data"], one["rows"], one["policy"]) not in new]
-    ordered = sorted([*kept, *found], key=lambda one: (one["data"] != "people", one["rows"]))
+    ordered = sorted([*kept, *found], key=lambda one: (one["data"] != "people", one["rows"], WAYS.index(one["policy"])))
     RECORD.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
@@ -296,7 +312,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=["people"], choices=["people", "firms"])
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000])
     parser.add_argument("--attacks", default=ATTACKS, help="By name or number, with commas.")
-    parser.add_argument("--only", nargs="+", default=[], help="Ways to protect; all if not given.")
+    parser.add_argument("--only", nargs="+", default=WAYS, choices=WAYS, help="Ways to protect.")
     parser.add_argument("--targets", type=int, default=60)
     parser.add_argument("--questions", type=int, default=400)
     parser.add_argument("--workload", type=int, default=150)
@@ -305,7 +321,7 @@ def main() -> None:
     for name, rows in product(options.data, options.rows):
         began = time.monotonic()
         with ground(name, rows, options) as here:
-            ways = {way: field for way, field in here.fields().items() if not options.only or way in options.only}
+            ways = {way: field for way, field in here.fields().items() if way in options.only}
             found = [here.measured(way, field) for way, field in ways.items()]
         print(f"{name}, {rows:,} rows: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
         print(json.dumps([{k: v for k, v in one.items() if k != "lifts"} for one in found], indent=1), flush=True)

@@ -12,7 +12,6 @@ import argparse
 import json
 import time
 from dataclasses import asdict
-from importlib import resources
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,6 +20,7 @@ from confide import demo
 from confide.attacks.red_team import AttackProgress, RedTeam, open_field
 from confide.attacks.result import Result
 from confide.attacks.showing import rows
+from confide.demo.texts import catalog_text, policy_text
 from confide.model.policy import PRESETS
 from confide.records.ingest import add
 
@@ -50,8 +50,7 @@ def site(folder: Path, name: str, rows: int) -> Path:
     place.mkdir()
     (place / "secret").touch(0o600)
     (place / "secret").write_text("c0" * 32 + "\n", encoding="ascii")
-    text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    add(getattr(demo, name)(rows), place, name=name, catalog=text)
+    add(getattr(demo, name)(rows), place, name=name, catalog=catalog_text(name), policy=policy_text(name))
     return place
 
 
@@ -61,7 +60,9 @@ def attacked(folder: Path, name: str, rows: int, preset: str, **how: Any) -> lis
     print(f"{name}, {rows:,} rows, {preset}", flush=True)
     place = folder / f"{name}{rows}"
     place = place if place.exists() else site(folder, name, rows)
-    with open_field(place, name, policy=PRESETS[preset], allow_open=True) as field:
+    # under the default every data set has its own policy
+    policy = None if preset == "standard" else PRESETS[preset]
+    with open_field(place, name, policy=policy, allow_open=True) as field:
         report = RedTeam(**how).attack(field, progress=Told())
     taken = time.monotonic() - began
     asked = sum(result.questions for result in report.results)

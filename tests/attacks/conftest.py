@@ -27,7 +27,8 @@ def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         site.mkdir()
         (site / "secret").touch(0o600)
         (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
-        (site / "policy.toml").write_text(f'preset = "{preset}"\n', encoding="utf-8")
+        if preset != "standard":
+            (site / "policy.toml").write_text(f'preset = "{preset}"\n', encoding="utf-8")
         add(getattr(demo, name)(rows), site, name=name, catalog=text)
         return site
 

@@ -107,7 +107,7 @@ def test_a_file_of_another_run_is_not_overwritten(site: Path, tmp_path: Path) ->
 
 
 def test_a_site_that_refuses_everything_is_said_to_do_so(field) -> None:
-    strict = field("standard", rows=5_000)
+    strict = field("drop-q", rows=5_000)
     policy = replace(strict.policy, tables=replace(strict.policy.tables, mean_cell=1e6))
     [result] = ONE.attack(replace(strict, policy=policy)).results
     assert result.refusals == result.questions > 0

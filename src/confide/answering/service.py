@@ -52,6 +52,7 @@ __all__ = [
     "Finding",
     "Mapped",
     "QuestionAudit",
+    "RecordsReport",
     "ReleaseMap",
     "Replayed",
     "Rule",

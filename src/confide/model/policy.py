@@ -275,14 +275,14 @@ PRESETS: dict[str, Policy] = {
     "standard": Policy(
         name="standard",
         records=RecordRules(
-            keys=3, alone=1, exchange=1.0, background=0.07, noise=0.15, noise_exposed=0.5, dominance=1.0
+            keys=3, alone=1, exchange=1.0, background=0.07, noise=0.15, noise_exposed=0.6, dominance=1.0
         ),
         universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),
         counts=CountRules(distance=3, variance=1.0, small=1),
         totals=_EVERY_TOTAL,
         models=ModelRules(leverage_units=3),
-        tables=TableRules(cross=True, sparsity=1.0, mean_cell=4.0, class_disclosure=False),
+        tables=TableRules(cross=True, sparsity=1.0, mean_cell=5.0, class_disclosure=False),
     ),
     "drop-q": Policy(),
     "census-mas": Policy(

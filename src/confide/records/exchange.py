@@ -7,7 +7,6 @@ as it was. Its partner differs in that key at the coarsest level at which it is 
 go with the key most closely, as many of them as leave enough units to draw from. Confidential variables play no part.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +26,8 @@ __all__ = ["Exchange", "plan_exchanges"]
 FLAT = 0.1
 """Of a key without a coarser level, so much less is exchanged by the others: there is no class above it to stay in."""
 
-RUNGS = 6
-"""So many sets of matching variables are tried at most, each smaller than the one before; the last is none at all."""
+MATCHED = 3
+"""A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ def _exchange(
     np.minimum.at(coarsest, entity.of[wanted], level[wanted])
     spot, aim = (lots(entity.keys, secret, f"{place} {trait.name}") for place in ("spot", "aim"))
     partner = np.full(len(first), -1, np.int64)
-    ladder = _ladder(coded, dataset, trait, entity, rules.partners)
+    ladder = _ladder(coded, dataset, trait, entity)
     # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
     within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
     for at, group in [*within, *((-1, group) for group in ladder)]:
@@ -126,22 +125,16 @@ def _exchange(
     return Exchange(trait, source, int(seeking.sum()))
 
 
-def _ladder(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities", partners: int) -> Sequence[Ints]:
+def _ladder(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities") -> list[Ints]:
     """Groups of units alike, by fewer and fewer variables: those that go with the trait most closely stay longest."""
     first = entity.first
     own = coded.places(trait.levels[0])[first]
     columns = {name: coded.places(name)[first] for name in matching_variables(trait, dataset)}
     ordered = sorted(columns, key=lambda name: -_association(own, columns[name]))
-    most = max(2.0, len(first) / partners)
-    chosen, cells = [], 1.0
     groups = [entity.kind]
-    for name in ordered:
-        cells *= len(np.unique(columns[name]))
-        chosen.append(_joined(groups[-1], columns[name]))
-        groups.append(chosen[-1])
-        if cells > 8 * most:
-            break
-    return groups[::-1][:RUNGS] + ([groups[0]] if len(groups) > RUNGS else []) + [np.zeros(len(first), np.int64)]
+    for name in ordered[:MATCHED]:
+        groups.append(_joined(groups[-1], columns[name]))
+    return [*groups[::-1], np.zeros(len(first), np.int64)]
 
 
 def _joined(group: Ints, column: Ints) -> Ints:

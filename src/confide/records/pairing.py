@@ -12,6 +12,9 @@ from confide.arrays import Bools, Floats, Ints
 
 __all__ = ["find_partners"]
 
+FURTHEST = 256
+"""Nobody looks further on the circle than so many units: in a group of one class there is nobody to find."""
+
 
 def find_partners(
     group: Ints, value: Ints, level: Ints, seeking: Bools, spot: Floats, aim: Floats, *, least: int
@@ -55,7 +58,7 @@ def _walk(
                         low = middle + 1
                     else:
                         high = middle
-                for step in range(size):
+                for step in range(min(size, FURTHEST)):
                     place = low + step
                     if place >= last:
                         place -= size

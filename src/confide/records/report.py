@@ -38,18 +38,19 @@ class RecordsReport:
 
     def lines(self) -> list[str]:
         """The report in sentences."""
+        return [*self.done(), *map(ceiling_words, self.ceilings)]
+
+    def done(self) -> list[str]:
+        """What was done to the records, and what that did to tables and correlations."""
         said = [
             f"{self.exposed:,} of {self.records:,} records are exposed by their keys; "
             f"{self.touched_at_all:,} exchanged a key ({self.touched_at_all / max(self.records, 1):.1%})."
         ]
         said += [f"  {name}: {count:,} exchanged." for name, count in self.touched.items() if count]
         said += [f"{n:,} records have larger noise in {name!r}." for name, n in self.exposed_numbers.items()]
-        words = {1: "one", 2: "two", 3: "three"}
-        said += [
-            f"Counts by {words[k]} variables moved by {moved:.2f} on average." for k, moved in self.margins.items()
-        ]
-        said.append(f"No correlation of two numbers moved by more than {self.correlation:.3f}.")
-        return said + [ceiling_words(ceiling) for ceiling in self.ceilings]
+        words = {1: "one variable", 2: "two variables", 3: "three variables"}
+        said += [f"Counts by {words[k]} moved by {moved:.2f} on average." for k, moved in self.margins.items()]
+        return [*said, f"No correlation of two numbers moved by more than {self.correlation:.3f}."]
 
     def write(self) -> str:
         return json.dumps(asdict(self), indent=1)

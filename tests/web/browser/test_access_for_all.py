@@ -43,6 +43,7 @@ CUSTODIAN = (
     "/replay",
     "/why",
     "/frontier",
+    "/records",
     "/red-team",
     "/audit",
     "/ledger",

@@ -15,6 +15,7 @@ from confide.web.pages.custodian.frontier import add_frontier
 from confide.web.pages.custodian.overview import add_overview
 from confide.web.pages.custodian.policy import add_policy
 from confide.web.pages.custodian.questions import add_questions
+from confide.web.pages.custodian.records import add_records
 from confide.web.pages.custodian.red_team import add_red_team
 from confide.web.pages.custodian.replay import add_replay
 from confide.web.pages.custodian.tokens import add_tokens
@@ -34,6 +35,7 @@ def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
         add_replay,
         add_why,
         add_frontier,
+        add_records,
         add_red_team,
         add_audit,
         add_questions,

@@ -26,6 +26,7 @@ PAGES = (
     ("/custodian/replay", "Replay"),
     ("/custodian/why", "Why?"),
     ("/custodian/frontier", "Models"),
+    ("/custodian/records", "Records"),
     ("/custodian/red-team", "Red team"),
     ("/custodian/audit", "Audit"),
     ("/custodian/ledger", "Ledger"),
