@@ -15,6 +15,7 @@ from confide.attacks.history import keep_report
 from confide.attacks.report import AttackReport, Conditions
 from confide.attacks.result import Result
 from confide.model.policy import PRESETS, read_policy
+from confide.records.keeping import read_report
 from confide.site import ledger
 from confide.site.access import PersonRole, add_token, list_tokens
 from confide.site.folder import Folder
@@ -550,6 +551,14 @@ def test_the_audit_names_who_asked_and_leads_to_the_entries(place):
     assert "carla" in said and "pairs" in said and "differ by few units" in said
     assert 'href="/custodian/why?number=1"' in page.text and "<figure" in page.text
     assert place.here.get("/custodian/audit?since=never").status_code == 422
+
+
+def test_records_show_ceilings_and_what_was_done(place):
+    page = place.done("/custodian/records")
+    said, told = text_of(page), read_report(place.folder, "people")
+    assert all(line.strip() in said for line in told.done())
+    worst = max(told.ceilings, key=lambda ceiling: ceiling.right)
+    assert f"{worst.right:.0%}" in said and "no number of questions can pass" in said and "<figure" in page.text
 
 
 # ---- the map of models
