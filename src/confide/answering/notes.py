@@ -48,7 +48,8 @@ def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
     said = _of_units(policy)
     counts, amounts = policy.counts, policy.totals
     if counts.mechanism != "none":
-        small = f"; counts of 1 to {counts.small} never appear" if counts.small else ""
+        few = "1" if counts.small == 1 else f"1 to {counts.small}"
+        small = f"; counts of {few} never appear" if counts.small else ""
         said.append(
             f"Counts are changed at random by at most {counts.distance} "
             f"(standard deviation {counts.variance**0.5:.2g}), the same change for the same units{small}."

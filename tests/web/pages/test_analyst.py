@@ -2,8 +2,11 @@
 
 import pytest
 
+from confide.model.policy import PRESETS
 from confide.site.access import PersonRole, add_token
 from confide.site.folder import Folder
+
+STANDARD = PRESETS["standard"]
 
 
 def test_home_explains_itself_and_lists_the_data_sets_with_first_actions(look):
@@ -14,7 +17,7 @@ def test_home_explains_itself_and_lists_the_data_sets_with_first_actions(look):
         "Unit Person",
         "Period 2025",
         "Variables 19",
-        "groups under 30 are refused",
+        f"confidential numbers carry noise, {STANDARD.records.noise:.0%} as a rule",
     ):
         assert words in page.text
     assert page.links["Make a table of People of Norland, 2025"] == "/people/table/build"
@@ -92,7 +95,12 @@ def test_an_unknown_or_identifying_variable_is_not_found(look, name):
 
 def test_how_answers_are_protected_is_said_in_the_words_of_the_policy(look):
     text = look("/about").text
-    for words in ("standard, version 1", "at most 5 (standard deviation 1.4)", "at least 30 units", "[c] confidential"):
+    for words in (
+        "standard, version 1",
+        f"at most {STANDARD.counts.distance} (standard deviation {STANDARD.counts.variance**0.5:.2g})",
+        f"at least {STANDARD.tables.mean_cell:g} units",
+        "[c] confidential",
+    ):
         assert words in text
 
 

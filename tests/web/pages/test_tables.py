@@ -6,6 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from confide.model.policy import PRESETS
 from confide.site import ledger
 from confide.site.folder import Folder
 from confide.spelling.curl import read_curl
@@ -13,6 +14,8 @@ from confide.spelling.python import read_python
 from confide.spelling.r import read_r
 from confide.spelling.url import read_url
 from confide.spelling.words import read_words
+
+STANDARD = PRESETS["standard"].counts
 
 TABLE = "/people/table?rows=education&columns=sex&where=age_group=30-39,40-49"
 
@@ -37,7 +40,8 @@ def test_a_table_has_a_caption_scopes_and_the_numbers_of_its_data(look, server):
 def test_the_page_says_how_the_numbers_were_protected_and_whether_totals_add(look):
     text = look(TABLE).text
     assert (
-        "Counts are changed at random by at most 3" in text and "Totals need not equal the sum of their parts" in text
+        f"Counts are changed at random by at most {STANDARD.distance}" in text
+        and "Totals need not equal the sum of their parts" in text
     )
 
 
@@ -73,7 +77,7 @@ def test_zeros_are_hidden_on_demand(look):
 
 def test_the_spread_of_the_noise_is_shown_on_demand(look):
     page = look("/people/table?rows=sex&noise=show")
-    assert [row[1] for row in cells(page)] == ["1.00"] * 3 and "Noise, s.d." in page.text
+    assert [row[1] for row in cells(page)] == [f"{STANDARD.variance**0.5:.2f}"] * 3 and "Noise, s.d." in page.text
 
 
 def test_views_keep_each_other_and_mark_what_is_shown(look):

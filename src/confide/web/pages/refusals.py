@@ -35,8 +35,12 @@ def wants_page(path: str) -> bool:
 
     >>> wants_page("/people/table"), wants_page("/people/table.json"), wants_page("/api/datasets"), wants_page("/api")
     (True, False, False, True)
+    >>> wants_page("/people/variables/a.b"), wants_page("/variables/table.csv")
+    (True, False)
     """
-    return "/variables/" in path or not (path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2])
+    _, _, rest = path.removeprefix("/").partition("/")  # the name of a variable may have a point in it
+    data = path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2]
+    return rest.startswith("variables/") or not data
 
 
 def replies(context: PageContext) -> Reply:
