@@ -133,6 +133,13 @@ def test_a_file_of_another_run_stays_as_it_is(site: Path, file: Path, found: Tun
         tune(site, "people", tries=TRIES, json=other, **HOW)
 
 
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(site: Path, tmp_path: Path) -> None:
+    counted = Counted()
+    with pytest.raises(Mistake, match="cannot be written"):
+        tune(site, "people", tries=TRIES, json=tmp_path / "nowhere" / "tune.json", progress=counted, **HOW)
+    assert counted.expected == 0
+
+
 def test_without_time_nothing_is_measured_and_the_rest_is_told(site: Path) -> None:
     found = tune(site, "people", tries=TRIES, minutes=0.0, **HOW)
     assert (found.trials, found.left, found.recommended, found.policy) == ((), 5, None, None)

@@ -148,6 +148,7 @@ def tune(
         file = None if json is None else Path(json)
         run = _Run(measuring, policy, file, progress or TuneProgress())
         begun = _begun(conditions, policy, file)
+        write_tuning(begun, file)  # who cannot write there learns it now, and not after an hour
         # What nobody asked for may turn out to be impossible.
         found = run.all(begun, run.possible(queue) if not tried else run.checked(queue))
     _must_be_measured(found)
