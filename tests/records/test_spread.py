@@ -1,0 +1,48 @@
+"""How far sums over protected records are off is measured when they are protected, as a multiple of their noise alone."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from confide.records.spread import measure_spread
+from protecting import Protection, people, records_policy
+
+NOISE_ONLY = records_policy(exchange=0.0, background=0.0, noise_exposed=0.15)
+
+
+@pytest.fixture(scope="module")
+def done() -> Protection:
+    return Protection(people(6000, seed=1), policy=NOISE_ONLY)
+
+
+def test_records_that_are_as_they_were_have_no_spread(done: Protection) -> None:
+    found = measure_spread(done.true, done.true, done.dataset, {"income": 0.15, "tax": 0.15})
+    assert list(found) == ["income", "tax"]
+    np.testing.assert_allclose(list(found.values()), 0, atol=1e-12)
+
+
+def test_numbers_without_noise_are_left_out(done: Protection) -> None:
+    assert set(measure_spread(done.true, done.protected, done.dataset, {"tax": 0.15, "income": 0.0})) == {"tax"}
+
+
+def test_balance_takes_most_of_the_noise_out_of_large_tables(done: Protection) -> None:
+    for name in ("income", "tax"):
+        one, two, three, *_ = done.protected.facts.spread[name]
+        assert one < 0.3 and one < two < three < 1.2, name
+
+
+def test_what_is_not_balanced_has_the_spread_of_its_noise() -> None:
+    """Three records of each unit share its factor and are not balanced: sums are off by the root of three times as much.
+
+    Over 20 secrets and tables by two variables, within a tenth.
+    """
+    thrice = people(500, seed=6).take(pa.array(np.arange(500).repeat(3)))
+    found = [Protection(thrice, policy=NOISE_ONLY, number=n).protected.facts.spread["tax"][1] for n in range(20)]
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(np.sqrt(3), rel=0.1)
+
+
+def test_exchanges_add_to_the_spread_of_totals(done: Protection) -> None:
+    """Whoever changes class takes the whole contribution along: more in tables of classes that few exchange within."""
+    busy = records_policy(exchange=0.0, background=0.5, noise_exposed=0.15)
+    moved = Protection(done.table, policy=busy).protected.facts.spread["tax"]
+    assert moved[2] > 1.2 * done.protected.facts.spread["tax"][2]
