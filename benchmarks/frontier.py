@@ -55,7 +55,7 @@ RECORD = Path(__file__).parents[1] / "docs" / "explanation" / "frontier.json"
 
 ATTACKS = (
     "tracker,partitions,missing-levels,zeros,before-after,changed-cells,secret-in-universe,random-universes,lp-reconstruction,"
-    "membership,saturated,boxes,logistic-counts,rival,subset-totals,withheld-totals"
+    "membership,saturated,boxes,logistic-counts,rival,subset-totals,withheld-totals,passing-cross,passing-numbers,class-of-number"
 )
 """The strongest on each way, of those on units and of those on sets."""
 

@@ -179,7 +179,7 @@ class RecordRules(Section):
     )
     background: float = parameter(
         0.0,
-        "Share of the others that exchange a key within the class above it; a tenth, if it has none.",
+        "Share of the others that exchange a key within the class above it; a fifth, if it has none.",
         low=0.0,
         high=0.5,
     )

@@ -18,13 +18,16 @@ from confide.model.policy import RecordRules
 from confide.records.exposure import Exposure
 from confide.records.lots import drawn, lots
 from confide.records.pairing import find_partners
-from confide.records.traits import Trait, matching_variables
+from confide.records.traits import Trait, class_number, matching_variables
 from confide.site.secret import Secret
 
 __all__ = ["Exchange", "plan_exchanges"]
 
-FLAT = 0.1
+FLAT = 0.2
 """Of a key without a coarser level, so much less is exchanged by the others: there is no class above it to stay in."""
+
+FEW = 5
+"""Of such a key with at most so many classes nothing is: groups are large, and slopes would shrink."""
 
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
@@ -53,7 +56,9 @@ def plan_exchanges(
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
     exposed = wanted.copy()
     for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
-        share = rules.background if len(trait.levels) > 1 else rules.background * FLAT
+        share = rules.background * (
+            1.0 if len(trait.levels) > 1 else FLAT * (class_number(dataset.variables[trait.name]) > FEW)
+        )
         some = drawn(entity.keys, secret, f"background {trait.name}", share)[entity.of]
         wanted[:, place] |= some & ~wanted.any(axis=1)
     return [

@@ -25,7 +25,9 @@ from confide.site.folder import Folder
 
 __all__ = ["STRONGEST", "TuneProgress", "Tuning", "TuningConditions", "read_tuning", "tune", "write_tuning"]
 
-STRONGEST = "changed-cells,secret-in-universe,boxes,subset-totals,missing-levels,withheld-totals"
+STRONGEST = (
+    "passing-cross,passing-numbers,class-of-number,changed-cells,boxes,subset-totals,missing-levels,withheld-totals"
+)
 """What is tried if nobody says what: the strongest on counts, on numbers and on sets."""
 
 Changes = Mapping[str, Any]
