@@ -29,6 +29,8 @@ FLAT = 0.2
 FEW = 5
 """Of such a key with at most so many classes nothing is: groups are large, and slopes would shrink."""
 
+HARDLY = 0.01
+
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
 
@@ -52,7 +54,9 @@ def plan_exchanges(
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
     entities = [_entities(coded, trait, household) for trait in exposure.traits]
-    ease = np.array([len(entity.first) / max(len(entity.of), 1) for entity in entities])
+    ease = np.column_stack(
+        [_ease(coded, dataset, trait, entity) for trait, entity in zip(exposure.traits, entities, strict=True)]
+    ) if entities else np.zeros((exposure.size, 0))  # fmt: skip
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
     exposed = wanted.copy()
     for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
@@ -72,7 +76,7 @@ def plan_exchanges(
 def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints]:
     """Which traits each record is to exchange, and at which level a partner must differ: the coarsest that exposes it.
 
-    With `ease`, a trait that a whole household has in common counts for less, the larger households are.
+    With `ease`, a trait counts for less that a whole household has in common, or that hardly anybody alike has another of.
     """
     traits = len(exposure.traits)
     wanted = np.zeros((exposure.size, traits), bool)
@@ -91,7 +95,19 @@ def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints
         rows = np.flatnonzero(hits.any(axis=1))
         if not len(rows):
             return wanted, level
-        wanted[rows, (hits[rows] * ease).argmax(axis=1)] = True
+        wanted[rows, (hits[rows] * ease[rows]).argmax(axis=1)] = True
+
+
+def _ease(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities") -> Floats:
+    """How easily each record exchanges a trait: hardly, where all who are alike in what goes with it most have the same."""
+    own, others = coded.places(trait.levels[0]), matching_variables(trait, dataset)
+    share = len(entity.first) / max(len(entity.of), 1)
+    if not others:
+        return np.full(len(own), share)
+    closest = max((coded.places(name) for name in others), key=lambda places: _association(own, places))
+    cell = closest * (int(own.max(initial=0)) + 1) + own
+    alone = np.bincount(cell)[cell] == np.bincount(closest)[closest]
+    return np.where(alone, HARDLY, 1.0) * share
 
 
 def _exchange(
@@ -110,7 +126,7 @@ def _exchange(
     values = np.column_stack([coded.places(name)[first] for name in trait.levels])
     seeking = np.zeros(len(first), bool)
     seeking[entity.of[wanted]] = True
-    must = np.full(len(first), len(trait.levels) == 1)
+    must = np.zeros(len(first), bool)
     must[entity.of[exposed]] = True
     coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
     np.minimum.at(coarsest, entity.of[wanted], level[wanted])
@@ -119,8 +135,11 @@ def _exchange(
     ladder = _ladder(coded, dataset, trait, entity)
     # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
     within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
-    for at, group in [*within, *((-1, group) for group in ladder)]:
-        left = seeking & (partner < 0) & (coarsest == at if at >= 0 else must)
+    # The others exchange with the closest only: a worker without an industry would be nobody that there is.
+    rungs = [(group, coarsest == at) for at, group in within]
+    rungs += [(group, must | (rung == 0 and values.shape[1] == 1)) for rung, group in enumerate(ladder)]
+    for group, may in rungs:
+        left = seeking & (partner < 0) & may
         if left.any():
             free = np.where(partner < 0, group, -1)
             found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners)
