@@ -59,7 +59,7 @@ def honest(service: Service, field: LocalField, *, questions: int, askers: int =
 
 
 @pytest.mark.parametrize(
-    ("attack", "kind"), [(Differencing(), "pairs"), (ChangedCells(), "pairs"), (Partitions(), "cells")]
+    ("attack", "kind"), [(Differencing(), "cells"), (ChangedCells(), "pairs"), (Partitions(), "cells")]
 )
 def test_what_an_attack_asked_is_found(
     field: Callable[..., LocalField], tmp_path: Path, attack: Any, kind: str

@@ -45,7 +45,7 @@ def test_only_the_exposed_and_their_partners_are_touched(done: Protection) -> No
 @pytest.mark.parametrize("name", KEYS)
 def test_as_many_have_each_class_of_a_key_as_before(busy: Protection, name: str) -> None:
     before, after = busy.counts(name)
-    assert busy.moved(name).any() and before.tolist() == after.tolist()
+    assert (busy.moved(name).any() or name == "sex") and before.tolist() == after.tolist()
 
 
 def test_a_number_goes_with_its_classes(done: Protection) -> None:
@@ -135,12 +135,14 @@ def test_a_share_of_the_exposed_and_of_the_others_is_drawn() -> None:
 
 
 def test_a_share_of_the_others_exchanges_too_within_the_class_above() -> None:
-    """A tenth seeks another town, so that nearly twice as many are touched; of keys without levels a tenth of that."""
+    """A tenth seeks another town, so that nearly twice as many are touched; of keys without levels and with many classes
+    a fifth of that at most, as there must be somebody alike; of those with few classes nobody."""
     done = Protection(people(SIZE, seed=1), policy=records_policy(mean_cell=1.0, exchange=0.0, background=0.1))
     assert abs(done.plans["town"].touched.mean() - 0.19) < 0.03
     for name in ("sex", "age", "job"):
-        # five standard errors of .02
-        assert abs(done.plans[name].touched.mean() - 0.02) < 5 * np.sqrt(0.02 / SIZE)
+        few = len(done.dataset.variables[name].codes or ()) <= 5
+        share = done.plans[name].touched.mean()
+        assert share == 0 if few else 0 < share < 0.04 + 5 * np.sqrt(0.04 / SIZE), name
     assert done.moved("town").any() and not done.moved("county").any()
 
 

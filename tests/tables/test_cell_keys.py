@@ -69,7 +69,8 @@ def test_weighted_totals_are_those_of_the_server(town: Any, mechanism: str) -> N
     people = town.people.filter(pa.compute.is_valid(town.people["income"]))
     ours = tables.perturb(people, noise, by=["sex", "town"], of="income", weight="w", unit="id", secret=town.secret())
     theirs = server(town, policy, rows=["sex", "town"], measure="total", of="income")
-    agree(offline(ours), theirs, abs=1.0, rel=1e-9)
+    # the server rounds to the second digit of the standard error, which is some per cent of a total
+    agree(offline(ours), theirs, abs=1.0, rel=5e-3)
     assert ours.largest > 0
 
 

@@ -25,7 +25,6 @@ Field = Callable[..., LocalField]
         (CovariateSwitch(), 0.9),
         (DummyCorrelations(), 0.8),
         (Precision(), 0.8),
-        (Saturated(), 0.8),
         (PlotSizes(keys=("age",)), 0.95),
     ],
 )
@@ -35,12 +34,11 @@ def test_an_open_site_tells_facts_about_sets(attack: Attack, least: float, field
     assert result.success >= least
 
 
-def test_logits_tell_counts_that_cell_keys_hide(field: Field) -> None:
-    """Against `tablebuilder`, as `open` publishes the counts themselves."""
+def test_logits_tell_no_more_than_the_cell_keys_let(field: Field) -> None:
+    """Against `tablebuilder`: classes have the protected counts of the table, so the counts that follow are those."""
     result = carry_out(LogisticCounts(secret="income"), field("tablebuilder"), Settings(questions=60))
     assert result.claimed > 30
-    assert result.success > 0.85
-    assert result.guess < 0.4
+    assert result.success < result.guess + 0.1 < 0.5
 
 
 def test_what_must_not_be_related_is_worked_out_by_way_of_other_numbers(field: Field, lax: Policy) -> None:

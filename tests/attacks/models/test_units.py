@@ -49,7 +49,7 @@ def test_correlations_with_all_their_decimals_give_a_number(
     unweighted: Unweighted, lax: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No policy has more decimals, so the site is given them."""
-    monkeypatch.setattr("confide.answering.correlations.correlate.decimals", lambda n: 12)
+    monkeypatch.setattr("confide.answering.correlations.correlate.to_error", lambda exact, errors, digits: exact)
     monkeypatch.setattr("confide.answering.regressions.grids.digits", lambda n: 12)
     result = carry_out(KnownVectors(), unweighted(lax), Settings(targets=30, questions=80))
     assert result.success > 0.8

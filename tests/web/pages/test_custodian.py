@@ -248,7 +248,7 @@ def test_a_pasted_request_is_explained_rule_by_rule(guarded, browser, spelling):
     said = text_of(here.get("/custodian/why", params={"request": spelling}))
     assert "It is answered" in said and "/people/table?rows=sex&columns=region" in said
     assert "tables.dimensions The table has at most 4 variables. passed" in said
-    assert "tables.mean_cell On average a cell has at least 4 units. passed" in said
+    assert "tables.mean_cell On average a cell has at least 5 units. passed" in said
     assert guarded.site.joinpath("ledger.jsonl").read_bytes() == before
 
 
