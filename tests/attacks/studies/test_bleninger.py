@@ -195,7 +195,7 @@ def test_a_dummy_of_two_attributes_that_few_have_is_no_column_of_the_answer(pane
 
     Columns are judged by protected counts, which are off by at most 5 and lose at most 5 to drops.
     """
-    answer = ask(panel, "log(turnover) ~ state*form + log(size)")
+    answer = ask(panel, "log(turnover) ~ state*form + branch + log(size)")
     labels = [row[0] for row in answer.grids["coefficients"].rows]
     crossed = [dict(part.split("=") for part in label.split(":")) for label in labels if ":" in label]
     columns = {name: panel.people[name].to_numpy() for name in ("state", "form")}

@@ -21,7 +21,7 @@ def made(folder: Path, people: pa.Table, *, catalog: str = CATALOG, policy: str 
     folder.mkdir(parents=True)
     (folder / "secret").touch(0o600)
     (folder / "secret").write_text(SECRET + "\n")
-    confide.add(people, folder, name="people", catalog=catalog)
+    confide.add(people, folder, name="people", catalog=catalog, preset=None if policy else "drop-q")
     if policy:
         (folder / "policy.toml").write_text(policy)
     return folder
@@ -29,7 +29,7 @@ def made(folder: Path, people: pa.Table, *, catalog: str = CATALOG, policy: str 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """3,000 people under `standard`; only read."""
+    """3,000 people under `drop-q`; only read."""
     return made(tmp_path_factory.mktemp("workload") / "site", population(size=3000, seed=4))
 
 

@@ -37,7 +37,7 @@ def test_it_prints_tables_and_writes_json_and_a_page(site: Path, tmp_path: Path)
     page, data = tmp_path / "page.html", tmp_path / "out.json"
     done = run("workload", site, "people", "--questions", 20, "--json", data, "--report", page)
     assert done.status == 0 and not done.err
-    assert done.out.startswith("What an honest analyst gets of 'people' under standard, version 1\n")
+    assert done.out.startswith("What an honest analyst gets of 'people' under drop-q, version 1\n")
     for words in ("Questions answered", "Rules that refuse", "Errors in units of the sampling error", "of 20 honest"):
         assert words in done.out
     written = json.loads(data.read_text())
