@@ -12,7 +12,6 @@ from confide.attacks.models.dummy_correlations import DummyCorrelations
 from confide.attacks.models.logistic_counts import LogisticCounts
 from confide.attacks.models.plot_sizes import PlotSizes
 from confide.attacks.models.precision import Precision
-from confide.attacks.models.saturated import Saturated
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.model.policy import Policy
 

@@ -66,9 +66,9 @@ def test_means_are_off_by_as_much_as_the_policy_says(site: Path) -> None:
     """The mean relative change of a total is beta, so the median is near it; a tenfold beta is seen tenfold."""
     tables = "[tables]\nclass_disclosure = false\nsparsity = 1.0\nmean_cell = 0.0\n"
     small, large = (
-        measure_site(site, "people", policy=read_policy(f'preset = "drop-q"\n[totals]\nbeta = {beta}\n' + tables), generator=SOME).error(
-            "means"
-        )
+        measure_site(
+            site, "people", policy=read_policy(f'preset = "drop-q"\n[totals]\nbeta = {beta}\n' + tables), generator=SOME
+        ).error("means")
         for beta in (0.01, 0.1)
     )
     assert small and large
