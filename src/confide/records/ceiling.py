@@ -21,6 +21,9 @@ __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "
 WITHIN = 0.1
 """A number is disclosed by a claim that is off by no more than this share of it."""
 
+TOLD_FROM = 30
+"""A ceiling of fewer units is told to the custodian alone: it would say something of the draws of those few."""
+
 MOST_CROSSES = 20
 """So many crosses, those that expose most units, stand for all of them."""
 
@@ -45,10 +48,16 @@ def read_ceilings(facts: StoreFacts) -> list[Ceiling]:
 
 
 def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
-    """One sentence for everybody: the ceiling that is furthest above what could be guessed, of classes and of numbers."""
+    """One sentence for everybody: the ceiling that is furthest above what could be guessed, of classes and of numbers.
+
+    >>> ceiling_note([Ceiling("income", 2, False, 500, 0.31, 0.27, 0.3)])[-60:]
+    "the class of 'income' in 31% of cases (30% by a good guess)."
+    >>> ceiling_note([Ceiling("income", 2, False, 3, 1.0, 0.27, 0.3)])
+    ''
+    """
     said = []
     for number, what in ((False, "the class of {}"), (True, "{} to within 10 %")):
-        some = [c for c in ceilings if c.number is number]
+        some = [c for c in ceilings if c.number is number and c.exposed >= TOLD_FROM]
         if some:
             worst = max(some, key=lambda c: c.right - max(c.guess, c.others))
             told = max(worst.guess, worst.others)
