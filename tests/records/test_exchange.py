@@ -228,3 +228,16 @@ def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int,
     for unit in np.flatnonzero(seeking & (partner < 0)):
         free = (group == group[unit]) & (partner < 0) & (value != value[unit])
         assert sizes[group[unit]] < least or not free.any(), "whoever stays alone found nobody free"
+
+
+def test_somebody_who_must_differ_is_found_however_far_away() -> None:
+    """One in 2,000 has another class: whoever looks no further than usual misses them, and the last look is round the circle."""
+    value, everyone = np.zeros((2_000, 1), np.int64), np.zeros(2_000, np.int64)
+    value[-1] = 1
+    seeking, spot = np.arange(2_000) == 0, np.arange(2_000) / 2_000
+    looks = {
+        far: find_partners(everyone, value, everyone, seeking, spot, spot, least=2, furthest=far)
+        for far in (256, 2_000)
+    }
+    assert (looks[256] == -1).all()
+    assert looks[2_000][0] == 1_999 and looks[2_000][1_999] == 0

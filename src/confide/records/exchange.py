@@ -4,7 +4,8 @@ The others stay within the class above, where a key has one: then only fine tabl
 
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
-go with the key most closely, as many of them as leave enough units to draw from. Confidential variables play no part.
+go with the key most closely, three at most, and fewer where too few units would be left to draw from. Confidential variables
+play no part.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
 from confide.records.exposure import Exposure
 from confide.records.lots import drawn, lots
-from confide.records.pairing import find_partners
+from confide.records.pairing import FURTHEST, find_partners
 from confide.records.traits import Trait, class_number, matching_variables
 from confide.site.secret import Secret
 
@@ -30,6 +31,7 @@ FEW = 5
 """Of such a key with at most so many classes nothing is: groups are large, and slopes would shrink."""
 
 HARDLY = 0.01
+"""What a trait counts for that nobody alike has another of, beside one that somebody has."""
 
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
@@ -54,16 +56,13 @@ def plan_exchanges(
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
     entities = [_entities(coded, trait, household) for trait in exposure.traits]
-    ease = np.column_stack(
-        [_ease(coded, dataset, trait, entity) for trait, entity in zip(exposure.traits, entities, strict=True)]
-    ) if entities else np.zeros((exposure.size, 0))  # fmt: skip
+    ease = np.ones((exposure.size, len(entities)))
+    for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
+        ease[:, place] = _ease(coded, dataset, trait, entity)
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
     exposed = wanted.copy()
     for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
-        share = rules.background * (
-            1.0 if len(trait.levels) > 1 else FLAT * (class_number(dataset.variables[trait.name]) > FEW)
-        )
-        some = drawn(entity.keys, secret, f"background {trait.name}", share)[entity.of]
+        some = drawn(entity.keys, secret, f"background {trait.name}", _background(trait, dataset, rules))[entity.of]
         wanted[:, place] |= some & ~wanted.any(axis=1)
     return [
         _exchange(
@@ -71,6 +70,13 @@ def plan_exchanges(
         )
         for place, trait in enumerate(exposure.traits)
     ]
+
+
+def _background(trait: Trait, dataset: Dataset, rules: RecordRules) -> float:
+    """The share of the others that exchange a trait."""
+    if len(trait.levels) > 1:
+        return rules.background
+    return FLAT * rules.background if class_number(dataset.variables[trait.name]) > FEW else 0.0
 
 
 def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints]:
@@ -138,11 +144,12 @@ def _exchange(
     # The others exchange with the closest only: a worker without an industry would be nobody that there is.
     rungs = [(group, coarsest == at) for at, group in within]
     rungs += [(group, must | (rung == 0 and values.shape[1] == 1)) for rung, group in enumerate(ladder)]
-    for group, may in rungs:
+    for rung, (group, may) in enumerate(rungs, 1):
         left = seeking & (partner < 0) & may
         if left.any():
             free = np.where(partner < 0, group, -1)
-            found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners)
+            far = len(first) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
+            found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners, furthest=far)
             partner = np.where(found >= 0, found, partner)
     from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
     source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))

@@ -10,14 +10,22 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 
-__all__ = ["find_partners"]
+__all__ = ["FURTHEST", "find_partners"]
 
 FURTHEST = 256
-"""Nobody looks further on the circle than so many units: in a group of one class there is nobody to find."""
+"""Nobody looks further on a circle than so many units, unless told: in a group of one class there is nobody to find."""
 
 
 def find_partners(
-    group: Ints, value: Ints, level: Ints, seeking: Bools, spot: Floats, aim: Floats, *, least: int
+    group: Ints,
+    value: Ints,
+    level: Ints,
+    seeking: Bools,
+    spot: Floats,
+    aim: Floats,
+    *,
+    least: int,
+    furthest: int = FURTHEST,
 ) -> Ints:
     """The partner of each unit that seeks one, or of whom one is sought; -1 for none.
 
@@ -32,12 +40,20 @@ def find_partners(
     wanted[-1] = False  # where those of group -1 look
     able = np.flatnonzero(wanted[group])
     order = able[np.lexsort((spot[able], group[able]))]
-    return _walk(order, group, value, level, seeking, spot, aim, least)
+    return _walk(order, group, value, level, seeking, spot, aim, least, furthest)
 
 
 @nb.njit(cache=True)
 def _walk(
-    order: Ints, group: Ints, value: Ints, level: Ints, seeking: Bools, spot: Floats, aim: Floats, least: int
+    order: Ints,
+    group: Ints,
+    value: Ints,
+    level: Ints,
+    seeking: Bools,
+    spot: Floats,
+    aim: Floats,
+    least: int,
+    furthest: int,
 ) -> Ints:  # pragma: no cover - compiled
     partner = np.full(len(group), -1, np.int64)
     first = 0
@@ -58,7 +74,7 @@ def _walk(
                         low = middle + 1
                     else:
                         high = middle
-                for step in range(min(size, FURTHEST)):
+                for step in range(min(size, furthest)):
                     place = low + step
                     if place >= last:
                         place -= size
