@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from confide.data.text import write_text
 from confide.formats.about import plain
-from confide.formats.charts.theme import Spec, dressed
+from confide.formats.charts.theme import Spec, dressed, lettered
 from confide.formats.html import TEMPLATES
 
 __all__ = ["SCHEMA", "TRUE_VALUES", "Chart", "ReportPage", "shown"]
@@ -62,7 +62,7 @@ class Chart:
 
         ready = dressed({"$schema": SCHEMA, **self.spec}, dark=dark, width=width)
         svg = vl_convert.vegalite_to_svg(json.dumps(ready), allowed_base_urls=[])
-        return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+        return "data:image/svg+xml;base64," + base64.b64encode(lettered(svg).encode()).decode()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
-from confide.formats.charts.theme import Spec, dressed, moving
+from confide.formats.charts.theme import Spec, dressed, lettered, moving
 from confide.site.access import Person, PersonRole
 from confide.web.cache import Cache
 from confide.web.closing import at_close
@@ -104,7 +104,7 @@ class Charts:
         if drawn is None:
             ready = dressed(spec, dark=look.dark, width=look.width)
             svg = self._drawing.run(_vl_convert().vegalite_to_svg, ready, allowed_base_urls=[])
-            drawn = gzip.compress(svg.encode(), 6, mtime=0)
+            drawn = gzip.compress(lettered(svg).encode(), 6, mtime=0)
             self._drawn.put((name, look), drawn)
         return drawn
 

@@ -96,3 +96,16 @@ def test_no_page_needs_a_script(open_page: OpenPage, visit: Visit) -> None:
     for address in PAGES:
         assert visit(page, address) in (200, 403, 404, 422), address
         expect(page.get_by_role("heading", level=1)).to_have_count(1)
+
+
+@pytest.mark.parametrize("width", [1200, 320])
+def test_no_words_of_a_picture_are_cut_off(open_page: OpenPage, width: int) -> None:
+    page = open_page("/people/table?rows=education&columns=sex", viewport={"width": width, "height": 800})
+    picture = page.locator("figure img").first.evaluate("image => image.currentSrc")
+    page.goto(picture)
+    outside = """() => [...document.querySelectorAll('text')].filter(text => {
+        const place = text.getBoundingClientRect(), room = document.documentElement.getBoundingClientRect();
+        return place.left < room.left || place.right > room.right + 1;
+    }).map(text => text.textContent)"""
+    assert page.locator("text=No completed education").count(), "the labels are text"
+    assert page.evaluate(outside) == []

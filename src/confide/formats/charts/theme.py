@@ -10,7 +10,7 @@ from typing import Any
 from confide.formats.about import plain
 from confide.formats.charts.colours import darkened
 
-__all__ = ["Spec", "distinct", "dressed", "moving", "short"]
+__all__ = ["Spec", "distinct", "dressed", "lettered", "moving", "short"]
 
 Spec = dict[str, Any]
 
@@ -22,6 +22,10 @@ LONGEST_LABEL = 60
 
 _FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
 """Not the reader's own as on the page: room for labels is measured where the chart is drawn, so letters must be as wide here."""
+_SIZE, _MEASURED = 12, 14
+"""Pixels of letters, and of those that room is measured for in a picture: a reader without these fonts sees wider ones (DejaVu)."""
+_LEGEND = 250
+"""Pixels for a sign of the legend and its words: so many stand beside each other as there is room for."""
 _LIGHT = {"ink": "#24292e", "soft": "#4b535b", "line": "#8b949c", "grid": "#e4e8eb"}
 _DARK = {"ink": "#e8ebee", "soft": "#b9c1c9", "line": "#7d868f", "grid": "#2f363d"}
 
@@ -46,15 +50,21 @@ def distinct(texts: Iterable[str]) -> list[str]:
     return shown
 
 
-def dressed(spec: Spec, *, dark: bool, width: int) -> Spec:
-    """Give the spec as it is drawn, so many pixels wide in all."""
+def dressed(spec: Spec, *, dark: bool, width: int, letters: int = _MEASURED) -> Spec:
+    """Give the spec as a picture of it is drawn, so many pixels wide in all; `lettered` finishes the picture."""
     ready: Spec = darkened(spec) if dark else dict(spec)
     ready["background"] = "transparent"
-    ready["config"] = _joined(_config(_DARK if dark else _LIGHT), ready.get("config", {}))
+    config = _joined(_config(_DARK if dark else _LIGHT, letters), {"legend": {"columns": max(1, width // _LEGEND)}})
+    ready["config"] = _joined(config, ready.get("config", {}))
     if "spec" in ready:
         return _fitted_rows(ready, width)
     ready["autosize"] = {"type": "fit-x", "contains": "padding"}
     return {**ready, "width": width} if ready.get("width") == "container" else ready
+
+
+def lettered(svg: str) -> str:
+    """Give a picture of a dressed spec with letters of their size in the room that was measured for wider ones."""
+    return svg.replace(f'font-size="{_MEASURED}px"', f'font-size="{_SIZE}px"')
 
 
 def moving(spec: Spec, *, dark: bool, width: int) -> Spec:
@@ -62,7 +72,7 @@ def moving(spec: Spec, *, dark: bool, width: int) -> Spec:
 
     What is under the pointer is told, and scatters can be moved and zoomed. The page says what the chart shows, not the chart.
     """
-    ready = dressed(spec, dark=dark, width=width)
+    ready = dressed(spec, dark=dark, width=width, letters=_SIZE)
     ready["config"] = _joined(ready["config"], {"mark": {"tooltip": True}})
     for told_elsewhere in ("$schema", "description"):
         ready.pop(told_elsewhere, None)
@@ -85,17 +95,24 @@ def _fitted_rows(spec: Spec, width: int) -> Spec:
     return {**spec, "config": config, "spec": {**spec["spec"], "width": width - labels - 24}}
 
 
-def _config(ink: dict[str, str]) -> Spec:
-    words = {"labelColor": ink["soft"], "titleColor": ink["soft"], "labelFontSize": 12, "titleFontSize": 12}
+def _config(ink: dict[str, str], letters: int) -> Spec:
+    sizes = {"labelFontSize": letters, "titleFontSize": letters}
+    words = {"labelColor": ink["soft"], "titleColor": ink["soft"], **sizes}
     lines = {"domainColor": ink["line"], "tickColor": ink["line"], "gridColor": ink["grid"]}
     return {
         "font": _FONT,
         "padding": 4,
         "axis": {**words, **lines, "titleFontWeight": "normal", "labelLimit": 220},
-        "legend": {**words, "orient": "top", "titleFontWeight": "normal", "labelLimit": 240, "symbolLimit": 40},
+        "legend": {
+            **words,
+            "orient": "top",
+            "titleFontWeight": "normal",
+            "labelLimit": _LEGEND - 40,
+            "symbolLimit": 40,
+        },
         "header": {**words, "labelColor": ink["ink"], "labelFontWeight": "bold", "labelLimit": 600},
         "title": {"color": ink["ink"], "subtitleColor": ink["soft"]},
-        "text": {"color": ink["ink"], "fontSize": 12},
+        "text": {"color": ink["ink"], "fontSize": letters},
         "view": {"stroke": None},
     }
 
