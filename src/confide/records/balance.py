@@ -3,49 +3,80 @@
 Sums of a number, and of its logarithm, over groups of many units then hardly change, and with them class means and the
 coefficients of models; the noise of each unit stays what it was but for a small share. Small groups, and those of which a few
 units hold much, are left alone: there the sum would tell the number.
-Alternating projections: one table after the other takes out what is left in its groups (von Neumann 1949).
+Alternating projections: one table after the other takes out what is left in its groups (von Neumann 1949), in a metric in which
+the noise of those who have most is the hardest to move: else their own noise would be most of what is taken out.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.data.noise_law import log_mean
+from confide.records.projection import grams, project
 
 __all__ = ["balanced"]
 
 EFFECTIVE = 60
 """Groups are balanced that have as many units as this, counted by how evenly they share the sum of squared noise."""
 
-SWEEPS = 3
+SWEEPS = 2
 MOST_CELLS = 2_000
 """Tables by two variables with more cells than this are left out: hardly a group in them is large enough."""
+
+APART = 1e-3
+"""Where amounts are so nearly the same that their sum goes with that of the logarithms to within this, only the first is kept."""
 
 
 def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, classes: Sequence[Ints]) -> Floats:
     """The logarithms of factors, balanced. `amounts` are weighted contributions, `classes` the places of each variable."""
-    usual = log_mean(spread)
-    groups = list(_groups(classes))
+    rows = np.flatnonzero(spread > 0)
+    if not len(rows) or not classes:
+        return logs
+    amounts, tables = amounts[rows], _tables(classes)
+    places = np.array([*(places[rows] for places in classes), np.zeros(len(rows))], np.uint16)
+    usual = log_mean(spread[rows])
+    residual, factors = logs[rows] - usual, np.exp(logs[rows])
+    terms = np.column_stack([weights[rows], amounts * factors])
+    ease = spread[rows] ** 2 * _ease(amounts, weights[rows])
+    inverse = np.concatenate([_inverses(grams(terms, ease, spread[rows], places, table)) for table in tables])
     for _ in range(SWEEPS):
-        for group in groups:
-            logs = logs - spread**2 * _excess(group, weights * (logs - usual), weights * spread**2)
-            factors = np.exp(logs)
-            logs = logs - spread**2 * _excess(group, amounts * (factors - 1), amounts * factors * spread**2)
-    return logs
+        # The sum of amounts is linear in the factors: each sweep starts from what it is, and goes along the tangent.
+        offset = amounts * (factors - 1) - terms[:, 1] * residual
+        project(residual, offset, terms, ease, places, tables, inverse)
+        factors = np.exp(residual + usual)
+    moved = logs.copy()
+    moved[rows] = residual + usual
+    return moved
 
 
-def _groups(classes: Sequence[Ints]) -> Iterator[Ints]:
-    sizes = [int(places.max(initial=0)) + 1 for places in classes]
-    yield from classes
-    for (a, first), (b, second) in itertools.combinations(enumerate(classes), 2):
-        if sizes[a] * sizes[b] <= MOST_CELLS:
-            yield first * sizes[b] + second
+def _tables(classes: Sequence[Ints]) -> Ints:
+    """The two variables of each table and their sizes; the second of a table by one variable has a single class."""
+    sizes = [*(int(places.max(initial=0)) + 1 for places in classes), 1]
+    alone = len(classes)
+    pairs = [(a, b) for a, b in itertools.combinations(range(alone), 2) if sizes[a] * sizes[b] <= MOST_CELLS]
+    return np.array([(a, b, sizes[a], sizes[b]) for a, b in [*((a, alone) for a in range(alone)), *pairs]], np.int64)
 
 
-def _excess(group: Ints, noise: Floats, share: Floats) -> Floats:
-    """What to take from each unit so that its group's noise is gone, in proportion to its share; 0 where groups are small."""
-    sums, shares, squares = (np.bincount(group, part) for part in (noise, share, share**2))
-    even = shares**2 >= EFFECTIVE * squares
-    return np.asarray(np.divide(sums, shares, out=np.zeros_like(sums), where=even & (shares > 0))[group])
+def _ease(amounts: Floats, weights: Floats) -> Floats:
+    """How easily the noise of each unit moves: like the square of its share for those far above the mean, so that what is taken
+    from them is no more than from others. On people of the demonstration the noise of the forty largest incomes keeps at least
+    0.81 of its spread; 0.28 if all moved alike."""
+    values = amounts / np.where(weights > 0, weights, 1.0)
+    return np.asarray(1 / (1 + (values * max(weights.sum(), 1e-300) / max(amounts.sum(), 1e-300)) ** 2))
+
+
+def _inverses(sums: Floats) -> Floats:
+    """The inverse of the equations of each group: for both sums, for the one that many units share, or for none."""
+    one, cross, two, *shares = sums.T
+    even_one, even_two = ((size**2 >= EFFECTIVE * squares) & (size > 0) for size, squares in (shares[:2], shares[2:]))
+    determinant = one * two - cross**2
+    both = even_one & even_two & (determinant > APART * one * two)
+    found = np.zeros((len(sums), 3))
+    found[both] = (np.column_stack([two, -cross, one])[both].T / determinant[both]).T
+    only = even_two & ~both
+    found[only, 2] = 1 / two[only]
+    only = even_one & ~even_two
+    found[only, 0] = 1 / one[only]
+    return found

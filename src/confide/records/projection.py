@@ -1,0 +1,67 @@
+"""The hot loops of balancing: sums over the cells of one table after the other, and residuals cleared of them."""
+
+import numpy as np
+
+from confide.arrays import Floats, Ints
+from confide.data.compiling import compiled
+
+__all__ = ["SUMS", "grams", "project"]
+
+SUMS = 7
+"""What is added up for each cell: three products for the equations, then size and squares of both shares."""
+
+
+@compiled
+def grams(terms: Floats, ease: Floats, spread: Floats, places: Ints, table: Ints) -> Floats:  # pragma: no cover
+    """For each cell of a table by two variables: the products of both terms, and what tells whether a few hold much.
+
+    `table` has the two rows of `places`, and the sizes of both variables.
+    """
+    first, second, width = places[table[0]], places[table[1]], table[3]
+    sums = np.zeros((table[2] * width, SUMS))
+    for i in range(len(ease)):
+        one, two, square = terms[i, 0], terms[i, 1], spread[i] * spread[i]
+        cell = sums[first[i] * width + second[i]]
+        cell[0] += ease[i] * one * one
+        cell[1] += ease[i] * one * two
+        cell[2] += ease[i] * two * two
+        one, two = one * square, two * square
+        cell[3] += one
+        cell[4] += one * one
+        cell[5] += two
+        cell[6] += two * two
+    return sums
+
+
+@compiled
+def project(
+    residual: Floats, offset: Floats, terms: Floats, ease: Floats, places: Ints, tables: Ints, inverse: Floats
+) -> None:  # pragma: no cover
+    """Change residuals so that in each cell of the last table, and nearly so in those before, both weighted sums are 0.
+
+    The sums are of `terms[:, 0] * residual` and of `offset + terms[:, 1] * residual`. `inverse` has the inverse matrices of all
+    cells of all tables, one after the other: 0 for what is to be left alone. One pass takes out what the table before has
+    and adds up the next.
+    """
+    sums, pull = np.zeros((len(inverse), 2)), np.zeros((len(inverse), 2))
+    before, start = tables[0], 0
+    for number in range(len(tables) + 1):
+        now = tables[min(number, len(tables) - 1)]
+        a, b, width = places[before[0]], places[before[1]], before[3]
+        c, d, next_width = places[now[0]], places[now[1]], now[3]
+        sums[: now[2] * now[3]] = 0.0
+        for i in range(len(residual)):
+            cell = a[i] * width + b[i]
+            one, two = terms[i, 0], terms[i, 1]
+            left = residual[i] - ease[i] * (one * pull[cell, 0] + two * pull[cell, 1])
+            residual[i] = left
+            cell = c[i] * next_width + d[i]
+            sums[cell, 0] += one * left
+            sums[cell, 1] += offset[i] + two * left
+        if number < len(tables):
+            for cell in range(now[2] * now[3]):
+                matrix = inverse[start + cell]
+                pull[cell, 0] = matrix[0] * sums[cell, 0] + matrix[1] * sums[cell, 1]
+                pull[cell, 1] = matrix[1] * sums[cell, 0] + matrix[2] * sums[cell, 1]
+            start += now[2] * now[3]
+            before = now

@@ -1,0 +1,77 @@
+"""The compiled loops of balancing give what their plain twins give."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from confide.records.balance import _inverses, _tables
+from confide.records.projection import grams, project
+
+SIZE = 2100
+
+
+def plain_grams(terms: Any, ease: Any, spread: Any, cell: Any, cells: int) -> Any:
+    one, two = terms.T
+    shares = [term * spread**2 for term in (one, two)]
+    parts = [ease * one * one, ease * one * two, ease * two * two]
+    parts += [part for share in shares for part in (share, share**2)]
+    return np.column_stack([np.bincount(cell, part, cells) for part in parts])
+
+
+def plain_project(residual: Any, offset: Any, terms: Any, ease: Any, cells: list[Any], inverses: list[Any]) -> Any:
+    for cell, inverse in zip(cells, inverses, strict=True):
+        first = np.bincount(cell, terms[:, 0] * residual, len(inverse))
+        second = np.bincount(cell, offset + terms[:, 1] * residual, len(inverse))
+        a, b, c = inverse.T
+        pull = np.column_stack([a * first + b * second, b * first + c * second])[cell]
+        residual = residual - ease * (terms * pull).sum(axis=1)
+    return residual
+
+
+def drawn(seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    sizes = (2, 3, 40)
+    classes = [rng.integers(0, size, SIZE) for size in sizes]
+    return {
+        "classes": classes,
+        "places": np.array([*classes, np.zeros(SIZE)], np.uint16),
+        "spread": rng.choice([0.15, 0.5], SIZE),
+        "terms": np.column_stack([rng.uniform(0.5, 2, SIZE), rng.lognormal(7, 0.8, SIZE)]),
+        "ease": rng.uniform(0.1, 1, SIZE),
+        "residual": rng.normal(0, 0.2, SIZE),
+        "offset": rng.normal(0, 1, SIZE),
+    }
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_compiled_loops_agree_with_their_twins(seed: int) -> None:
+    given = drawn(seed)
+    tables = _tables(given["classes"])
+    cells = [given["places"][a].astype(int) * width + given["places"][b] for a, b, _, width in tables]
+    inverses = []
+    for table, cell in zip(tables, cells, strict=True):
+        sums = grams(given["terms"], given["ease"], given["spread"], given["places"], table)
+        plain = plain_grams(given["terms"], given["ease"], given["spread"], cell, len(sums))
+        np.testing.assert_allclose(sums, plain, rtol=1e-12)
+        inverses.append(_inverses(sums))
+    some = np.concatenate(inverses)
+    assert (some[:, 1] != 0).any() and (some == 0).all(axis=1).any(), "groups of both kinds"
+    expected = plain_project(given["residual"], given["offset"], given["terms"], given["ease"], cells, inverses)
+    got = given["residual"].copy()
+    project(got, given["offset"], given["terms"], given["ease"], given["places"], tables, some)
+    assert np.abs(got - given["residual"]).max() > 0.01
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_table_of_large_groups_is_cleared_of_both_sums() -> None:
+    given = drawn(4)
+    tables = _tables(given["classes"][:2])
+    places = given["places"][[0, 1, 3]]
+    inverses = [_inverses(grams(given["terms"], given["ease"], given["spread"], places, table)) for table in tables]
+    left = given["residual"].copy()
+    project(left, given["offset"], given["terms"], given["ease"], places, tables, np.concatenate(inverses))
+    cell = given["classes"][0] * 3 + given["classes"][1]
+    for term, offset in zip(given["terms"].T, (0.0, given["offset"]), strict=True):
+        was, now = (np.abs(np.bincount(cell, offset + term * part)).max() for part in (given["residual"], left))
+        assert now < 1e-9 * was
