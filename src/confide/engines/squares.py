@@ -20,13 +20,12 @@ def square_shifts(records: pa.Table, numbers: Mapping[str, str]) -> dict[str, in
 
     The squares of units' contributions add up to at most the largest times the sum of sizes, in any cell.
     """
-    unit = records["unit"].to_numpy()
+    unit = np.unique(records["unit"].to_numpy(), return_inverse=True)[1]
     shifts = {name: _shift(unit, records[column].fill_null(0).to_numpy()) for name, column in numbers.items()}
     return {name: shift for name, shift in shifts.items() if shift}
 
 
 def _shift(unit: Ints, contributions: Ints) -> int:
     size = np.abs(contributions).astype(np.float64)
-    _, place = np.unique(unit, return_inverse=True)
-    largest = float(np.bincount(place, weights=size).max(initial=0.0))
+    largest = float(np.bincount(unit, weights=size).max(initial=0.0))
     return max(0, ceil((log2(max(largest, 1.0)) + log2(max(float(size.sum()), 1.0)) - LARGEST_BITS) / 2))

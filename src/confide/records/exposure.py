@@ -82,7 +82,7 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
             numbers[name] |= alone
             if rules.dominance < 1:
                 numbers[name] |= cells.shares(cell, values) > rules.dominance
-        if cross.cells <= by_class:
+        if cross.cells <= by_class and alone.any():
             rows = np.flatnonzero(alone & ~_told(found, cross, len(alone)))
             found += [Exposed(cross, rows)] if len(rows) else []
     return Exposure(traits, tuple(found), numbers, coded.records.num_rows)
@@ -124,15 +124,16 @@ class UnitCells:
     def __init__(self, coded: Coded, dataset: Dataset) -> None:
         self._coded, self._dataset = coded, dataset
         self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
-        self._places = {name: coded.places(name) for name in coded.facts.classes}
         self.units = coded.records.num_rows if self._unit is None else int(self._unit.max(initial=-1)) + 1
 
     def of(self, names: tuple[str, ...]) -> Ints:
         """The number of each record's cell."""
-        cell = np.zeros(self._coded.records.num_rows, np.int64)
-        for name in names:
-            cell *= len(self._dataset.variables[name].codes or ())
-            cell += self._places[name]
+        if not names:
+            return np.zeros(self._coded.records.num_rows, np.int64)
+        cell = self._coded.places(names[0])
+        for name in names[1:]:
+            cell = cell * len(self._dataset.variables[name].codes or ())
+            cell += self._coded.records[self._coded.facts.classes[name]].to_numpy()
         return cell
 
     def sizes(self, cell: Ints) -> Ints:

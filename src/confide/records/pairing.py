@@ -82,7 +82,9 @@ def _walk(
                     if partner[other] >= 0 or other == unit:
                         continue
                     column = min(level[unit], level[other])
-                    if (value[other, column:] != value[unit, column:]).all():
+                    while column < value.shape[1] and value[other, column] != value[unit, column]:
+                        column += 1
+                    if column == value.shape[1]:
                         partner[unit], partner[other] = other, unit
                         break
         first = last

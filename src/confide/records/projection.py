@@ -1,18 +1,21 @@
 """The hot loops of balancing: sums over the cells of one table after the other, and residuals cleared of them."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 
 __all__ = ["SUMS", "grams", "project"]
 
+Places = NDArray[np.uint16]
+
 SUMS = 7
 """What is added up for each cell: three products for the equations, then size and squares of both shares."""
 
 
 @compiled
-def grams(terms: Floats, ease: Floats, spread: Floats, places: Ints, table: Ints) -> Floats:  # pragma: no cover
+def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, table: Ints) -> Floats:  # pragma: no cover
     """For each cell of a table by two variables: the products of both terms, and what tells whether a few hold much.
 
     `table` has the two rows of `places`, and the sizes of both variables.
@@ -35,7 +38,7 @@ def grams(terms: Floats, ease: Floats, spread: Floats, places: Ints, table: Ints
 
 @compiled
 def project(
-    residual: Floats, offset: Floats, terms: Floats, ease: Floats, places: Ints, tables: Ints, inverse: Floats
+    residual: Floats, offset: Floats, terms: Floats, ease: Floats, places: Places, tables: Ints, inverse: Floats
 ) -> None:  # pragma: no cover
     """Change residuals so that in each cell of the last table, and nearly so in those before, both weighted sums are 0.
 
