@@ -6,7 +6,7 @@ somebody's keys is taken at its word, or all those alike but for one key (which 
 commonest; a number is taken as it stands, times a factor, or drawn towards what is usual, whatever does best.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,12 +73,17 @@ def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
 
 def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:
     """For every confidential variable: of those alone on two keys, and of all who are exposed."""
-    found: list[Ceiling] = []
-    most = max((len(one.cross.traits) for one in exposure.found), default=0)
-    secrets = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
-    for keys in sorted({min(2, most), most} - {0}):
-        crosses = [one for one in exposure.found if len(one.cross.traits) <= keys]
-        found += [_class_ceiling(true, protected, dataset, name, crosses, keys) for name in secrets if crosses]
+    names = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
+    secrets = [_Secret(name, _Column(true.places(name)), _Column(protected.places(name))) for name in names]
+    known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
+    chosen = _chosen(exposure) if secrets else {}
+    each = {one.cross: one for crosses in chosen.values() for one in crosses}
+    hits = {cross: _hits(known, seen, secrets, one) for cross, one in each.items()}
+    found = [
+        ceiling
+        for keys, crosses in chosen.items()
+        for ceiling in _class_ceilings(secrets, crosses, np.sum([hits[one.cross] for one in crosses], axis=0), keys)
+    ]
     for variable in confidential_numbers(dataset):
         rows = np.flatnonzero(exposure.numbers[variable.name] & (np.nan_to_num(true.numbers(variable.name)) > 0))
         if len(rows):
@@ -90,56 +95,97 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
     return found
 
 
-def _class_ceiling(
-    true: Coded, protected: Coded, dataset: Dataset, name: str, crosses: Sequence[Exposed], keys: int
-) -> Ceiling:
-    known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
-    secret, shown = true.places(name), protected.places(name)
-    classes = int(max(secret.max(initial=0), shown.max(initial=0))) + 1
-    right: dict[str, int] = {}
-    targets: list[Ints] = []
-    others = 0
-    for one in sorted(crosses, key=lambda one: -len(one.rows))[:MOST_CROSSES]:
-        targets.append(secret[one.rows])
-        names = one.cross.names
-        uses = {"record": names} | {f"but {i}": names[:i] + names[i + 1 :] for i in range(len(names))}
-        claims = {use: _commonest(seen.of(by), known.of(by)[one.rows], shown, classes) for use, by in uses.items()}
-        # of the keys but one, the intruder is given the best
-        scores = {use: int((claim == secret[one.rows]).sum()) for use, claim in claims.items()}
-        right["record"] = right.get("record", 0) + scores.pop("record")
-        right["alike"] = right.get("alike", 0) + max(scores.values())
-        del uses["record"]
-        told = [
-            _commonest(known.of(by), known.of(by)[one.rows], secret, classes, own=secret[one.rows])
-            for by in uses.values()
-        ]
-        others += max(int((claim == secret[one.rows]).sum()) for claim in told)
-    truth = np.concatenate(targets)
-    guess = float(np.bincount(truth).max() / len(truth))
-    return Ceiling(name, keys, False, len(truth), max(right.values()) / len(truth), guess, others / len(truth))
+def _chosen(exposure: Exposure) -> dict[int, list[Exposed]]:
+    """The crosses that expose most units, of up to two keys and of any number."""
+    most = max((len(one.cross.traits) for one in exposure.found), default=0)
+    ordered = sorted(exposure.found, key=lambda one: -len(one.rows))
+    chosen = {
+        keys: [one for one in ordered if len(one.cross.traits) <= keys][:MOST_CROSSES]
+        for keys in sorted({min(2, most), most} - {0})
+    }
+    return {keys: crosses for keys, crosses in chosen.items() if crosses}
 
 
-def _commonest(cell: Ints, wanted: Ints, shown: Ints, classes: int, own: Ints | None = None) -> Ints:
-    """The commonest class among the records of each wanted cell, without one of class `own`; of an empty cell, among all."""
-    size = int(max(cell.max(initial=0), wanted.max(initial=0))) + 1
-    table = np.bincount(cell * classes + shown, minlength=size * classes).reshape(size, classes)[wanted]
-    if own is not None:
-        table[np.arange(len(own)), own] -= 1
-    return np.where(table.any(axis=1), table.argmax(axis=1), int(np.bincount(shown).argmax()))
+class _Column:
+    """The class of each record, and how many have each."""
+
+    def __init__(self, places: Ints) -> None:
+        self.places, self.counts = places, np.bincount(places)
+
+
+@dataclass(frozen=True, eq=False)
+class _Secret:
+    """A confidential class variable: what it is of each record, and what the protected record shows."""
+
+    name: str
+    true: _Column
+    shown: _Column
+
+
+def _class_ceilings(secrets: Sequence[_Secret], crosses: Sequence[Exposed], hits: Ints, keys: int) -> Iterator[Ceiling]:
+    """How often the record found under somebody's keys is right, or all those alike but for one key, whichever does better."""
+    rows = np.concatenate([one.rows for one in crosses])
+    for secret, (record, alike, others) in zip(secrets, hits.tolist(), strict=True):
+        guess = float(np.bincount(secret.true.places[rows]).max() / len(rows))
+        yield Ceiling(secret.name, keys, False, len(rows), max(record, alike) / len(rows), guess, others / len(rows))
+
+
+def _hits(known: UnitCells, seen: UnitCells, secrets: Sequence[_Secret], one: Exposed) -> Ints:
+    """Of each secret: about how many of the exposed the record is right, those alike but for a key, and the others' true ones.
+
+    Of the keys but one, the intruder is given the best.
+    """
+    names = one.cross.names
+    uses = [names, *(names[:i] + names[i + 1 :] for i in range(len(names)))]
+    cells = [known.of(by) for by in uses]
+    found = [_Alike(seen.of(by), cell[one.rows]) for by, cell in zip(uses, cells, strict=True)]
+    others = [_Alike(cell, cell[one.rows]) for cell in cells[1:]]
+    hits = []
+    for secret in secrets:
+        truth = secret.true.places[one.rows]
+        shown = [int((alike.commonest(secret.shown) == truth).sum()) for alike in found]
+        told = [int((alike.commonest(secret.true, own=truth) == truth).sum()) for alike in others]
+        hits.append((shown[0], max(shown[1:]), max(told)))
+    return np.array(hits)
+
+
+class _Alike:
+    """The records in the cells of some targets, and what is commonest among those of each."""
+
+    def __init__(self, cell: Ints, wanted: Ints) -> None:
+        cells, self._of = np.unique(wanted, return_inverse=True)
+        number = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
+        number[cells] = np.arange(len(cells))
+        place = number[cell]
+        self._rows = np.flatnonzero(place >= 0)
+        self._place, self._cells = place[self._rows], len(cells)
+
+    def commonest(self, column: _Column, own: Ints | None = None) -> Ints:
+        """The commonest class in the cell of each target, without one of class `own`; of an empty cell, among all."""
+        classes = len(column.counts)
+        table = np.bincount(self._place * classes + column.places[self._rows], minlength=self._cells * classes)
+        table = table.reshape(-1, classes)[self._of]
+        if own is not None:
+            table[np.arange(len(own)), own] -= 1
+        return np.where(table.any(axis=1), table.argmax(axis=1), int(column.counts.argmax()))
 
 
 def _number_ceiling(true: Floats, shown: Floats, name: str) -> Ceiling:
     """The best of many estimators that know the law of the noise: the number itself, or drawn towards the usual one."""
     there = shown > 0
-    logs, usual = np.log(np.where(there, shown, 1.0)), float(np.median(np.log(true)))
-    right = 0.0
+    aims, logs, usual = np.log(true[there]), np.log(shown[there]), float(np.median(np.log(true)))
+    shifts = np.linspace(-0.3, 0.3, 25)
+    right = 0
     for weight in np.linspace(0.4, 1.0, 13):
-        for shift in np.linspace(-0.3, 0.3, 25):
-            claim = np.exp(weight * logs + (1 - weight) * usual + shift)
-            right = max(right, float((np.abs(claim - true) <= WITHIN * true)[there].sum() / len(true)))
+        # a claim is right that a shift brings from below ten per cent more to above ten per cent less than what is true
+        off = np.sort(weight * logs + (1 - weight) * usual - aims)
+        reached = np.searchsorted(off, np.log1p(WITHIN) - shifts, "right") - np.searchsorted(
+            off, np.log1p(-WITHIN) - shifts
+        )
+        right = max(right, int(reached.max()))
     guess = best_guess(true)
     guessed = float((np.abs(guess - true) <= WITHIN * true).mean())
-    return Ceiling(name, 0, True, len(true), right, guessed, guessed)
+    return Ceiling(name, 0, True, len(true), right / len(true), guessed, guessed)
 
 
 def best_guess(values: Floats) -> float:
