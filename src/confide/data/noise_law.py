@@ -68,4 +68,7 @@ def log_with_power(power: float, spread: Floats | float) -> Floats:
 
 def _generating(t: Floats | float) -> Floats:
     t = np.asarray(t)
+    if t.size > 2 and ((t == (low := t.min())) | (t == (high := t.max()))).all():
+        # records have one spread or, if exposed, another: two values of a costly function instead of one for each record
+        return np.where(t == low, _generating(low), _generating(high))
     return np.asarray(np.exp(t**2 / 2) * (ndtr(REACH - t) - ndtr(-REACH - t)) / (_HIGH - _LOW))

@@ -5,7 +5,7 @@ would be answered (then its cells are read by class), or one about it and a numb
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -75,28 +75,34 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     limit = cells.units / max(policy.tables.mean_cell, LEAST_MEAN)
     by_class = limit / _least_classes(dataset)
     found: list[Exposed] = []
+    by_traits: dict[tuple[int, ...], list[Exposed]] = {}
+    nearly = np.zeros(coded.records.num_rows, bool)
     for cross in _crosses(traits, dataset, keys=rules.keys, limit=limit):
         cell = cells.of(cross.names)
-        alone = cells.sizes(cell) <= rules.alone
-        for name, values in amounts.items():
-            numbers[name] |= alone
-            if rules.dominance < 1:
+        if rules.dominance < 1:
+            for name, values in amounts.items():
                 numbers[name] |= cells.shares(cell, values) > rules.dominance
-        if cross.cells <= by_class and alone.any():
-            rows = np.flatnonzero(alone & ~_told(found, cross, len(alone)))
-            found += [Exposed(cross, rows)] if len(rows) else []
-    return Exposure(traits, tuple(found), numbers, coded.records.num_rows)
+        alone = cells.alone(cell, rules.alone)
+        nearly[alone] = True
+        if cross.cells <= by_class and len(alone):
+            rows = alone[~_told(by_traits, cross, len(nearly))[alone]]
+            if len(rows):
+                found.append(Exposed(cross, rows))
+                by_traits.setdefault(cross.traits, []).append(found[-1])
+    return Exposure(traits, tuple(found), {name: one | nearly for name, one in numbers.items()}, len(nearly))
 
 
 def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[Cross]:
     """Those with at most `limit` declared cells, those of fewer keys first, then the coarser."""
+
+    classes = {name: class_number(dataset.variables[name]) for trait in traits for name in trait.levels}
 
     def each() -> Iterator[Cross]:
         for size in range(1, keys + 1):
             for chosen in itertools.combinations(range(len(traits)), size):
                 for levels in itertools.product(*(range(len(traits[t].levels)) for t in chosen)):
                     names = tuple(traits[t].levels[level] for t, level in zip(chosen, levels, strict=True))
-                    yield Cross(chosen, levels, names, prod(class_number(dataset.variables[n]) for n in names))
+                    yield Cross(chosen, levels, names, prod(classes[n] for n in names))
 
     return sorted((c for c in each() if c.cells <= limit), key=lambda c: (len(c.traits), c.cells))
 
@@ -107,19 +113,19 @@ def _least_classes(dataset: Dataset) -> int:
     return max(2, min((class_number(v) for v in secrets), default=2))
 
 
-def _told(found: list[Exposed], cross: Cross, size: int) -> Bools:
+def _told(found: Mapping[tuple[int, ...], list[Exposed]], cross: Cross, size: int) -> Bools:
     """The records that a part of the cross exposes already, at the same or coarser levels."""
     told = np.zeros(size, bool)
     level = dict(zip(cross.traits, cross.levels, strict=True))
-    for one in found:
-        of = one.cross
-        if all(t in level and own <= level[t] for t, own in zip(of.traits, of.levels, strict=True)):
-            told[one.rows] = True
+    for part in itertools.chain(*(itertools.combinations(cross.traits, n + 1) for n in range(len(level)))):
+        for one in found.get(part, ()):
+            if all(own <= level[t] for t, own in zip(part, one.cross.levels, strict=True)):
+                told[one.rows] = True
     return told
 
 
 class UnitCells:
-    """Cells of crosses, and how many units each record's cell has."""
+    """Cells of crosses, and the units in each record's cell."""
 
     def __init__(self, coded: Coded, dataset: Dataset) -> None:
         self._coded, self._dataset = coded, dataset
@@ -136,12 +142,12 @@ class UnitCells:
             cell += self._coded.records[self._coded.facts.classes[name]].to_numpy()
         return cell
 
-    def sizes(self, cell: Ints) -> Ints:
-        """How many units the cell of each record has."""
-        if self._unit is None:
-            return np.asarray(np.bincount(cell)[cell])
-        cells = np.unique(cell * self.units + self._unit) // self.units
-        return np.asarray(np.bincount(cells, minlength=int(cell.max()) + 1)[cell])
+    def alone(self, cell: Ints, most: int) -> Ints:
+        """The records whose cell has at most so many units."""
+        one_each = cell if self._unit is None else np.unique(cell * self.units + self._unit) // self.units
+        counts = np.bincount(one_each)
+        few = (counts > 0) & (counts <= most)
+        return np.flatnonzero(few[cell]) if few.any() else np.zeros(0, np.int64)
 
     def shares(self, cell: Ints, values: Floats) -> Floats:
         """The share of each record's unit in the sum over its cell."""

@@ -29,7 +29,10 @@ def write_kept(folder: Folder, name: str, true: Coded, report: RecordsReport | N
     try:
         with replacing(folder.truth(name)) as partial:
             partial.touch(0o600)
-            pq.write_table(records.replace_schema_metadata(about), partial, compression="zstd")
+            # Only classes repeat themselves: a dictionary of keys or amounts costs time and is as large as they are.
+            classes = list(true.facts.classes.values())
+            kept = records.replace_schema_metadata(about)
+            pq.write_table(kept, partial, compression="zstd", use_dictionary=classes, write_statistics=False)
             os.chmod(partial, 0o600)
         with replacing(folder.report(name)) as partial:
             partial.touch(0o600)

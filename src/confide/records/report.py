@@ -4,10 +4,11 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import prod
+from math import ceil, prod
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
@@ -18,7 +19,7 @@ from confide.records.exposure import Exposure, UnitCells
 __all__ = ["RecordsReport", "ceiling_words", "compare"]
 
 MOST_TABLES = 40
-"""So many tables of each size are compared, spread over all there are."""
+"""At most so many tables of each size are compared, spread over all there are."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> f
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
     tables = list(itertools.combinations(coarse, variables))
-    step = max(1, len(tables) // MOST_TABLES)
+    step = max(1, ceil(len(tables) / MOST_TABLES))
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
     moved, cells = 0, 0
     for by in tables[::step]:
@@ -118,12 +119,26 @@ def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> f
 
 
 def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:
+    """Of the correlations of two numbers of which at least one changed."""
     names = [v.name for v in dataset.variables.values() if v.measurable and v.role is not Role.IDENTIFIER]
+    numbers = {name: (true.numbers(name), protected.numbers(name)) for name in names}
+    same = {name for name, (before, after) in numbers.items() if np.array_equal(before, after, equal_nan=True)}
     changes = [0.0]
     for a, b in itertools.combinations(names, 2):
-        pairs = [(coded.numbers(a), coded.numbers(b)) for coded in (true, protected)]
+        if {a, b} <= same:
+            continue
+        pairs = list(zip(numbers[a], numbers[b], strict=True))
         there = np.isfinite(pairs[0][0]) & np.isfinite(pairs[0][1])
-        if there.sum() > 2 and all(x[there].std() > 0 and y[there].std() > 0 for x, y in pairs):
-            before, after = (float(np.corrcoef(x[there], y[there])[0, 1]) for x, y in pairs)
+        before, after = (_correlation(x[there], y[there]) for x, y in pairs)
+        if before is not None and after is not None:
             changes.append(abs(after - before))
     return max(changes)
+
+
+def _correlation(first: Floats, second: Floats) -> float | None:
+    """None where a number does not vary, or hardly any are there."""
+    if len(first) <= 2:
+        return None
+    first, second = first - first.mean(), second - second.mean()
+    squares = float(np.square(first).sum() * np.square(second).sum())
+    return float((first * second).sum()) / squares**0.5 if squares > 0 else None

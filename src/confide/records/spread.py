@@ -8,14 +8,16 @@ import itertools
 
 import numpy as np
 
+from confide.arrays import Floats
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.exposure import UnitCells, confidential_numbers
+from confide.records.sums import cell_sums
 
 __all__ = ["measure_spread"]
 
 MOST_TABLES = 30
-"""So many tables of each size are looked at, spread over all there are."""
+"""About so many tables of each size are looked at, spread over all there are."""
 
 FEWEST = 5
 """Cells with fewer units play no part: a single one would tell of its own draw."""
@@ -26,23 +28,35 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = list(dict.fromkeys(dataset.levels(v.name)[0].name for v in shown))
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
-    found: dict[str, list[float]] = {v.name: [] for v in confidential_numbers(dataset) if noise.get(v.name)}
-    amounts = {name: tuple(np.nan_to_num(c.numbers(name)) * c.weights for c in (true, protected)) for name in found}
+    names = [v.name for v in confidential_numbers(dataset) if noise.get(v.name)]
+    was, now = (np.column_stack([c.weights, *(_amounts(c, name) for name in names)]) for c in (true, protected))
+    now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
+    multiples = []
     for size in (1, 2, 3):
         tables = list(itertools.combinations(coarse, size))
-        sums = {name: np.zeros(3) for name in found}
+        sums = np.zeros((3, len(names)))
         for by in tables[:: max(1, len(tables) // MOST_TABLES)]:
             old, new = before.of(by), after.of(by)
             cells = int(max(old.max(initial=0), new.max(initial=0))) + 1
-            enough = np.bincount(new, minlength=cells) >= FEWEST
-            weights = [np.bincount(cell, c.weights, cells) for cell, c in ((old, true), (new, protected))]
-            for name, (was, now) in amounts.items():
-                totals = [np.bincount(cell, part, cells) for cell, part in ((old, was), (new, now))]
-                alone = noise[name] ** 2 * np.bincount(new, now**2, cells)
-                use = enough & (alone > 0) & (weights[0] > 0)
-                total = totals[1][use] - totals[0][use]
-                mean = totals[1][use] - totals[0][use] * weights[1][use] / weights[0][use]
-                sums[name] += (total**2 / alone[use]).sum(), (mean**2 / alone[use]).sum(), use.sum()
-        for name, (of_totals, of_means, number) in sums.items():
-            found[name] += [float(f"{np.sqrt(part / max(number, 1)):.2g}") for part in (of_totals, of_means)]
-    return {name: [*parts[::2], *parts[1::2]] for name, parts in found.items()}
+            sums += _squares(cell_sums(old, was, cells), cell_sums(new, now, cells))
+        multiples.append(np.sqrt(sums[:2] / np.maximum(sums[2], 1)))
+    return {
+        name: [float(f"{of_size[kind, place]:.2g}") for kind in (0, 1) for of_size in multiples]
+        for place, name in enumerate(names)
+    }
+
+
+def _amounts(coded: Coded, name: str) -> Floats:
+    return np.asarray(np.nan_to_num(coded.numbers(name)) * coded.weights)
+
+
+def _squares(was: Floats, now: Floats) -> Floats:
+    """Of each number, over the cells of a table: the squares of what totals and means are off by, beside noise alone; and how
+    many cells count. Columns are weights and amounts; of the protected also their squared noise, and the number of records."""
+    numbers = was.shape[1] - 1
+    totals, alone = now[:, 1 : numbers + 1], now[:, numbers + 1 : -1]
+    use = (now[:, -1:] >= FEWEST) & (alone > 0) & (was[:, :1] > 0)
+    scale = np.divide(now[:, :1], was[:, :1], out=np.zeros((len(was), 1)), where=was[:, :1] > 0)
+    off = (totals - was[:, 1:], totals - was[:, 1:] * scale)
+    squares = [np.divide(part**2, alone, out=np.zeros_like(alone), where=use).sum(axis=0) for part in off]
+    return np.array([*squares, use.sum(axis=0)])
