@@ -8,7 +8,9 @@ go with the key most closely, three at most, and fewer where too few units would
 play no part.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -55,28 +57,17 @@ def plan_exchanges(
     coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, household: Ints | None
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
-    entities = [_entities(coded, trait, household) for trait in exposure.traits]
-    ease = np.ones((exposure.size, len(entities)))
-    for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
-        ease[:, place] = _ease(coded, dataset, trait, entity)
+    wholes = list(_wholes(coded, household))
+    plans = [_Plan(coded, dataset, trait, _entities(coded, trait, wholes), rules, secret) for trait in exposure.traits]
+    ease = np.ones((exposure.size, len(plans)))
+    for place, plan in enumerate(plans):
+        ease[:, place] = plan.ease()
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
-    exposed = wanted.copy()
-    for place, (trait, entity) in enumerate(zip(exposure.traits, entities, strict=True)):
-        some = drawn(entity.keys, secret, f"background {trait.name}", _background(trait, dataset, rules))[entity.of]
-        wanted[:, place] |= some & ~wanted.any(axis=1)
-    return [
-        _exchange(
-            coded, dataset, trait, wanted[:, place], exposed[:, place], level[:, place], entities[place], rules, secret
-        )
-        for place, trait in enumerate(exposure.traits)
-    ]
-
-
-def _background(trait: Trait, dataset: Dataset, rules: RecordRules) -> float:
-    """The share of the others that exchange a trait."""
-    if len(trait.levels) > 1:
-        return rules.background
-    return FLAT * rules.background if class_number(dataset.variables[trait.name]) > FEW else 0.0
+    exposed, taken = wanted.copy(), wanted.any(axis=1)
+    for place, plan in enumerate(plans):
+        some = plan.background() & ~taken
+        wanted[some, place] = taken[some] = True
+    return [plan.exchange(wanted[:, place], exposed[:, place], level[:, place]) for place, plan in enumerate(plans)]
 
 
 def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints]:
@@ -104,68 +95,79 @@ def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints
         wanted[rows, (hits[rows] * ease[rows]).argmax(axis=1)] = True
 
 
-def _ease(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities") -> Floats:
-    """How easily each record exchanges a trait: hardly, where all who are alike in what goes with it most have the same."""
-    own, others = coded.places(trait.levels[0]), matching_variables(trait, dataset)
-    share = len(entity.first) / max(len(entity.of), 1)
-    if not others:
-        return np.full(len(own), share)
-    closest = max((coded.places(name) for name in others), key=lambda places: _association(own, places))
-    cell = closest * (int(own.max(initial=0)) + 1) + own
-    alone = np.bincount(cell)[cell] == np.bincount(closest)[closest]
-    return np.where(alone, HARDLY, 1.0) * share
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How one trait is exchanged by its entities."""
 
+    coded: Coded
+    dataset: Dataset
+    trait: Trait
+    entity: "_Entities"
+    rules: RecordRules
+    secret: Secret
 
-def _exchange(
-    coded: Coded,
-    dataset: Dataset,
-    trait: Trait,
-    wanted: Bools,
-    exposed: Bools,
-    level: Ints,
-    entity: "_Entities",
-    rules: RecordRules,
-    secret: Secret,
-) -> Exchange:
-    """Partners for one trait, from the closest match to none."""
-    first = entity.first
-    values = np.column_stack([coded.places(name)[first] for name in trait.levels])
-    seeking = np.zeros(len(first), bool)
-    seeking[entity.of[wanted]] = True
-    must = np.zeros(len(first), bool)
-    must[entity.of[exposed]] = True
-    coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
-    np.minimum.at(coarsest, entity.of[wanted], level[wanted])
-    spot, aim = (lots(entity.keys, secret, f"{place} {trait.name}") for place in ("spot", "aim"))
-    partner = np.full(len(first), -1, np.int64)
-    ladder = _ladder(coded, dataset, trait, entity)
-    # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
-    within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
-    # The others exchange with the closest only: a worker without an industry would be nobody that there is.
-    rungs = [(group, coarsest == at) for at, group in within]
-    rungs += [(group, must | (rung == 0 and values.shape[1] == 1)) for rung, group in enumerate(ladder)]
-    for rung, (group, may) in enumerate(rungs, 1):
-        left = seeking & (partner < 0) & may
-        if left.any():
-            free = np.where(partner < 0, group, -1)
-            far = len(first) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
-            found = find_partners(free, values, coarsest, left, spot, aim, least=rules.partners, furthest=far)
-            partner = np.where(found >= 0, found, partner)
-    from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
-    source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
-    return Exchange(trait, source, int(seeking.sum()))
+    @cached_property
+    def closest(self) -> list[str]:
+        """The variables in which a partner can be alike, those that go with the trait most closely first."""
+        first = self.entity.first
+        own = self.coded.places(self.trait.levels[0])[first]
+        others = matching_variables(self.trait, self.dataset)
+        return sorted(others, key=lambda name: -_association(own, self.coded.places(name)[first]))
 
+    def ease(self) -> Floats:
+        """How easily each record exchanges a trait: hardly, where all who are alike in what goes with it most have the same."""
+        own = self.coded.places(self.trait.levels[0])
+        share = len(self.entity.first) / max(len(self.entity.of), 1)
+        if not self.closest:
+            return np.full(len(own), share)
+        alike = self.coded.places(self.closest[0])
+        cell = alike * (int(own.max(initial=0)) + 1) + own
+        alone = np.bincount(cell)[cell] == np.bincount(alike)[alike]
+        return np.where(alone, HARDLY, 1.0) * share
 
-def _ladder(coded: Coded, dataset: Dataset, trait: Trait, entity: "_Entities") -> list[Ints]:
-    """Groups of units alike, by fewer and fewer variables: those that go with the trait most closely stay longest."""
-    first = entity.first
-    own = coded.places(trait.levels[0])[first]
-    columns = {name: coded.places(name)[first] for name in matching_variables(trait, dataset)}
-    ordered = sorted(columns, key=lambda name: -_association(own, columns[name]))
-    groups = [entity.kind]
-    for name in ordered[:MATCHED]:
-        groups.append(_joined(groups[-1], columns[name]))
-    return [*groups[::-1], np.zeros(len(first), np.int64)]
+    def background(self) -> Bools:
+        """The records of a share of the others."""
+        share = self.rules.background
+        if len(self.trait.levels) == 1:
+            share *= FLAT if class_number(self.dataset.variables[self.trait.name]) > FEW else 0.0
+        return drawn(self.entity.keys, self.secret, f"background {self.trait.name}", share)[self.entity.of]
+
+    def exchange(self, wanted: Bools, exposed: Bools, level: Ints) -> Exchange:
+        """Partners for those who want one, from the closest match to none."""
+        trait, entity, first = self.trait, self.entity, self.entity.first
+        values = np.column_stack([self.coded.places(name)[first] for name in trait.levels])
+        seeking = np.zeros(len(first), bool)
+        seeking[entity.of[wanted]] = True
+        must = np.zeros(len(first), bool)
+        must[entity.of[exposed]] = True
+        coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
+        np.minimum.at(coarsest, entity.of[wanted], level[wanted])
+        spot, aim = (lots(entity.keys, self.secret, f"{place} {trait.name}") for place in ("spot", "aim"))
+        partner = np.full(len(first), -1, np.int64)
+        ladder = self.ladder()
+        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
+        within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
+        # The others exchange with the closest only: a worker without an industry would be nobody that there is.
+        rungs = [(group, coarsest == at) for at, group in within]
+        rungs += [(group, must | (rung == 0 and values.shape[1] == 1)) for rung, group in enumerate(ladder)]
+        for rung, (group, may) in enumerate(rungs, 1):
+            left = seeking & (partner < 0) & may
+            if left.any():
+                free = np.where(partner < 0, group, -1)
+                far = len(first) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
+                least = self.rules.partners
+                found = find_partners(free, values, coarsest, left, spot, aim, least=least, furthest=far)
+                partner = np.where(found >= 0, found, partner)
+        from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
+        source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
+        return Exchange(trait, source, int(seeking.sum()))
+
+    def ladder(self) -> list[Ints]:
+        """Groups of units alike, by fewer and fewer variables: those that go with the trait most closely stay longest."""
+        groups = [self.entity.kind]
+        for name in self.closest[:MATCHED]:
+            groups.append(_joined(groups[-1], self.coded.places(name)[self.entity.first]))
+        return [*groups[::-1], np.zeros(len(self.entity.first), np.int64)]
 
 
 def _joined(group: Ints, column: Ints) -> Ints:
@@ -197,15 +199,20 @@ class _Entities:
     kind: Ints
 
 
-def _entities(coded: Coded, trait: Trait, household: Ints | None) -> _Entities:
+def _wholes(coded: Coded, household: Ints | None) -> Iterator[_Entities]:
+    """What may exchange as a whole: households, and units that have several records."""
+    for names in (household, coded.units if coded.facts.several else None):
+        if names is not None:
+            keys, first, of, sizes = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
+            yield _Entities(of, first, keys, np.minimum(sizes, 8))
+
+
+def _entities(coded: Coded, trait: Trait, wholes: Sequence[_Entities]) -> _Entities:
     """Households where the trait is the same for all who live in one; else units, if it is for all their records."""
     values = coded.places(trait.name)
-    for names in (household, coded.units if coded.facts.several else None):
-        if names is None:
-            continue
-        keys, first, of, sizes = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
-        if (values == values[first][of]).all():
-            return _Entities(of, first, keys, np.minimum(sizes, 8))
+    for whole in wholes:
+        if (values == values[whole.first][whole.of]).all():
+            return whole
     rows = np.arange(len(values))
     keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
     return _Entities(rows, rows, keys, np.zeros(len(values), np.int64))
