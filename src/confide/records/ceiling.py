@@ -6,7 +6,7 @@ somebody's keys is taken at its word, or all those alike but for one key (which 
 commonest; a number is taken as it stands, times a factor, or drawn towards what is usual, whatever does best.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.exposure import Exposed, Exposure, UnitCells, confidential_numbers
+from confide.records.sums import Places, class_counts
 
 __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
 
@@ -74,16 +75,16 @@ def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
 def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:
     """For every confidential variable: of those alone on two keys, and of all who are exposed."""
     names = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
-    secrets = [_Secret(name, _Column(true.places(name)), _Column(protected.places(name))) for name in names]
-    known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
-    chosen = _chosen(exposure) if secrets else {}
-    each = {one.cross: one for crosses in chosen.values() for one in crosses}
-    hits = {cross: _hits(known, seen, secrets, one) for cross, one in each.items()}
-    found = [
-        ceiling
-        for keys, crosses in chosen.items()
-        for ceiling in _class_ceilings(secrets, crosses, np.sum([hits[one.cross] for one in crosses], axis=0), keys)
-    ]
+    found: list[Ceiling] = []
+    if names and (chosen := _chosen(exposure)):
+        known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
+        classes, shown = _Classes(true, names), _Classes(protected, names)
+        each = {one.cross: one for crosses in chosen.values() for one in crosses}
+        hits = {cross: _hits(known, seen, classes, shown, one) for cross, one in each.items()}
+        for keys, crosses in chosen.items():
+            truth = classes.columns[np.concatenate([one.rows for one in crosses])]
+            sums = np.sum([hits[one.cross] for one in crosses], axis=0).T.tolist()
+            found += [_class_ceiling(name, keys, truth[:, i], sums[i]) for i, name in enumerate(names)]
     for variable in confidential_numbers(dataset):
         rows = np.flatnonzero(exposure.numbers[variable.name] & (np.nan_to_num(true.numbers(variable.name)) > 0))
         if len(rows):
@@ -106,68 +107,45 @@ def _chosen(exposure: Exposure) -> dict[int, list[Exposed]]:
     return {keys: crosses for keys, crosses in chosen.items() if crosses}
 
 
-class _Column:
-    """The class of each record, and how many have each."""
+class _Classes:
+    """The confidential classes of all records, a column for each variable, and which is the commonest."""
 
-    def __init__(self, places: Ints) -> None:
-        self.places, self.counts = places, np.bincount(places)
-
-
-@dataclass(frozen=True, eq=False)
-class _Secret:
-    """A confidential class variable: what it is of each record, and what the protected record shows."""
-
-    name: str
-    true: _Column
-    shown: _Column
+    def __init__(self, coded: Coded, names: Sequence[str]) -> None:
+        self.columns = np.column_stack([coded.places(name) for name in names]).astype(np.uint16)
+        self.usual = np.array([np.bincount(column).argmax() for column in self.columns.T])
 
 
-def _class_ceilings(secrets: Sequence[_Secret], crosses: Sequence[Exposed], hits: Ints, keys: int) -> Iterator[Ceiling]:
+def _class_ceiling(name: str, keys: int, truth: Ints, hits: Sequence[int]) -> Ceiling:
     """How often the record found under somebody's keys is right, or all those alike but for one key, whichever does better."""
-    rows = np.concatenate([one.rows for one in crosses])
-    for secret, (record, alike, others) in zip(secrets, hits.tolist(), strict=True):
-        guess = float(np.bincount(secret.true.places[rows]).max() / len(rows))
-        yield Ceiling(secret.name, keys, False, len(rows), max(record, alike) / len(rows), guess, others / len(rows))
+    record, alike, others = hits
+    guess = float(np.bincount(truth).max() / len(truth))
+    return Ceiling(name, keys, False, len(truth), max(record, alike) / len(truth), guess, others / len(truth))
 
 
-def _hits(known: UnitCells, seen: UnitCells, secrets: Sequence[_Secret], one: Exposed) -> Ints:
-    """Of each secret: about how many of the exposed the record is right, those alike but for a key, and the others' true ones.
+def _hits(known: UnitCells, seen: UnitCells, true: _Classes, shown: _Classes, one: Exposed) -> Ints:
+    """About how many of the exposed the record is right, those alike but for a key, and the true ones of others; by variable.
 
     Of the keys but one, the intruder is given the best.
     """
     names = one.cross.names
     uses = [names, *(names[:i] + names[i + 1 :] for i in range(len(names)))]
-    cells = [known.of(by) for by in uses]
-    found = [_Alike(seen.of(by), cell[one.rows]) for by, cell in zip(uses, cells, strict=True)]
-    others = [_Alike(cell, cell[one.rows]) for cell in cells[1:]]
-    hits = []
-    for secret in secrets:
-        truth = secret.true.places[one.rows]
-        shown = [int((alike.commonest(secret.shown) == truth).sum()) for alike in found]
-        told = [int((alike.commonest(secret.true, own=truth) == truth).sum()) for alike in others]
-        hits.append((shown[0], max(shown[1:]), max(told)))
-    return np.array(hits)
+    cells, truth = [known.of(by) for by in uses], true.columns[one.rows]
+    record, *alike = (_commonest(seen.of(by), own[one.rows], shown) for by, own in zip(uses, cells, strict=True))
+    others = [_commonest(own, own[one.rows], true, without=truth) for own in cells[1:]]
+    scores = [[(claim == truth).sum(axis=0) for claim in claims] for claims in ([record], alike, others)]
+    return np.array([np.max(score, axis=0) for score in scores])
 
 
-class _Alike:
-    """The records in the cells of some targets, and what is commonest among those of each."""
-
-    def __init__(self, cell: Ints, wanted: Ints) -> None:
-        cells, self._of = np.unique(wanted, return_inverse=True)
-        number = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
-        number[cells] = np.arange(len(cells))
-        place = number[cell]
-        self._rows = np.flatnonzero(place >= 0)
-        self._place, self._cells = place[self._rows], len(cells)
-
-    def commonest(self, column: _Column, own: Ints | None = None) -> Ints:
-        """The commonest class in the cell of each target, without one of class `own`; of an empty cell, among all."""
-        classes = len(column.counts)
-        table = np.bincount(self._place * classes + column.places[self._rows], minlength=self._cells * classes)
-        table = table.reshape(-1, classes)[self._of]
-        if own is not None:
-            table[np.arange(len(own)), own] -= 1
-        return np.where(table.any(axis=1), table.argmax(axis=1), int(column.counts.argmax()))
+def _commonest(cell: Ints, wanted: Ints, classes: _Classes, without: Places | None = None) -> Ints:
+    """The commonest classes in the cell of each target, without one of its own; of an empty cell, among all."""
+    cells, of = np.unique(wanted, return_inverse=True)
+    number = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
+    number[cells] = np.arange(len(cells))
+    most = int(classes.columns.max(initial=0)) + 1
+    counts = class_counts(cell, number, classes.columns, (len(cells), most))[of]
+    if without is not None:
+        counts[np.arange(len(of))[:, None], np.arange(without.shape[1]), without] -= 1
+    return np.where(counts.any(axis=2), counts.argmax(axis=2), classes.usual)
 
 
 def _number_ceiling(true: Floats, shown: Floats, name: str) -> Ceiling:

@@ -63,7 +63,7 @@ def plan_exchanges(
     for place, plan in enumerate(plans):
         ease[:, place] = plan.ease()
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
-    exposed, taken = wanted.copy(), wanted.any(axis=1)
+    exposed, taken = wanted.copy(), np.asarray(wanted.any(axis=1))
     for place, plan in enumerate(plans):
         some = plan.background() & ~taken
         wanted[some, place] = taken[some] = True

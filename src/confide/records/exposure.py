@@ -7,7 +7,7 @@ would be answered (then its cells are read by class), or one about it and a numb
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -16,6 +16,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
+from confide.records.sums import part_cells
 from confide.records.traits import Trait, class_number, key_traits
 
 __all__ = ["Cross", "Exposed", "Exposure", "UnitCells", "confidential_numbers", "find_exposed"]
@@ -130,6 +131,9 @@ class UnitCells:
     def __init__(self, coded: Coded, dataset: Dataset) -> None:
         self._coded, self._dataset = coded, dataset
         self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
+        self._places = lru_cache(
+            lambda name: np.asarray(coded.records[coded.facts.classes[name]].to_numpy(), np.uint16)
+        )
         self.units = coded.records.num_rows if self._unit is None else int(self._unit.max(initial=-1)) + 1
 
     def of(self, names: tuple[str, ...]) -> Ints:
@@ -138,8 +142,7 @@ class UnitCells:
             return np.zeros(self._coded.records.num_rows, np.int64)
         cell = self._coded.places(names[0])
         for name in names[1:]:
-            cell = cell * len(self._dataset.variables[name].codes or ())
-            cell += self._coded.records[self._coded.facts.classes[name]].to_numpy()
+            part_cells(cell, self._places(name), len(self._dataset.variables[name].codes or ()))
         return cell
 
     def alone(self, cell: Ints, most: int) -> Ints:

@@ -84,11 +84,12 @@ def _walk(
     partner = np.full(len(group), -1, np.int64)
     first = 0
     while first < len(order):
-        last = first
+        last, same = first, True
         while last < len(order) and group[order[last]] == group[order[first]]:
+            same = same and value[order[last], -1] == value[order[first], -1]
             last += 1
         size = last - first
-        if size >= least:
+        if size >= least and not same:  # where all have the same class there is nobody to look for
             for at in range(first, last):
                 unit = order[at]
                 if not seeking[unit] or partner[unit] >= 0:

@@ -1,14 +1,12 @@
 """The hot loops of balancing: sums over the cells of one table after the other, and residuals cleared of them."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
+from confide.records.sums import Places
 
 __all__ = ["SUMS", "grams", "project"]
-
-Places = NDArray[np.uint16]
 
 SUMS = 7
 """What is added up for each cell: three products for the equations, then size and squares of both shares."""
