@@ -140,7 +140,7 @@ class UnitCells:
         """The number of each record's cell."""
         if not names:
             return np.zeros(self._coded.records.num_rows, np.int64)
-        cell = self._coded.places(names[0])
+        cell = self._places(names[0]).astype(np.int64)
         for name in names[1:]:
             part_cells(cell, self._places(name), len(self._dataset.variables[name].codes or ()))
         return cell
