@@ -136,11 +136,12 @@ def coded_of(table: pa.Table | Mapping[str, Any], *, catalog: str = CATALOG, sec
     return encode(catalog_of(catalog), table, secret=secret_of(secret))
 
 
-def records_policy(*, mean_cell: float = 4.0, **fields: Any) -> Policy:
-    """The standard policy, with other `[records]`."""
+def records_policy(*, mean_cell: float = 4.0, background_exposed: float = 0.0, **fields: Any) -> Policy:
+    """The standard policy, with other `[records]`; who is alone where numbers are read exchanges no key unless a test says so."""
     standard = PRESETS["standard"]
     tables = replace(standard.tables, mean_cell=mean_cell)
-    return replace(standard, tables=tables, records=replace(standard.records, **fields))
+    records = replace(standard.records, background_exposed=background_exposed, **fields)
+    return replace(standard, tables=tables, records=records)
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,15 @@ def test_a_share_of_the_others_exchanges_too_within_the_class_above() -> None:
     assert done.moved("town").any() and not done.moved("county").any()
 
 
+def test_more_of_those_exchange_who_are_alone_where_numbers_are_read() -> None:
+    """Of a town within its county nearly half, for most who seek find a partner; of the others hardly a partner."""
+    policy = records_policy(mean_cell=1.0, exchange=0.0, background=0.0, background_exposed=0.5)
+    done = Protection(people(SIZE, seed=1), policy=policy)
+    moved, single = done.moved("town"), done.exposure.single
+    assert 0 < single.mean() < 0.5 and not done.moved("county").any()
+    assert moved[single].mean() > 0.3 > 2 * moved[~single].mean()
+
+
 def test_an_update_leaves_almost_all_exchanges_as_they_were() -> None:
     """One person in a hundred is new: at most one in fifty of the others exchanges otherwise than before."""
     before = Protection(people(SIZE, seed=1), policy=ONLY_EXPOSED)

@@ -62,7 +62,7 @@ def test_the_sentences_say_every_figure(done: Protection) -> None:
         f"{done.report.correlation:.3f}",
     ):
         assert str(figure) in text
-    assert text.count("Ceiling:") == len(done.report.ceilings) == 4
+    assert text.count("Ceiling:") == len(done.report.ceilings) == 6
 
 
 def test_a_ceiling_is_said_of_classes_and_of_numbers() -> None:
@@ -71,7 +71,7 @@ def test_a_ceiling_is_said_of_classes_and_of_numbers() -> None:
         "in 50% of cases; the best guess is right in 40%, statistics on the others in 45%."
     )
     assert ceiling_words(Ceiling("income", 0, True, 90, 0.25, 0.2, 0.2)) == (
-        "Ceiling: whoever had the whole protected file would know 'income' to within 10 % of an exposed unit "
+        "Ceiling: whoever had the whole protected file would know 'income' to within 10 % of a unit that dominates a total "
         "in 25% of cases; the best guess is right in 20%."
     )
 

@@ -150,6 +150,7 @@ FIELDS = {
     "records.alone": Changed(4, protected(BY_KEYS)),
     "records.exchange": Changed(0.0, protected(BY_KEYS)),
     "records.background": Changed(0.2, protected(BY_KEYS)),
+    "records.background_exposed": Changed(0.5, protected(BY_KEYS)),
     "records.partners": Changed(200, protected(BY_KEYS)),
     "records.noise": Changed(0.3, protected(INCOMES)),
     "records.noise_exposed": Changed(0.3, protected(INCOMES)),

@@ -45,7 +45,7 @@ def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
 def _ceilings(road: Road) -> Iterator[Finding]:
     """What a perfect reconstruction of the protected records would tell, where they are protected."""
     for ceiling in road.ceilings:
-        high = ceiling.right - max(ceiling.guess, ceiling.others) > HIGH
+        high = ceiling.lift > HIGH
         yield Finding("risky" if high else "note", f"{road.dataset.name}: {ceiling_words(ceiling)}")
 
 

@@ -70,8 +70,7 @@ def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
 def _of_units(policy: Policy) -> list[str]:
     """What was done to the units themselves, and so concerns every number."""
     records, said = policy.records, []
-    exchanged = (records.keys and records.exchange) or records.background
-    if exchanged:
+    if records.exchanges:
         said.append("some units exchanged a characteristic with others alike")
     if records.noise or records.noise_exposed:
         more = f", and by {records.noise_exposed:.0%} for units that stand out" if records.noise_exposed else ""

@@ -183,6 +183,9 @@ class RecordRules(Section):
         low=0.0,
         high=0.5,
     )
+    background_exposed: float = parameter(
+        0.0, "The same for units that are alone on keys where a number is answered, and not a class.", low=0.0, high=0.5
+    )
     partners: int = parameter(10, "Least units that a partner for the exchange is drawn from.", low=2, high=1000)
     noise: float = parameter(
         0.0, "Standard deviation of the noise of confidential numbers, once for each unit, as a share of the number.",
@@ -198,7 +201,12 @@ class RecordRules(Section):
     @property
     def changes(self) -> bool:
         """Whether the records are changed at all before anything is answered from them."""
-        return bool((self.keys and self.exchange) or self.background or self.noise or self.noise_exposed)
+        return bool(self.exchanges or self.noise or self.noise_exposed)
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether units exchange keys."""
+        return bool((self.keys and (self.exchange or self.background_exposed)) or self.background)
 
 
 @dataclass(frozen=True)
@@ -275,7 +283,14 @@ PRESETS: dict[str, Policy] = {
     "standard": Policy(
         name="standard",
         records=RecordRules(
-            keys=3, alone=1, exchange=1.0, background=0.07, noise=0.15, noise_exposed=0.6, dominance=1.0
+            keys=3,
+            alone=1,
+            exchange=1.0,
+            background=0.07,
+            background_exposed=0.35,
+            noise=0.15,
+            noise_exposed=0.6,
+            dominance=1.0,
         ),
         universe=_EVERY_UNIVERSE,
         drop=DropRules(k=0),

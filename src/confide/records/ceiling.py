@@ -3,18 +3,19 @@
 Everything is answered from the protected records, so no attack can do better than the best use of those records themselves.
 The uses are tried on the site's own data, on all who are exposed, with everything known but the draws: the record found under
 somebody's keys is taken at its word, or all those alike but for one key (which may have been exchanged) are asked what is
-commonest; a number is taken as it stands, times a factor, or drawn towards what is usual, whatever does best.
+commonest. A number, and its class, is read from all numbers and classes of that record together (`confide.records.reading`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.exposure import Exposed, Exposure, UnitCells, confidential_numbers
+from confide.records.reading import found_records, most_classes, most_within, read_together
 from confide.records.sums import Places, class_counts
 
 __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
@@ -27,6 +28,9 @@ TOLD_FROM = 30
 
 MOST_CROSSES = 20
 """So many crosses, those that expose most units, stand for all of them."""
+
+MOST_NUMBER_CROSSES = 6
+"""The same where numbers are read: there are more such crosses, and more units in each."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,11 @@ class Ceiling:
     right: float
     guess: float
     others: float
+
+    @property
+    def lift(self) -> float:
+        """How far it is above what could be guessed, or learnt from others."""
+        return self.right - max(self.guess, self.others)
 
 
 def read_ceilings(facts: StoreFacts) -> list[Ceiling]:
@@ -60,7 +69,7 @@ def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
     for number, what in ((False, "the class of {}"), (True, "{} to within 10 %")):
         some = [c for c in ceilings if c.number is number and c.exposed >= TOLD_FROM]
         if some:
-            worst = max(some, key=lambda c: c.right - max(c.guess, c.others))
+            worst = max(some, key=lambda c: c.lift)
             told = max(worst.guess, worst.others)
             said.append(
                 f"{what.format(repr(worst.variable))} in {worst.right:.0%} of cases ({told:.0%} by a good guess)"
@@ -76,7 +85,7 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
     """For every confidential variable: of those alone on two keys, and of all who are exposed."""
     names = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
     found: list[Ceiling] = []
-    if names and (chosen := _chosen(exposure)):
+    if names and (chosen := _chosen(exposure.found, MOST_CROSSES)):
         known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
         classes, shown = _Classes(true, names), _Classes(protected, names)
         each = {one.cross: one for crosses in chosen.values() for one in crosses}
@@ -85,23 +94,25 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
             truth = classes.columns[np.concatenate([one.rows for one in crosses])]
             sums = np.sum([hits[one.cross] for one in crosses], axis=0).T.tolist()
             found += [_class_ceiling(name, keys, truth[:, i], sums[i]) for i, name in enumerate(names)]
-    for variable in confidential_numbers(dataset):
-        rows = np.flatnonzero(exposure.numbers[variable.name] & (np.nan_to_num(true.numbers(variable.name)) > 0))
-        if len(rows):
-            found.append(
-                _number_ceiling(
-                    true.numbers(variable.name)[rows], protected.numbers(variable.name)[rows], variable.name
-                )
-            )
-    return found
+    return _highest([*found, *_number_ceilings(true, protected, dataset, exposure)])
 
 
-def _chosen(exposure: Exposure) -> dict[int, list[Exposed]]:
+def _highest(ceilings: Sequence[Ceiling]) -> list[Ceiling]:
+    """One for each variable and number of keys: the class of a number is read as a class, and by the number itself."""
+    best: dict[tuple[str, int, bool], Ceiling] = {}
+    for one in ceilings:
+        key = (one.variable, one.keys, one.number)
+        if key not in best or one.lift > best[key].lift:
+            best[key] = one
+    return list(best.values())
+
+
+def _chosen(found: Sequence[Exposed], number: int) -> dict[int, list[Exposed]]:
     """The crosses that expose most units, of up to two keys and of any number."""
-    most = max((len(one.cross.traits) for one in exposure.found), default=0)
-    ordered = sorted(exposure.found, key=lambda one: -len(one.rows))
+    most = max((len(one.cross.traits) for one in found), default=0)
+    ordered = sorted(found, key=lambda one: -len(one.rows))
     chosen = {
-        keys: [one for one in ordered if len(one.cross.traits) <= keys][:MOST_CROSSES]
+        keys: [one for one in ordered if len(one.cross.traits) <= keys][:number]
         for keys in sorted({min(2, most), most} - {0})
     }
     return {keys: crosses for keys, crosses in chosen.items() if crosses}
@@ -116,10 +127,12 @@ class _Classes:
 
 
 def _class_ceiling(name: str, keys: int, truth: Ints, hits: Sequence[int]) -> Ceiling:
-    """How often the record found under somebody's keys is right, or all those alike but for one key, whichever does better."""
+    """How often the record found under somebody's keys is right, or all those alike but for one key, whichever does better; and
+    no less often than what others tell, for a model of the protected records tells that too."""
     record, alike, others = hits
     guess = float(np.bincount(truth).max() / len(truth))
-    return Ceiling(name, keys, False, len(truth), max(record, alike) / len(truth), guess, others / len(truth))
+    right = max(record, alike, others) / len(truth)
+    return Ceiling(name, keys, False, len(truth), max(right, guess), guess, others / len(truth))
 
 
 def _hits(known: UnitCells, seen: UnitCells, true: _Classes, shown: _Classes, one: Exposed) -> Ints:
@@ -148,22 +161,62 @@ def _commonest(cell: Ints, wanted: Ints, classes: _Classes, without: Places | No
     return np.where(counts.any(axis=2), counts.argmax(axis=2), classes.usual)
 
 
-def _number_ceiling(true: Floats, shown: Floats, name: str) -> Ceiling:
-    """The best of many estimators that know the law of the noise: the number itself, or drawn towards the usual one."""
-    there = shown > 0
-    aims, logs, usual = np.log(true[there]), np.log(shown[there]), float(np.median(np.log(true)))
-    shifts = np.linspace(-0.3, 0.3, 25)
-    right = 0
-    for weight in np.linspace(0.4, 1.0, 13):
-        # a claim is right that a shift brings from below ten per cent more to above ten per cent less than what is true
-        off = np.sort(weight * logs + (1 - weight) * usual - aims)
-        reached = np.searchsorted(off, np.log1p(WITHIN) - shifts, "right") - np.searchsorted(
-            off, np.log1p(-WITHIN) - shifts
-        )
-        right = max(right, int(reached.max()))
-    guess = best_guess(true)
-    guessed = float((np.abs(guess - true) <= WITHIN * true).mean())
-    return Ceiling(name, 0, True, len(true), right / len(true), guessed, guessed)
+def _number_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> Iterator[Ceiling]:
+    """Of those alone on two keys, and on any: by the record found under their keys; of those who dominate, by their own."""
+    known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
+    reader = _Reader(true, protected, dataset)
+    for keys, crosses in _chosen(exposure.alone, MOST_NUMBER_CROSSES).items():
+        rows = np.concatenate([one.rows for one in crosses])
+        each = [found_records(known.of(one.cross.names)[one.rows], seen.of(one.cross.names)) for one in crosses]
+        yield from reader.ceilings(rows, np.concatenate(each), keys)
+    for variable in reader.numbers:
+        rows = np.flatnonzero(exposure.numbers[variable.name] & ~exposure.single)
+        yield from (one for one in reader.ceilings(rows, rows, 0) if one.variable == variable.name and one.number)
+
+
+class _Reader:
+    """Reads the confidential numbers of some units in the protected records that are taken for theirs."""
+
+    def __init__(self, true: Coded, protected: Coded, dataset: Dataset) -> None:
+        self._true, self._protected = true, protected
+        self.numbers = confidential_numbers(dataset)
+        shown = [v for v in dataset.variables.values() if v.classifies and v.role in (Role.KEY, Role.OTHER)]
+        coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
+        self._classes = [protected.places(name) for name in coarse]
+
+    def ceilings(self, rows: Ints, records: Ints, keys: int) -> Iterator[Ceiling]:
+        """What is read of units in `rows` by their `records`, -1 where none is found; the class too of numbers with bins."""
+        there, found = rows[records >= 0], records[records >= 0]
+        for variable in self.numbers if len(rows) else ():
+            others = [v for v in self.numbers if v is not variable]
+            shown = [self._protected.numbers(v.name)[found] for v in (variable, *others)]
+            reading = read_together(
+                self._true.numbers(variable.name)[there], shown, [of[found] for of in self._classes]
+            )
+            itself = np.log(np.where(shown[0] > 0, shown[0], 1.0))
+            yield from self._number(variable.name, rows, records >= 0, (reading, itself), keys)
+            if variable.binned:
+                yield self._class(variable.name, rows, records, reading, keys)
+
+    def _number(self, name: str, rows: Ints, seen: Bools, readings: Sequence[Floats], keys: int) -> Iterator[Ceiling]:
+        """Read in the best of some ways; where no record is found, guessed."""
+        values = self._true.numbers(name)[rows]
+        able = np.nan_to_num(values) > 0
+        if able.any():
+            guessed = np.abs(best_guess(values[able]) - values) <= WITHIN * values
+            read = max(most_within(values[seen & able], reading[able[seen]], WITHIN) for reading in readings)
+            right = float((read + guessed[~seen & able].sum()) / able.sum())
+            guess = float(guessed[able].mean())
+            yield Ceiling(name, keys, True, int(able.sum()), max(right, guess), guess, guess)
+
+    def _class(self, name: str, rows: Ints, records: Ints, reading: Floats, keys: int) -> Ceiling:
+        """Of a number with bins: by the reading, or as the record shows it."""
+        places, shown = self._true.places(name), self._protected.places(name)[records[records >= 0]]
+        truth, missed = places[rows[records >= 0]], np.bincount(places[rows[records < 0]], minlength=1).max()
+        nothing = ~(self._protected.numbers(name)[records[records >= 0]] > 0)
+        read = max(most_classes(truth, reading, nothing), int((shown == truth).sum()))
+        guess = float(np.bincount(places[rows]).max() / len(rows))
+        return Ceiling(name, keys, False, len(rows), max(float((read + missed) / len(rows)), guess), guess, guess)
 
 
 def best_guess(values: Floats) -> float:

@@ -1,6 +1,8 @@
 """Who exchanges which key with whom: the exposed, and a share of the others, with a unit that is alike in all else.
 
 The others stay within the class above, where a key has one: then only fine tables change, whose counts would else be exact.
+More of them do who are alone where numbers are read and not classes: all numbers of a record together tell what the noise of each
+hides, so that it must not be certain whose record stands under somebody's keys.
 
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
@@ -65,7 +67,7 @@ def plan_exchanges(
     wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
     exposed, taken = wanted.copy(), np.asarray(wanted.any(axis=1))
     for place, plan in enumerate(plans):
-        some = plan.background() & ~taken
+        some = plan.background(exposure.single) & ~taken
         wanted[some, place] = taken[some] = True
     return [plan.exchange(wanted[:, place], exposed[:, place], level[:, place]) for place, plan in enumerate(plans)]
 
@@ -125,9 +127,12 @@ class _Plan:
         alone = np.bincount(cell)[cell] == np.bincount(alike)[alike]
         return np.where(alone, HARDLY, 1.0) * share
 
-    def background(self) -> Bools:
-        """The records of a share of the others."""
-        share = self.rules.background
+    def background(self, single: Bools) -> Bools:
+        """The records of a share of the others; of more of those with the numbers of somebody who is alone."""
+        read = np.zeros(len(self.entity.first), bool)
+        read[self.entity.of[single]] = True
+        usual = self.rules.background
+        share = np.where(read, max(usual, self.rules.background_exposed), usual)
         if len(self.trait.levels) == 1:
             share *= FLAT if class_number(self.dataset.variables[self.trait.name]) > FEW else 0.0
         return drawn(self.entity.keys, self.secret, f"background {self.trait.name}", share)[self.entity.of]

@@ -6,7 +6,7 @@ would be answered (then its cells are read by class), or one about it and a numb
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
 
@@ -37,7 +37,7 @@ class Cross:
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """The records that a cross exposes, and that no part of it, at the same or coarser levels, does."""
+    """Records that a cross exposes."""
 
     cross: Cross
     rows: Ints
@@ -45,18 +45,30 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """What the keys of a data set expose: whose classes are read in which crosses, and whose numbers are exposed in some."""
+    """What the keys of a data set expose: whose classes are read in which crosses, and whose numbers are exposed in some.
+
+    `alone` has all crosses in which a number is read, with everybody who is alone there.
+    """
 
     traits: tuple[Trait, ...]
     found: tuple[Exposed, ...]
+    alone: tuple[Exposed, ...]
     numbers: dict[str, Bools]
     size: int
 
     @cached_property
     def exposed(self) -> Bools:
         """The records whose classes are read."""
+        return self._in(self.found)
+
+    @cached_property
+    def single(self) -> Bools:
+        """The records whose numbers are read, not counting those that only dominate a total."""
+        return self._in(self.alone)
+
+    def _in(self, crosses: tuple[Exposed, ...]) -> Bools:
         some = np.zeros(self.size, bool)
-        for one in self.found:
+        for one in crosses:
             some[one.rows] = True
         return some
 
@@ -76,21 +88,22 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     limit = cells.units / max(policy.tables.mean_cell, LEAST_MEAN)
     by_class = limit / _least_classes(dataset)
     found: list[Exposed] = []
+    everybody: list[Exposed] = []
     by_traits: dict[tuple[int, ...], list[Exposed]] = {}
-    nearly = np.zeros(coded.records.num_rows, bool)
     for cross in _crosses(traits, dataset, keys=rules.keys, limit=limit):
         cell = cells.of(cross.names)
         if rules.dominance < 1:
             for name, values in amounts.items():
                 numbers[name] |= cells.shares(cell, values) > rules.dominance
         alone = cells.alone(cell, rules.alone)
-        nearly[alone] = True
+        everybody += [Exposed(cross, alone)] if amounts and len(alone) else []
         if cross.cells <= by_class and len(alone):
-            rows = alone[~_told(by_traits, cross, len(nearly))[alone]]
+            rows = alone[~_told(by_traits, cross, coded.records.num_rows)[alone]]
             if len(rows):
                 found.append(Exposed(cross, rows))
                 by_traits.setdefault(cross.traits, []).append(found[-1])
-    return Exposure(traits, tuple(found), {name: one | nearly for name, one in numbers.items()}, len(nearly))
+    exposure = Exposure(traits, tuple(found), tuple(everybody), numbers, coded.records.num_rows)
+    return replace(exposure, numbers={name: dominant | exposure.single for name, dominant in numbers.items()})
 
 
 def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[Cross]:

@@ -26,6 +26,6 @@ def lots(keys: Ints, secret: Secret, purpose: str) -> Floats:
     return np.asarray(((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
 
 
-def drawn(keys: Ints, secret: Secret, purpose: str, share: float) -> Bools:
-    """Which keys a draw of that share picks."""
+def drawn(keys: Ints, secret: Secret, purpose: str, share: float | Floats) -> Bools:
+    """Which keys a draw of that share picks, the same for all or one for each."""
     return np.asarray(lots(keys, secret, purpose) < share)

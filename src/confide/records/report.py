@@ -69,7 +69,7 @@ class RecordsReport:
 
 def ceiling_words(ceiling: Ceiling) -> str:
     """A ceiling as a sentence that a respondent can read."""
-    whom = "an exposed unit" if ceiling.number else f"a unit exposed on {ceiling.keys} keys or fewer"
+    whom = f"a unit exposed on {ceiling.keys} keys or fewer" if ceiling.keys else "a unit that dominates a total"
     what = f"{ceiling.variable!r} to within 10 %" if ceiling.number else f"the class of {ceiling.variable!r}"
     rest = "" if ceiling.number else f", statistics on the others in {ceiling.others:.0%}"
     return (

@@ -1,7 +1,8 @@
 """Several noisy numbers of one person, read together: what each says of the others is public, and so is the law of the noise.
 
-Logarithms are taken as normal about what the keys predict. The noise of each number is drawn for itself, so that wages and taxes
-say of income what its own noise hides.
+Logarithms are taken as normal. The noise of each number is drawn for itself, so that wages and taxes say of income what its
+own noise hides. How numbers go together the readings of many targets tell, for their noise only adds to the variances; of
+few targets models tell it.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,10 @@ HIGHEST = 0.995
 """No correlation is believed to be higher."""
 
 
+ENOUGH = 40
+"""So many targets with readings of all numbers tell how the numbers go together."""
+
+
 @dataclass(frozen=True, eq=False)
 class Belief:
     """What is thought of the logarithm of each target's number: some normal laws, each with a weight; a column a law."""
@@ -53,9 +58,17 @@ class Belief:
         return np.asarray(values[np.arange(len(values)), likely.argmax(axis=1)])
 
 
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """Means of logarithms, a row a number, and their covariances."""
+
+    means: Floats
+    covariance: Floats
+
+
 @dataclass(frozen=True)
 class NumberLaw:
-    """The joint law of some numbers as models tell it; the first is wanted."""
+    """The joint law of some numbers; the first is wanted."""
 
     intruder: Intruder
     keys: tuple[str, ...]
@@ -64,30 +77,34 @@ class NumberLaw:
     def belief(self, readings: Floats) -> Belief:
         """By targets; `readings` has a row a number, NaN where nothing is read."""
         rules = self.intruder.policy.records
-        spreads = sorted({rules.noise, rules.noise_exposed})
-        parts = [self._given(readings, spread) for spread in spreads]
+        # who is alone on as many keys as the policy looks at is known to carry the larger noise
+        spreads = {rules.noise_exposed} if len(self.keys) <= rules.keys else {rules.noise, rules.noise_exposed}
+        law = self._learnt(readings, max(spreads)) or _Joint(self.means, self.covariance)
+        parts = [_given(readings, law, spread, self._alike) for spread in sorted(spreads)]
+        another = max(ANOTHER, rules.background_exposed)
         likely = np.stack([part[2] for part in parts], axis=1)
         likely = np.exp(likely - likely.max(axis=1, keepdims=True))
-        likely *= (1 - ANOTHER) / likely.sum(axis=1, keepdims=True)
-        prior = self.means[0], np.full(readings.shape[1], self.spread[0])
-        weights = np.concatenate([likely, np.full((len(likely), 1), ANOTHER)], axis=1)
+        likely *= (1 - another) / likely.sum(axis=1, keepdims=True)
+        prior = law.means[0], np.full(readings.shape[1], law.covariance[0, 0] ** 0.5)
+        weights = np.concatenate([likely, np.full((len(likely), 1), another)], axis=1)
         means = np.stack([*(part[0] for part in parts), prior[0]], axis=1)
         return Belief(weights, means, np.stack([*(part[1] for part in parts), prior[1]], axis=1))
 
-    def _given(self, readings: Floats, spread: float) -> tuple[Floats, Floats, Floats]:
-        """The mean and the spread of the wanted logarithm given what is read, and how likely that is, for one law of noise."""
-        logs = np.log(np.where(readings > 0, readings, np.nan)) - float(log_mean(spread)) - self.means
-        found = np.empty((3, readings.shape[1]))
-        cov, alike = self.covariance, WEIGHT**2 if self.intruder.book.weight else 0.0
-        for target in range(readings.shape[1]):
-            seen = np.isfinite(logs[:, target])
-            noisy = cov[np.ix_(seen, seen)] + np.eye(int(seen.sum())) * max(float(log_variance(spread)), 1e-4) + alike
-            off = logs[seen, target]
-            gain = np.linalg.solve(noisy, cov[seen, 0])
-            found[0, target] = self.means[0, target] + gain @ off
-            found[1, target] = max(cov[0, 0] - gain @ cov[seen, 0], 1e-6) ** 0.5
-            found[2, target] = -0.5 * (off @ np.linalg.solve(noisy, off) + np.linalg.slogdet(noisy)[1])
-        return found[0], found[1], found[2]
+    @property
+    def _alike(self) -> float:
+        return WEIGHT**2 if self.intruder.book.weight else 0.0
+
+    def _learnt(self, readings: Floats, spread: float) -> _Joint | None:
+        """The law that the readings themselves have, without the noise; None of too few."""
+        logs = np.log(np.where(readings > 0, readings, np.nan)) - float(log_mean(spread))
+        whole = np.isfinite(logs).all(axis=0)
+        if whole.sum() < ENOUGH:
+            return None
+        noisy = np.atleast_2d(np.cov(logs[:, whole])) - self._alike
+        values, vectors = np.linalg.eigh(noisy - np.eye(len(noisy)) * float(log_variance(spread)))
+        covariance = vectors @ np.diag(np.maximum(values, 1e-3)) @ vectors.T
+        means = np.repeat(logs[:, whole].mean(axis=1, keepdims=True), readings.shape[1], axis=1)
+        return _Joint(means, np.asarray(covariance))
 
     @cached_property
     def _fits(self) -> list[Fit | None]:
@@ -141,6 +158,21 @@ class NumberLaw:
         variance = fit.statistics["sigma"] ** 2 / max(1 - share, 1e-6)
         kept = max(1 - noise / variance, 0.2)
         return float(np.sign(fit.estimates[f"log({second})"]) * min(share**0.5 / kept, HIGHEST))
+
+
+def _given(readings: Floats, law: _Joint, spread: float, alike: float) -> tuple[Floats, Floats, Floats]:
+    """The mean and the spread of the wanted logarithm given what is read, and how likely that is, for one law of noise."""
+    logs = np.log(np.where(readings > 0, readings, np.nan)) - float(log_mean(spread)) - law.means
+    found, cov = np.empty((3, readings.shape[1])), law.covariance
+    for target in range(readings.shape[1]):
+        seen = np.isfinite(logs[:, target])
+        noisy = cov[np.ix_(seen, seen)] + np.eye(int(seen.sum())) * max(float(log_variance(spread)), 1e-4) + alike
+        off = logs[seen, target]
+        gain = np.linalg.solve(noisy, cov[seen, 0])
+        found[0, target] = law.means[0, target] + gain @ off
+        found[1, target] = max(cov[0, 0] - gain @ cov[seen, 0], 1e-6) ** 0.5
+        found[2, target] = -0.5 * (off @ np.linalg.solve(noisy, off) + np.linalg.slogdet(noisy)[1])
+    return found[0], found[1], found[2]
 
 
 def _fitted(intruder: Intruder, fit: Fit | None, keys: Sequence[str], size: int) -> Floats:

@@ -42,12 +42,13 @@ class PassingNumbers:
     Totals by the other keys over random halves of the codes of one key: totals have no noise but their rounding, and least
     squares over many halves give that of the cell of the target alone. Weights follow from the keys. So every number of the
     record is known as it stands in the protected file. Wages and taxes have noise of their own, so all numbers are read, and
-    what they say together about the wanted one is weighed by the law of the noise, the spread around what the keys
-    predict, and their correlations, all of which models tell.
+    what they say together about the wanted one is weighed by the law of the noise and by how they go together, which the
+    readings of many targets tell, or models.
 
     Tried: (1) the table of all keys itself: a cell of one person has a protected count of zero in two of three cases, and then
     no total. (2) Means: they are totals over protected counts, which are far off in small cells. (3) The wanted number alone,
-    drawn towards what the keys predict. (4) All numbers together: kept.
+    drawn towards what the keys predict. (4) All numbers together, their law by models: R15 29 % right, as by guessing. (5) Their
+    law by the readings, less the noise: 45 %, kept; it was 38 % when those alone exchanged keys too.
     """
 
     keys: tuple[str, ...] = ()

@@ -81,7 +81,7 @@ class Bench:
             error=median_error(asked),
             errors={error.of: error.median for error in found.errors},
             kinds={kind.kind: kind.share for kind in found.kinds},
-            ceiling=max((c.right - max(c.guess, c.others) for c in ceilings), default=None),
+            ceiling=max((c.lift for c in ceilings), default=None),
         )
 
     def _asked(self, site: Path, policy: Policy) -> list[Asked]:

@@ -29,6 +29,7 @@ AROUND: Mapping[str, tuple[float, float]] = {
     "records.noise": (2 / 3, 4 / 3),
     "records.noise_exposed": (0.5, 1.5),
     "records.background": (0.3, 3),
+    "records.background_exposed": (0.5, 1.4),
     "universe.gamma": (0.5, 2),
     "drop.k": (0.6, 2),
     "counts.variance": (0.5, 1.5),

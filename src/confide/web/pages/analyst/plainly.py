@@ -31,7 +31,7 @@ ROLES = {
 def protected_how(policy: Policy) -> str:
     """A policy in one sentence."""
     said, records = [], policy.records
-    if (records.keys and records.exchange) or records.background:
+    if records.exchanges:
         said.append("some units exchange a key with others alike")
     if records.noise or records.noise_exposed:
         said.append(f"confidential numbers carry noise, {records.noise:.0%} as a rule")

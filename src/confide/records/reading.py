@@ -1,0 +1,94 @@
+"""What all protected numbers of a record say together about one of them: wages and taxes tell of income what its own noise hides.
+
+A reading is fitted to the true numbers of those it is about, so that whoever knows the laws of the data, and how often the record
+under somebody's keys is another's, reads no better. Which numbers are zero is seen, so each pattern of zeros has its own law.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+
+__all__ = ["found_records", "most_classes", "most_within", "read_together"]
+
+UNITS_A_TERM = 20
+"""A law has no more terms than one for so many units: with more it would repeat the truth it was fitted to."""
+
+ALIKE = 300
+"""So many units with the nearest readings are claimed alike."""
+
+
+def found_records(wanted: Ints, cell: Ints) -> Ints:
+    """A record in each wanted cell, where there is one; -1 where there is none.
+
+    >>> found_records(np.array([2, 0]), np.array([1, 2, 2])).tolist()
+    [2, -1]
+    """
+    record = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
+    record[cell] = np.arange(len(cell))
+    return np.asarray(record[wanted])
+
+
+def read_together(true: Floats, shown: Sequence[Floats], classes: Sequence[Ints]) -> Floats:
+    """The likely logarithm of each true number by all that its record shows; of the true numbers, those above 0 are fitted to.
+
+    >>> true = np.exp(np.linspace(0, 1, 80))
+    >>> bool(np.abs(read_together(true, [true, 2 * true], []) - np.log(true)).max() < 1e-9)
+    True
+    """
+    there = np.stack([np.nan_to_num(number) > 0 for number in shown], axis=1)
+    logs = np.log(np.where(there, np.stack(shown, axis=1), 1.0))
+    pattern = there @ (1 << np.arange(len(shown)))
+    able = np.nan_to_num(true) > 0
+    wanted = np.log(np.where(able, true, 1.0))
+    found = np.full(len(true), float(np.median(wanted[able])) if able.any() else 0.0)
+    for one in np.unique(pattern[able]):
+        rows = np.flatnonzero(pattern == one)
+        fit = able[rows]
+        most = max(1, int(fit.sum()) // UNITS_A_TERM)
+        terms = _terms(logs[rows][:, there[rows[0]]], [of[rows] for of in classes])
+        design = np.stack(list(itertools.islice(terms, most)), axis=1)
+        # few terms and many units, so that the normal equations are small and exact enough
+        gram, against = design[fit].T @ design[fit], design[fit].T @ wanted[rows[fit]]
+        found[rows] = design @ np.linalg.lstsq(gram, against, rcond=None)[0]
+    return found
+
+
+def _terms(logs: Floats, classes: Sequence[Ints]) -> Iterator[Floats]:
+    """The level, the numbers, their products, and the classes, those that tell most first."""
+    yield np.ones(len(logs))
+    standard = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-9)
+    yield from standard.T
+    for one, other in itertools.combinations_with_replacement(standard.T, 2):
+        yield one * other
+    for places in classes:
+        for place in np.unique(places)[1:]:
+            yield (places == place).astype(np.float64)
+
+
+def most_within(true: Floats, reading: Floats, share: float) -> int:
+    """How many numbers above 0 claims come within a share of, if those with readings alike are claimed with the best factor.
+
+    >>> most_within(np.array([10.0, 10.5, 90.0]), np.log([1.0, 1.0, 1.0]), 0.1)
+    2
+    """
+    width, right = float(np.log((1 + share) / (1 - share))), 0
+    for rows in _alike(reading):
+        off = np.sort(reading[rows] - np.log(true[rows]))
+        reached = np.searchsorted(off, off + width, "right") - np.arange(len(off))
+        right += int(reached.max())
+    return right
+
+
+def most_classes(classes: Ints, reading: Floats, sure: Bools) -> int:
+    """How many classes are right if the commonest is claimed of those with readings alike; those `sure` are alike for themselves."""
+    parts = [np.flatnonzero(sure), *(np.flatnonzero(~sure)[rows] for rows in _alike(reading[~sure], of=ALIKE // 3))]
+    return sum(int(np.bincount(classes[rows]).max(initial=0)) for rows in parts if len(rows))
+
+
+def _alike(reading: Floats, of: int = ALIKE) -> list[Ints]:
+    if not len(reading):
+        return []
+    return np.array_split(np.argsort(reading, kind="stable"), max(1, len(reading) // of))
