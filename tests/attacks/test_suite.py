@@ -1,6 +1,7 @@
 """The whole red team in its short form: every attack, on people and on firms, with few targets and few questions."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,23 @@ import pytest
 from confide.attacks.red_team import RedTeam, open_field
 from confide.attacks.registry import attacks
 from confide.attacks.report import AttackReport
+from confide.attacks.result import Result
+from confide.model.policy import PRESETS, RecordRules
 
 SHORT = RedTeam(targets=15, questions=40, minutes=60)
+
+
+LIMIT = 0.05
+"""The lift that an attack may have."""
+
+READING = "passing-cross,class-of-number"
+"""The attacks that read somebody's class in records that are not protected."""
+
+
+def over(result: Result) -> bool:
+    """Whether an attack has more lift than it may have, by more than three standard errors of what it is compared with."""
+    told = max(result.guess, result.others or 0.0, result.success)
+    return result.lift > LIMIT + 3 * (max(told * (1 - told), 0.05) / max(result.targets, 1)) ** 0.5
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +64,18 @@ def test_attacks_count_their_questions_and_stay_within_them(report: Callable[[st
             assert result.questions <= SHORT.questions * accounts, result
             assert result.refusals <= result.questions
             assert 0 <= result.right <= result.claimed <= result.targets
+
+
+@pytest.mark.parametrize("name", ["people", "firms"])
+def test_no_attack_has_more_lift_than_it_may_have(report: Callable[[str], AttackReport], name: str) -> None:
+    assert not [(r.code, r.lift, r.targets) for r in report(name).results if r.applies and r.targets and over(r)]
+
+
+def test_without_protected_records_attacks_have_more_lift_than_they_may_have(
+    demo_site: Callable[[int, str], Path],
+) -> None:
+    """The same rules on the true records."""
+    bare = replace(PRESETS["standard"], records=RecordRules())
+    with open_field(demo_site(5_000, "people"), "people", policy=bare) as field:
+        results = replace(SHORT, only=READING, targets=40, questions=150).attack(field).results
+    assert any(over(result) for result in results), [(r.code, r.lift, r.targets) for r in results]

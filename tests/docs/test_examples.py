@@ -328,7 +328,8 @@ def _wants() -> Iterator[list[str]]:
 def _red_team(name: str) -> Iterator[list[str]]:
     """What was measured by benchmarks/red_team.py --record, an attack a line."""
     measured = json.loads((ROOT / "docs" / "explanation" / "red-team.json").read_text(encoding="utf-8"))
-    found = {(one["policy"], one["rows"], one["attack"]): one for one in measured if one["data"] == name}
+    main = [one for one in measured if one["data"] == name and not one.get("run")]
+    found = {(one["policy"], one["rows"], one["attack"]): one for one in main}
     columns = [
         (preset, rows) for rows in (20_000, 100_000) for preset in PRESETS if (preset, rows) in {k[:2] for k in found}
     ]
@@ -340,6 +341,19 @@ def _red_team(name: str) -> Iterator[list[str]]:
         if tried:
             asked = max(one["questions"] for one in tried)
             yield [f"{attack.code} {attack.name}", *map(_outcome, line), f"{asked:,}"]
+
+
+def _red_team_more() -> Iterator[list[str]]:
+    """What was measured otherwise: under another secret, with more questions, on real files; an attack a line."""
+    measured = json.loads((ROOT / "docs" / "explanation" / "red-team.json").read_text(encoding="utf-8"))
+    found = {((one["data"], one["rows"], one["run"]), one["attack"]): one for one in measured if one.get("run")}
+    columns = list(dict.fromkeys(part for part, _ in found))
+    yield ["attack", *(f"{data}, {rows:,}, {run}" for data, rows, run in columns)]
+    yield ["---"] * (1 + len(columns))
+    for attack in attacks().values():
+        line = [found.get((column, attack.name)) for column in columns]
+        if any(one and one["applies"] for one in line):
+            yield [f"{attack.code} {attack.name}", *map(_outcome, line)]
 
 
 def _outcome(one: Any) -> str:
@@ -398,6 +412,7 @@ def _proportions() -> Iterator[list[str]]:
 
 TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_people": partial(_red_team, "people"),
+    "red_team_more": _red_team_more,
     "red_team_firms": partial(_red_team, "firms"),
     "frontier": _frontier,
     "studies": _studies,
