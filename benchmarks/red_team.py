@@ -36,7 +36,7 @@ FILES = {"eusilc": "eusilc_laeken.csv.gz", "massachusetts": "acs2019_nist_ma.csv
 BEGUN = Path(gettempdir()) / "confide-red-team"
 
 TARGETS, QUESTIONS, MANY = 100, 1_000, 5_000
-FEWER = {"targets": 60, "questions": 400}
+FEWER_TARGETS, FEWER_QUESTIONS = 60, 400
 """Under the presets that are there for comparison."""
 
 KEPT = ("attack", "code", "words", "targets", "claimed", "right", "success", "guess", "others", "questions", "refusals",
@@ -114,7 +114,7 @@ DEFAULT = (
     Part("massachusetts", run="real data"),
 )
 OTHERS = tuple(
-    Part(data, 20_000, policy=preset, **FEWER)  # type: ignore[arg-type]  # whole numbers both
+    Part(data, 20_000, policy=preset, targets=FEWER_TARGETS, questions=FEWER_QUESTIONS)
     for preset in PRESETS
     if preset != "standard"
     for data in ("people", "firms")
