@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ READING = "passing-cross,class-of-number"
 def over(result: Result) -> bool:
     """Whether an attack has more lift than it may have, by more than three standard errors of what it is compared with."""
     told = max(result.guess, result.others or 0.0, result.success)
-    return result.lift > LIMIT + 3 * (max(told * (1 - told), 0.05) / max(result.targets, 1)) ** 0.5
+    return result.lift > LIMIT + 3 * sqrt(max(told * (1 - told), 0.05) / max(result.targets, 1))
 
 
 @pytest.fixture(scope="module")
