@@ -48,7 +48,7 @@ class PassingNumbers:
     Tried: (1) the table of all keys itself: a cell of one person has a protected count of zero in two of three cases, and then
     no total. (2) Means: they are totals over protected counts, which are far off in small cells. (3) The wanted number alone,
     drawn towards what the keys predict. (4) All numbers together, their law by models: R15 29 % right, as by guessing. (5) Their
-    law by the readings, less the noise: 45 %, kept; it was 38 % when those alone exchanged keys too.
+    law by the readings, less the noise: 45 %, kept; 29 to 32 % since those who are alone exchange keys too.
     """
 
     keys: tuple[str, ...] = ()
