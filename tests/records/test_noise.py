@@ -222,3 +222,32 @@ def test_weighted_contributions_follow_a_number_that_was_noised() -> None:
     total = records[facts.numbers["tax"]].to_numpy() / 10.0 ** facts.decimals["tax"]
     np.testing.assert_allclose(total, weight * done.protected.numbers("tax"), atol=1e-9)
     assert facts.noise["tax"] == pytest.approx(0.2, abs=0.1)
+
+
+def test_zeros_have_no_noise_that_the_others_would_have_to_balance() -> None:
+    """One in twenty has an amount: sums by class stay, and what each of them has of noise is what the law gives."""
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 4, SIZE)
+    values = np.where(rng.random(SIZE) < 0.05, 1e4, 0.0)
+    some = values > 0
+    f = with_balance(values, group)
+    np.testing.assert_allclose(np.bincount(group, f), np.bincount(group, values), rtol=1e-3)
+    logs = np.log(f[some] / values[some])
+    assert abs(logs.mean() - log_mean(0.15)) < 4 * 0.15 / np.sqrt(some.sum())
+    assert logs.std() == pytest.approx(np.sqrt(log_variance(0.15)), rel=4 / np.sqrt(2 * some.sum()))
+
+
+def test_negative_numbers_keep_their_noise_beside_balanced_ones() -> None:
+    values = np.where(np.arange(SIZE) % 10 == 0, -1e4, 1e4)
+    f = with_balance(values, np.arange(SIZE) % 3)
+    logs = np.log((f / values)[values < 0])
+    assert logs.std() == pytest.approx(np.sqrt(log_variance(0.15)), rel=4 / np.sqrt(SIZE / 5))
+
+
+def with_balance(values: Any, group: Any) -> Any:
+    """Numbers with noise that is balanced by the classes of one variable."""
+
+    def balance(logs: Any, spread: Any, amounts: Any) -> Any:
+        return balanced(logs, spread, amounts, np.ones(len(group)), [group])
+
+    return noised(values, units(len(values)), MONEY, np.zeros(len(values), bool), RULES, secret_of(), balance)

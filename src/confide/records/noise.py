@@ -34,6 +34,8 @@ def noised(
     logs = np.log(factors(lots(units, secret, f"noise {variable.name}"), spread))
     there = np.nan_to_num(values) > 0
     if balance is not None:
-        logs = balance(logs, spread * there, np.where(there, values, 0.0))
+        # a number that is 0 has no noise to balance: counted in, that of the many would fall on the few who have some
+        settled = balance(np.where(there, logs, 0.0), spread * there, np.where(there, values, 0.0))
+        logs = np.where(there, settled, logs)
     moved = np.round(values * np.exp(logs), variable.decimals)
     return np.asarray(np.clip(moved, variable.minimum, variable.maximum))
