@@ -78,3 +78,18 @@ def test_correlations_of_classes_follow_from_the_published_table(town: Any) -> N
             assert found[labels.index(first), labels.index(second)] == pytest.approx(phi, abs=0.51e-3)
     exact = np.corrcoef(*(part.astype(float) for part in true))[0, 1]
     assert abs(found[labels.index("sex=f"), labels.index("trade=p")] - exact) > 1e-3
+
+
+def test_classes_of_a_correlation_are_chosen_on_the_records_that_have_the_numbers(town: Any) -> None:
+    """All but two of a class have no income: it has no column beside income, and does not get the question refused."""
+    people = town.people
+    trades = np.array(people["trade"])
+    lacking = np.flatnonzero(trades == "p")[2:]
+    incomes = [
+        None if row in set(lacking.tolist()) else value for row, value in enumerate(people["income"].to_pylist())
+    ]
+    short = town.preset("standard").of(
+        people.set_column(people.column_names.index("income"), "income", pa.array(incomes, people["income"].type))
+    )
+    assert "trade=p" in matrix(short.desk(), "trade", "age")[0]
+    assert "trade=p" not in matrix(short.desk(), "trade", "age", "income")[0]

@@ -100,8 +100,10 @@ class JudgedCorrelation:
 
     @cached_property
     def _kept(self) -> dict[str, list[int]]:
+        """The classes that have a column: chosen on the records that have all numbers, as for a model."""
         least = self.sums.shield.policy.models.dummy
-        return {name: _supported(self.sums.counts([name]), least) for name in self._classes}
+        complete = tuple(Number(factor.variable, factor.transform) for factor in self._numbers)
+        return {name: _supported(self.sums.counts([name], complete=complete), least) for name in self._classes}
 
     @cached_property
     def _design(self) -> tuple[Design, list[str]]:
