@@ -179,7 +179,7 @@ class RecordRules(Section):
     )
     background: float = parameter(
         0.0,
-        "Share of the others that exchange a key within the class above it; a fifth, if it has none.",
+        "Share of the others that exchange a key within the class above it; a tenth of that, if it has none.",
         low=0.0,
         high=0.5,
     )
@@ -286,7 +286,7 @@ PRESETS: dict[str, Policy] = {
             keys=3,
             alone=1,
             exchange=1.0,
-            background=0.07,
+            background=0.04,
             background_exposed=0.35,
             noise=0.15,
             noise_exposed=0.6,

@@ -28,7 +28,7 @@ from confide.site.secret import Secret
 
 __all__ = ["Exchange", "plan_exchanges"]
 
-FLAT = 0.2
+FLAT = 0.1
 """Of a key without a coarser level, so much less is exchanged by the others: there is no class above it to stay in."""
 
 FEW = 5
