@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from asking import Desk
+from confide.answering.mechanisms.safe.base import Base
 from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.engines import Coded, Engine
@@ -197,10 +198,11 @@ class Town:
         true = encode(self.dataset, self.people, secret=self.secret(secret))
         return protect_records(true, self.dataset, self.policy, self.secret(secret))[0]
 
-    def desk(self, secret: int = 0) -> Desk:
-        """The desk of a site with this secret, on the plain engine."""
+    def desk(self, secret: int = 0, *, base: Base | None = None) -> Desk:
+        """The desk of a site with this secret, on the plain engine, and with a protected base for its counts if there is one."""
         shield = Shield(self.policy, self.secret(secret))
-        return Desk(Road(self.dataset, MemoryEngine(self.coded(secret)), shield))
+        read = None if base is None else lambda: base
+        return Desk(Road(self.dataset, MemoryEngine(self.coded(secret)), shield, base=read))
 
 
 @pytest.fixture(scope="session")

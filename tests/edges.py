@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from asking import python_correlation, python_regression, python_table
+from confide.answering.mechanisms.safe.base import Base
 from confide.model.request import Request
 
 __all__ = ["EDGES", "MODELS", "OFF", "Edge", "people"]
@@ -69,11 +70,17 @@ def people(*groups: tuple[int, dict[str, Any]], visits: int = 1) -> pa.Table:
 
 
 def ask(
-    kind: str, *, rows: Any = "ill", predictors: str = "age", variables: Sequence[str] = ("age", "income"), where: Any
+    kind: str,
+    *,
+    rows: Any = "ill",
+    measure: Any = "count",
+    predictors: str = "age",
+    variables: Sequence[str] = ("age", "income"),
+    where: Any,
 ) -> Request[Any]:
     """A question of a kind: a table by these rows, a model by these predictors, or correlations of these variables."""
     if kind == "table":
-        return python_table("people", rows=rows, where=where)
+        return python_table("people", rows=rows, measure=measure, where=where)
     if kind == "correlation":
         return python_correlation("people", list(variables), where=where)
     response = "ill=yes" if kind == "binomial" else "income"
@@ -98,6 +105,7 @@ class Edge:
     places: int = 1
     instead: Mapping[int, str] = field(default_factory=dict)
     """Another rule that refuses a number which this one lets pass: nothing can be fitted to it."""
+    base: Base | None = None
 
     def asked(self, town: Any, number: int, *, kind: str, place: int = 0, visits: int = 1) -> tuple[Any, Request[Any]]:
         """The people and the policy, and the question of a kind about them."""
@@ -131,6 +139,7 @@ CELLS = [{"sex": sex, "work": work} for sex in "fm" for work in ("yes", "no")]
 ORDERS = (["town"], ["town", "ill"], ["ill", "town"])
 """A variable alone, on the first axis and on the last."""
 
+BASE = Base(("ill", "sex", "county"), np.zeros((0, 3), np.int64), np.zeros(0, np.int64), (1.0,) * 4, "empty")
 OF_TOWNS: dict[str, Any] = {"predictors": "age + town", "variables": ["age", "town"]}
 
 EDGES = (
@@ -245,6 +254,30 @@ EDGES = (
             "where": [None, {"work": "yes"}, [{"sex": "f"}, {"work": "yes"}]][place if number > 1 else 0],
         },
         places=3,
+    ),
+    Edge(
+        "counts.base",
+        "variables beyond the base",
+        {"counts": {"mechanism": "safe"}, "records": {"noise": 0.1}},
+        {0: False, 1: True, 2: True},
+        # in the question, or in the universe
+        words=lambda number, place: {
+            "rows": ["ill", *["work", "town"][: number * (1 - place)]],
+            "predictors": " + ".join(["age", "sex", *["work", "town"][: number * (1 - place)]]),
+            "variables": ["age", "sex", *["work", "town"][: number * (1 - place)]],
+            "where": {"county": "A", **dict([("work", "yes"), ("town", "a1")][:number])} if place else None,
+        },
+        places=2,
+        base=BASE,
+    ),
+    Edge(
+        "counts.base",
+        "measures beyond the base",
+        {"counts": {"mechanism": "safe"}},
+        {0: False, 1: True},
+        words=lambda number, place: {"measure": ["count", "weighted_count"][: number + 1]},
+        kinds=("table",),
+        base=BASE,
     ),
     Edge(
         "tables.sparsity",

@@ -20,7 +20,7 @@ CASES = [
 def test_a_rule_says_no_on_one_side_of_its_limit(town: Any, edge: Edge, kind: str, place: int, visits: int) -> None:
     for number in edge.refused:
         crowd, request = edge.asked(town, number, kind=kind, place=place, visits=visits)
-        found = [reason.rule for reason in crowd.desk().consider(request).reasons]
+        found = [reason.rule for reason in crowd.desk(base=edge.base).consider(request).reasons]
         assert found == edge.expected(number), number
 
 

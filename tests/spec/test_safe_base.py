@@ -1,4 +1,4 @@
-"""`counts.mechanism = "safe"`: counts from protected microdata, and the others by cell keys."""
+"""`counts.mechanism = "safe"`: counts from protected microdata, and no others."""
 
 import itertools
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import confide
-from asking import Desk, python_table
+from asking import Desk, python_regression, python_table
 from confide import tables
 from confide.answering.mechanisms.safe.build import build_base, make_base, to_base
 from confide.answering.road import Road
@@ -20,6 +20,7 @@ from confide.cli.main import app
 from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import TableRules, preset_policy, write_policy
+from confide.spelling.url import read_url
 
 LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
 POLICY = replace(
@@ -121,19 +122,67 @@ def test_universes_that_differ_differ_by_three_records_or_more(desk: Desk) -> No
                 assert not np.isin(more - less, (1, 2)).any()
 
 
-def test_what_the_base_does_not_have_is_protected_by_cell_keys(desk: Desk, town: Any) -> None:
-    plain = Desk(
-        Road(town.dataset, MemoryEngine(town.coded()), Shield(replace(town.policy, tables=LENIENT), town.secret()))
-    )
-    for words in (
-        {"rows": "trade"},
-        {"rows": "sex", "where": {"trade": ["p", "q"]}},
-        {"rows": "sex", "measure": ["count", "weighted_count"]},
-        {"rows": "sex", "measure": "mean", "of": "income"},
-    ):
-        ours, theirs = asked(desk, **words), asked(plain, **words)
-        assert ours.columns == theirs.columns
-        assert ours.notes == theirs.notes
+BEYOND = (
+    {"rows": "trade"},
+    {"rows": "sex", "columns": "trade"},
+    {"rows": "sex", "where": {"trade": ["p", "q"]}},
+    {"rows": "sex", "measure": ["count", "weighted_count"]},
+    {"rows": "sex", "measure": "mean", "of": "income"},
+)
+"""Questions that name a variable or want a measure which the base does not have."""
+
+
+@pytest.mark.parametrize("words", BEYOND)
+def test_what_the_base_does_not_have_is_refused(desk: Desk, words: dict[str, Any]) -> None:
+    request = python_table("people", **words)
+    assert [reason.rule for reason in desk.consider(request).reasons] == ["counts.base"]
+    alone = words == {"rows": "trade"}
+    assert alone or any(not desk.consider(read_url(near.address)).reasons for near in desk.suggest(request))
+
+
+@pytest.mark.parametrize("formula", ["income ~ sex", "income ~ trade"])
+def test_models_of_records_that_nothing_protects_are_refused(desk: Desk, formula: str) -> None:
+    reasons = desk.consider(python_regression("people", formula)).reasons
+    assert [reason.rule for reason in reasons] == ["counts.base"]
+
+
+@pytest.fixture(scope="module")
+def noisy(town: Any, found: Any) -> Desk:
+    """Where the records are protected too, so that more than counts is answered."""
+    policy = replace(POLICY, records=replace(POLICY.records, noise=0.15), universe=preset_policy("standard").universe)
+    engine, shield = MemoryEngine(town.coded()), Shield(policy, town.secret())
+    return Desk(Road(town.dataset, engine, shield, base=lambda: to_base(found, mark="m")))
+
+
+@pytest.mark.parametrize("where", [None, {"age": ["20-39", "40-59"]}, [{"sex": "f"}, {"county": "A"}]])
+@pytest.mark.parametrize("measure", [["count", "weighted_count"], ["count", "total"], ["mean", "count"]])
+def test_counts_beside_other_measures_are_those_of_the_base(noisy: Desk, where: Any, measure: list[str]) -> None:
+    of = {"of": "income"} if {"total", "mean"} & set(measure) else {}
+    words = {"rows": "town", "columns": "sex", "where": where}
+    alone = asked(noisy, **words).columns["count"]
+    beside = asked(noisy, **words, **of, measure=measure)
+    assert beside.columns["count"] == alone
+    assert any("SAFE" in note for note in beside.notes)
+    assert not any("changed at random by at most" in note for note in beside.notes)
+
+
+def test_a_condition_that_all_fulfil_does_not_lead_out_of_the_base(desk: Desk) -> None:
+    assert (counts(desk, rows="sex", where={"trade": ["p", "q", "r"]}) == counts(desk, rows="sex")).all()
+
+
+def test_weighted_counts_are_nought_where_the_base_has_nobody_and_nowhere_else(noisy: Desk) -> None:
+    release = asked(noisy, rows="town", columns="sex", measure=["count", "weighted_count"])
+    count, weighted = (release.columns[name].values for name in ("count", "weighted_count"))
+    assert ((weighted > 0) == (count > 0)).all()
+
+
+def test_models_within_the_base_are_answered_from_protected_records(noisy: Desk) -> None:
+    def rules(formula: str, **words: Any) -> list[str]:
+        return [reason.rule for reason in noisy.consider(python_regression("people", formula, **words)).reasons]
+
+    assert rules("income ~ sex") == []
+    assert rules("income ~ trade") == ["counts.base"]
+    assert rules("income ~ sex", where={"trade": "p"}) == ["counts.base"]
 
 
 def test_small_universes_are_answered_from_the_base(desk: Desk, town: Any) -> None:

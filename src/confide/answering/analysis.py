@@ -24,11 +24,15 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Admitted(Generic[Q_co]):
-    """A question that fits the codebook of its data set. Only `Road.admit` makes one, so it is admitted once."""
+    """A question that fits the codebook of its data set. Only `Road.admit` makes one, so it is admitted once.
+
+    `base` are the variables of the protected base that counts come from, if they come from one.
+    """
 
     request: Q_co
     dataset: Dataset
     universe: Resolved
+    base: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Analysis(Protocol[Q, E, P]):
         """Protected numbers."""
 
     def read(self, question: Admitted[Q], base: "Base", shield: "Shield") -> P | None:
-        """The answer from a protected base, which no rule on universes need guard; None if the base does not have it."""
+        """The answer from a protected base alone, which no rule on universes need guard; None if it needs the records too."""
 
     def release(self, question: Admitted[Q], protected: P, facts: ReleaseFacts, *, diagnostics: bool) -> Any:
         """What leaves; with its diagnostics if they are wanted, which only a diagnosable kind has."""

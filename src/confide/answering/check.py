@@ -72,6 +72,8 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("risky", "Rules look at true counts: every refusal tells one exact bit (universe.decide_on).")
     if policy.counts.mechanism == "none":
         yield Finding("risky", "Counts are not perturbed (counts.mechanism).")
+    if policy.counts.mechanism == "safe" and not policy.records.changes:
+        yield Finding("note", "Nothing but counts is answered, since only they come from the SAFE base (counts.base).")
     if policy.totals.mechanism == "none" and not policy.records.noise:
         yield Finding("risky", "Totals and means are not perturbed (totals.mechanism, records.noise).")
     if policy.records.changes and not policy.tables.cross:

@@ -6,10 +6,10 @@ from confide.model.policy import Policy
 from confide.model.request import Measure, TableRequest
 from confide.model.universe import Condition, Universe
 
-__all__ = ["BASE_NOTES", "adds", "model_notes", "notes", "protections", "scope"]
+__all__ = ["BASE_NOTE", "adds", "model_notes", "notes", "protections", "scope"]
 
-BASE_NOTES = (
-    "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three.",
+BASE_NOTE = (
+    "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three."
 )
 """How counts from a SAFE base were protected."""
 
@@ -47,7 +47,9 @@ def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:
     """How counts, and totals if asked, are protected: the policy's parameters, which are public, and never a draw."""
     said = _of_units(policy)
     counts, amounts = policy.counts, policy.totals
-    if counts.mechanism != "none":
+    if counts.mechanism == "safe":
+        said.append(BASE_NOTE)
+    if counts.mechanism == "cell-key":
         few = "1" if counts.small == 1 else f"1 to {counts.small}"
         small = f"; counts of {few} never appear" if counts.small else ""
         said.append(

@@ -101,7 +101,8 @@ class Road:
         if analysis is None:
             raise Mistake(f"This site answers no {request.ask}.")
         admitted = analysis.admit(request, self.dataset)
-        return Admitted(admitted, self.dataset, resolve(admitted.where, self.dataset))
+        base = None if self._base is None else self._base.by
+        return Admitted(admitted, self.dataset, resolve(admitted.where, self.dataset), base)
 
     def consider(self, question: Admitted[Request[Any]]) -> Considered:
         """What the policy makes of a question: protected numbers, or the reasons to refuse."""
@@ -208,7 +209,7 @@ class Road:
 
     def _selection(self, universe: Resolved) -> Selection:
         without = self._drops(universe) if self.policy.drop.k >= 2 else ()
-        return Selection(self.dataset, self._engine, universe.boxes, without)
+        return Selection(self.dataset, self._engine, universe.boxes, without, self._base)
 
     def _census(self, universe: Resolved) -> Census:
         return Census(self._cached, universe.variables, self._engine.facts.several)

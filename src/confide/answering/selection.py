@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from confide.answering.cube import Cube, gather_cube
+from confide.answering.mechanisms.safe.base import Base
 from confide.arrays import Floats
 from confide.engines import Engine, StoreFacts
 from confide.model.catalog.dataset import Dataset
@@ -17,12 +18,13 @@ __all__ = ["Selection"]
 
 @dataclass(frozen=True)
 class Selection:
-    """Answers with true numbers, so it stays inside `answering`."""
+    """Answers with true numbers, so it stays inside `answering`. Counts come from the `base`, if there is one."""
 
     dataset: Dataset
     engine: Engine
     within: tuple[Box, ...]
     without: tuple[int, ...]
+    base: Base | None = None
 
     @property
     def facts(self) -> StoreFacts:

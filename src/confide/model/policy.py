@@ -81,7 +81,7 @@ class CountRules(Section):
     name: ClassVar = "counts"
     mechanism: str = parameter(
         "cell-key",
-        "How counts are protected; under 'safe', those that its base does not have by cell keys.",
+        "How counts are protected; under 'safe' there are none but those of its base.",
         among=("cell-key", "safe", "none"),
     )
     distance: int = parameter(5, "Largest change of a count (D).", low=1, high=30)

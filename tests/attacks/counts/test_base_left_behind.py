@@ -1,6 +1,7 @@
-"""A SAFE base holds until somebody asks for more than it has."""
+"""A SAFE base holds, whatever somebody asks for that it does not have."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,23 +15,45 @@ from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.model.policy import preset_policy
 
 
+KEYS = ("age", "county", "sex")
+MOST = 0.05
+"""Most lift that is demanded of the attack."""
+
+
 @pytest.fixture
-def based(field, tmp_path: Path) -> LocalField:
-    """A site whose base covers every variable of the attack; apart from it, cell keys alone."""
-    policy = preset_policy("tablebuilder")
-    plain = field(replace(policy, counts=replace(policy.counts, mechanism="safe")), rows=3_000)
-    site = tmp_path / "site"
-    shutil.copytree(plain.site, site)
-    make_base(site, "people", by=["age", "county", "sex", "income"])
-    return replace(plain, site=site)
+def based(field, tmp_path: Path) -> Callable[..., LocalField]:
+    """A site whose base covers these variables, under a preset apart from it."""
+
+    def make(preset: str, by: tuple[str, ...]) -> LocalField:
+        policy = preset_policy(preset)
+        plain = field(replace(policy, counts=replace(policy.counts, mechanism="safe")), rows=3_000)
+        site = tmp_path / "site"
+        shutil.copytree(plain.site, site)
+        make_base(site, "people", by=by)
+        return replace(plain, site=site)
+
+    return make
 
 
-def test_a_second_measure_leads_out_of_the_base(based: LocalField) -> None:
-    settings = Settings(targets=40, questions=170, keys=("age", "county", "sex"))
-    inside, outside = (carry_out(attack, based, settings) for attack in (ChangedCells(), BaseLeftBehind()))
-    assert outside.success > 0.8
-    assert outside.lift > 0.3
-    assert inside.success < outside.success - 0.3
+@pytest.mark.parametrize("preset", ["tablebuilder", "standard"])
+def test_no_second_measure_leads_out_of_the_base(based: Callable[..., LocalField], preset: str) -> None:
+    there = based(preset, (*KEYS, "income"))
+    found = carry_out(BaseLeftBehind(), there, Settings(targets=60, questions=170, keys=KEYS))
+    assert found.questions > 50
+    assert found.lift <= MOST
+
+
+def test_no_variable_beyond_the_base_is_answered(based: Callable[..., LocalField]) -> None:
+    there = based("tablebuilder", KEYS)
+    found = carry_out(ChangedCells(), there, Settings(targets=60, questions=170, keys=KEYS))
+    assert found.refusals == found.questions
+    assert found.lift <= MOST
+
+
+def test_the_same_attack_without_a_base_reads_most(field) -> None:
+    """So it is the base that stops it."""
+    found = carry_out(ChangedCells(), field("tablebuilder", rows=3_000), Settings(targets=60, questions=170, keys=KEYS))
+    assert found.lift > 0.3
 
 
 def test_without_a_base_there_is_nothing_to_leave(field) -> None:

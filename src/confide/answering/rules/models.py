@@ -7,7 +7,7 @@ from typing import Protocol
 from confide.answering.analysis import Admitted
 from confide.answering.mechanisms.magnitudes import Magnitudes
 from confide.answering.rules.rule import Rule, Stage
-from confide.answering.rules.table import CROSS_RULES, EXCLUSION, SUPPRESSED, JudgedTable, judge_cells
+from confide.answering.rules.table import BASE, CROSS_RULES, EXCLUSION, SUPPRESSED, JudgedTable, check_base, judge_cells
 from confide.errors import Reason
 from confide.model.admission.related import check_forms, check_predictors, check_suppressed
 from confide.model.policy import Policy
@@ -109,6 +109,12 @@ def _exclusion(question: Admitted[RegressionRequest | CorrelationRequest], polic
     return check_forms(question.request.names, question.request.where, question.dataset)
 
 
+def _base(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
+    variables = question.dataset.variables
+    classes = [name for name in question.request.names if not variables[name].measurable]
+    return check_base(question, classes, needs=not policy.records.changes)
+
+
 MODEL_RULES = (
     *CROSS_RULES,
     Rule(
@@ -119,6 +125,7 @@ MODEL_RULES = (
     ),
     replace(SUPPRESSED, judges={Stage.SHAPE: _suppressed}),
     replace(EXCLUSION, judges={Stage.SHAPE: _exclusion}),
+    replace(BASE, judges={Stage.SHAPE: _base}),
     Rule(
         "models.classes",
         "Enough classes, of predictors and response, have at least {models.dummy} units.",

@@ -1,7 +1,8 @@
 """Rules for tables: on their shape, on the counts that rules look at, and on the cross of what a question names."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,19 @@ from confide.model.admission.related import check_suppressed
 from confide.model.admission.table import check_cells, check_dimensions, check_exclusion
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
-from confide.model.request import TableRequest
+from confide.model.request import Measure, Request, TableRequest
 
-__all__ = ["CELL_RULES", "CROSS_RULES", "EXCLUSION", "SUPPRESSED", "TABLE_SHAPE_RULES", "JudgedTable", "judge_cells"]
+__all__ = [
+    "BASE",
+    "CELL_RULES",
+    "CROSS_RULES",
+    "EXCLUSION",
+    "SUPPRESSED",
+    "TABLE_SHAPE_RULES",
+    "JudgedTable",
+    "check_base",
+    "judge_cells",
+]
 
 
 @dataclass(frozen=True)
@@ -141,6 +152,31 @@ def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason
     return check_suppressed(names, request.where, question.dataset, policy)
 
 
+def check_base(question: Admitted[Request[Any]], classes: Iterable[str], *, needs: bool) -> list[Reason]:
+    """Whether a question stays in the base that counts come from; `needs` is whether it needs the records as they are."""
+    base, within = question.base or (), (name for box in question.universe.boxes for name, _ in box)
+    beyond = [name for name in dict.fromkeys((*classes, *within)) if name not in base]
+    if beyond:
+        words = f"Counts come from a protected base, which does not have {', '.join(map(repr, beyond))}. It has "
+        return [Reason("counts.base", f"{words}{', '.join(map(repr, base))}.")]
+    return [Reason("counts.base", "Only counts come from a protected base; nothing else is answered.")] if needs else []
+
+
+def _base(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
+    request = question.request
+    needs = request.measure != (Measure.COUNT,) and not policy.records.changes
+    return check_base(question, request.by, needs=needs)
+
+
+BASE = Rule(
+    "counts.base",
+    "Its classes are those of the protected base; it wants nothing but counts, unless the records are protected as well.",
+    'with `counts.mechanism = "safe"`, a question that names a class variable which the base does not have, or that wants '
+    "more than counts of records that nothing else protects",
+    {Stage.SHAPE: _base},
+    lambda policy: policy.counts.mechanism == "safe",
+)
+
 EXCLUSION = Rule(
     "tables.exclusion",
     "No two variables stand together that exclude each other.",
@@ -171,6 +207,7 @@ TABLE_SHAPE_RULES = (
     ),
     EXCLUSION,
     SUPPRESSED,
+    BASE,
 )
 
 CELL_RULES = (

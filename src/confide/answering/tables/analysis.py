@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.notes import BASE_NOTES, adds, notes
+from confide.answering.notes import BASE_NOTE, adds, notes
 from confide.answering.rules.rule import Rule
 from confide.answering.rules.table import CELL_RULES, TABLE_SHAPE_RULES, JudgedTable
 from confide.answering.rules.universe import UNIVERSE_RULES
@@ -17,7 +17,7 @@ from confide.model.admission.cross import cross_of
 from confide.model.admission.table import admit_table
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
-from confide.model.request import TableRequest
+from confide.model.request import Measure, TableRequest
 
 __all__ = ["ProtectedTable", "TableAnalysis"]
 
@@ -53,12 +53,12 @@ class TableAnalysis:
         return ProtectedTable(dataset, request.by, units, columns, said, adds(request, dataset, policy))
 
     def read(self, question: Admitted[TableRequest], base: Base, shield: Shield) -> ProtectedTable | None:
-        request, universe = question.request, question.universe
-        if not base.covers(request, universe):
+        request, within = question.request, question.universe.boxes
+        if request.measure != (Measure.COUNT,):
             return None
-        counts = base.counts(request, universe, question.dataset)
-        columns = {"count": base.column(counts, request, universe)}
-        return ProtectedTable(question.dataset, request.by, counts, columns, BASE_NOTES, totals_add=True)
+        counts = base.counts(request.by, within, question.dataset)
+        columns = {"count": base.column(counts, request.by, within)}
+        return ProtectedTable(question.dataset, request.by, counts, columns, (BASE_NOTE,), totals_add=True)
 
     def release(
         self, question: Admitted[TableRequest], protected: ProtectedTable, facts: ReleaseFacts, *, diagnostics: bool

@@ -1,6 +1,6 @@
 """The counts of a table as they are published, and as rules see them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,8 @@ class Counts:
     cube: Cube
     units: Ints
     judged: Ints
-    mechanism: CellKey
+    spread: Floats
+    """The standard deviation of what protection changes the published number of units by."""
     scales: Scales
 
     @classmethod
@@ -68,12 +69,18 @@ class Counts:
         mechanism = shield.counts
         publish, decide = shield.draws.counts(cube.records, cube.units, cube.key)
         judged = shield.decision.drawn(cube.units, decide)
-        return cls(cube, mechanism.units(cube.units, publish), judged, mechanism, scales)
+        spread = np.full(cube.units.shape, mechanism.spread)
+        return cls(cube, mechanism.units(cube.units, publish), judged, spread, scales)
+
+    def of_base(self, base: Column) -> "Counts":
+        """The same cells with the numbers of units that a protected base has: rules look at them too."""
+        units = base.values.astype(np.int64)
+        return replace(self, units=units, judged=units, spread=base.noise)
 
     def count(self, shield: Shield) -> Column:
         values = np.rint(CellKey.scale(self.cube.records, self.cube.units, self.units))
         mean = values / np.maximum(self.units, 1)
-        spread = self.mechanism.spread * np.where(self.units > 0, mean, 1.0)
+        spread = self.spread * np.where(self.units > 0, mean, 1.0)
         if restores(shield.policy, values.shape):
             adding = additive(values, shield.policy.counts, shield.secret).astype(np.float64)
             # Of what is added no cell is told its own, so all are told the same.
@@ -93,11 +100,11 @@ class Counts:
 
     def weights(self) -> tuple[Floats, Floats]:
         """Protected weighted counts and the spread of their noise: no digit finer than a unit's mean weight."""
-        exact = CellKey.scale(self.exact_weights, self.cube.units, self.units)
-        everyone = exact.ravel()[-1] / max(int(self.units.ravel()[-1]), 1)
-        mean = np.where(self.units > 0, exact / np.maximum(self.units, 1), everyone)
-        grain = np.maximum(power_below(mean), 1.0) if self.mechanism.spread else np.full(exact.shape, 1e-9)
-        return np.rint(exact / grain) * grain, self.mechanism.spread * mean
+        scaled = CellKey.scale(self.exact_weights, self.cube.units, self.units)
+        everyone = scaled.ravel()[-1] / max(int(self.units.ravel()[-1]), 1)
+        mean = np.where((self.units > 0) & (self.cube.units > 0), scaled / np.maximum(self.units, 1), everyone)
+        grain = np.where(self.spread > 0, np.maximum(power_below(mean), 1.0), 1e-9)
+        return np.rint(mean * self.units / grain) * grain, self.spread * mean
 
 
 def unmarked(values: Floats) -> Marks:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from confide.answering.analysis import Near
 from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
 from confide.model.catalog.dataset import Dataset
-from confide.model.request import TableRequest
+from confide.model.request import Measure, TableRequest
 
 __all__ = ["near_tables"]
 
@@ -20,6 +20,8 @@ def _moves(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableReques
     yield from _coarser_variables(request, dataset)
     yield from near_universes(request, dataset)
     yield from _fewer_variables(request)
+    if request.measure != (Measure.COUNT,):
+        yield Near("counts alone", replace(request, measure=(Measure.COUNT,), of=None))
     yield from without_missing(request, request.by, dataset)
 
 

@@ -5,18 +5,17 @@ other, and two universes that differ at all differ by three protected records or
 Reference: Giessing and Höhne (2011), section 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from confide.answering.mechanisms.additive import table_shape
 from confide.answering.rounding import significant
-from confide.answering.universe.resolve import Resolved
 from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
+from confide.model.evidence import Box
 from confide.model.release import Column
-from confide.model.request import Measure, TableRequest
 
 __all__ = ["Base"]
 
@@ -34,33 +33,30 @@ class Base:
     spread: tuple[float, ...]
     mark: str
 
-    def covers(self, request: TableRequest, universe: Resolved) -> bool:
-        """Whether this table is read from the base: plain counts, by and within variables of it."""
-        return request.measure == (Measure.COUNT,) and {*request.by, *universe.variables} <= set(self.by)
-
-    def counts(self, request: TableRequest, universe: Resolved, dataset: Dataset) -> Ints:
+    def counts(self, by: Sequence[str], within: Sequence[Box], dataset: Dataset) -> Ints:
         """The table with all its margins, totals last on each axis."""
-        here = self._within(universe)
-        cube = np.zeros(table_shape(request, dataset), dtype=np.int64)
-        at = tuple(self.places[here, self.by.index(name)] for name in request.by)
+        here = self._within(within)
+        shape = [len(dataset.classifier(name).codes or ()) + 1 for name in by]
+        cube = np.zeros(shape, dtype=np.int64)
+        at = tuple(self.places[here, self.by.index(name)] for name in by)
         np.add.at(cube, at, self.count[here])
         for axis in range(cube.ndim):
             inner = np.moveaxis(cube, axis, 0)
             inner[-1] = inner[:-1].sum(axis=0)
         return cube
 
-    def column(self, counts: Ints, request: TableRequest, universe: Resolved) -> Column:
+    def column(self, counts: Ints, by: Sequence[str], within: Sequence[Box]) -> Column:
         """The counts as they are released. A sum of cells deviates as if they did so independently."""
-        variables = len({*request.by, *universe.variables})
-        summed = sum(prod(len(places) for _, places in box) for box in universe.boxes) or 1
+        variables = len({*by, *(name for box in within for name, _ in box)})
+        summed = sum(prod(len(places) for _, places in box) for box in within) or 1
         noise = np.full(counts.shape, self.spread[variables] * summed**0.5)
         marks = np.full(counts.shape, "", dtype="<U1")
         return Column("count", "Count", 0, counts.astype(np.float64), marks, significant(noise, 3))
 
-    def _within(self, universe: Resolved) -> Ints:
-        """The combinations of the universe: those in one of its boxes; no box is everyone."""
-        inside = np.full(len(self.count), not universe.boxes)
-        for box in universe.boxes:
+    def _within(self, within: Sequence[Box]) -> Ints:
+        """The combinations of a universe: those in one of its boxes; no box is everyone."""
+        inside = np.full(len(self.count), not within)
+        for box in within:
             in_box = np.ones(len(self.count), dtype=bool)
             for name, places in box:
                 in_box &= np.isin(self.places[:, self.by.index(name)], places)

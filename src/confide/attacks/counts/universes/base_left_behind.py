@@ -1,4 +1,4 @@
-"""C1: out of a SAFE base by asking for more than it has, and then as if there were none."""
+"""C1: out of a SAFE base by asking for more than it has; what it has, where there is no way out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,12 +20,14 @@ __all__ = ["BaseLeftBehind"]
 class BaseLeftBehind:
     """Read the confidential class of people who are alone on three keys, though counts are read from a SAFE base.
 
-    A base has plain counts by some variables. Whoever asks for one more measure, or names one more variable, gets counts of
-    the records themselves, by cell keys; the attack by changed cells then works as without a base.
+    A base has plain counts by some variables. If one more measure, or one more variable, led to counts of the records
+    themselves, by cell keys, the attack by changed cells would work as without a base.
 
-    Tried (20,000 people, `standard` with a base over all variables of the attack): (1) changed cells in the base: 38 %, with
-    33 % by guessing: the base holds. (2) A variable outside the base, as the confidential one often is, needs no trick:
-    changed cells have 100 %. (3) Weighted counts beside the counts, whatever the base has: 100 % of 60 after 181 questions.
+    Tried (20,000 people, cell keys with a base over all variables of the attack, when the base could be left): (1) changed
+    cells in the base: 38 %, with 33 % by guessing. (2) A variable outside the base, as the confidential one often is: 100 %.
+    (3) Weighted counts beside the counts, whatever the base has: 100 % of 60 after 181 questions. Now `counts.base` refuses
+    (2), and (3) too where the records are not protected; so the intruder asks for weighted counts, and failing these
+    for counts in the base.
     """
 
     keys: tuple[str, ...] = ()
@@ -33,7 +35,9 @@ class BaseLeftBehind:
 
     name: ClassVar = "base-left-behind"
     code: ClassVar = "C1"
-    words: ClassVar = "a second measure leads out of the protected base; then changed cells as without one"
+    words: ClassVar = (
+        "a second measure, if there is one, leads out of the protected base; then changed cells as without one"
+    )
     knows: ClassVar = "three keys of the target, and that nobody else has them"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
@@ -44,4 +48,6 @@ class BaseLeftBehind:
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
-        yield from read_classes(intruder, wanted, measure=("count", "weighted_count"))
+        more = ("count", "weighted_count")
+        out = intruder.table(wanted.secret, measure=more) is not None
+        yield from read_classes(intruder, wanted, measure=more if out else ("count",))

@@ -37,7 +37,9 @@ def protected_how(policy: Policy) -> str:
         said.append(f"confidential numbers carry noise, {records.noise:.0%} as a rule")
     if policy.drop.k >= 2:
         said.append("a few units are left out")
-    if policy.counts.mechanism != "none":
+    if policy.counts.mechanism == "safe":
+        said.append("counts come from protected microdata")
+    if policy.counts.mechanism == "cell-key":
         said.append(f"counts are changed at random by at most {policy.counts.distance}")
     if policy.totals.mechanism == "ma":
         said.append(f"totals by at most {2 * policy.totals.beta:.0%}")
