@@ -37,11 +37,7 @@ def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q
 
 def coarser_forms(name: str, dataset: Dataset) -> list[str]:
     """The variable at coarser levels, or its number and recodes of it with fewer cutpoints; the nearest first."""
-    variable = dataset.variables[name]
-    if not variable.binned:
-        return [level.name for level in dataset.chain(name)[1:]]
-    fewer = [v for v in dataset.levels(name) if set(v.cutpoints) < set(variable.cutpoints)]
-    return [recode.name for recode in reversed(fewer)]
+    return [level.name for level in dataset.coarser(name)]
 
 
 def coarser_classes(name: str, dataset: Dataset) -> list[str]:
@@ -110,16 +106,8 @@ def _lifted(request: Q, name: str, form: str, dataset: Dataset) -> Iterator[Near
 def _above(condition: Condition, form: str, dataset: Dataset) -> tuple[str, ...]:
     """The codes of the coarser form that hold those of a condition."""
     variable, coarse = dataset.variables[condition.variable], dataset.variables[form]
-    places = _places(condition, variable)
-    if not variable.binned:
-        lifted = dataset.lift(variable.name, form)
-        return tuple(_codes(coarse)[lifted[place]] for place in places)
-    bins = len(variable.cutpoints) + 1
-    starts = [float("-inf"), *variable.cutpoints]
-    found = [sum(cut <= starts[place] for cut in coarse.cutpoints) for place in places if place < bins]
-    # The bin of missing numbers comes last in every form.
-    found += [len(coarse.cutpoints) + 1 for place in places if place >= bins]
-    return tuple(_codes(coarse)[place] for place in found)
+    lifted = dataset.lift(variable.name, form)
+    return tuple(_codes(coarse)[lifted[place]] for place in _places(condition, variable))
 
 
 def _wider_bins(request: Q, dataset: Dataset) -> Iterator[Near[Q]]:

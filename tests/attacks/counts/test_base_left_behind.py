@@ -14,7 +14,6 @@ from confide.attacks.counts.universes.changed_cells import ChangedCells
 from confide.attacks.runner import LocalField, Settings, carry_out
 from confide.model.policy import preset_policy
 
-
 KEYS = ("age", "county", "sex")
 MOST = 0.05
 """Most lift that is demanded of the attack."""

@@ -1,6 +1,6 @@
 """What Drop q samples from: the parts of a universe, the same whatever words described its units.
 
-Promise: two universes that select the same units by the same variables, or by coarser or finer levels of them, have the same
+Promise: two universes that select the same units by the same variables, or by coarser or finer levels or recodes of them, have the same
 strata; so idle words, classes that never occur and empty combinations of classes draw nothing anew. To this end only cells
 that hold somebody count, and a variable stands aside, or rises to a coarser level, wherever the others tell the selected
 from the rest.
@@ -37,7 +37,8 @@ def strata(universe: Resolved, census: Census, dataset: Dataset) -> list[Box]:
     chosen = np.zeros(len(census.table.records), dtype=bool)
     for box in universe.boxes or ((),):
         chosen |= census.inside(box)
-    named = sorted({name for box in universe.boxes for name, _ in box}, key=dataset.root)
+    names = {name for box in universe.boxes for name, _ in box}
+    named = sorted(names, key=lambda name: dataset.variables[dataset.root(name)].column)
     axes = [_Axis(name, name, census.table.places[:, census.variables.index(name)]) for name in named]
     axes = _coarsest(axes, chosen, dataset)
     below = {axis.level: axis.name for axis in axes}
@@ -53,7 +54,7 @@ def _coarsest(axes: list[_Axis], chosen: Bools, dataset: Dataset) -> list[_Axis]
     """The axes that are needed to tell the selected cells from the others, each at the coarsest level that does."""
     for axis in list(axes):
         at = axes.index(axis)
-        for level in dataset.chain(axis.name)[:0:-1]:
+        for level in reversed(dataset.coarser(axis.name)):
             lifted = _Axis(axis.name, level.name, np.array(dataset.lift(axis.name, level.name))[axis.places])
             if _tells([*axes[:at], lifted, *axes[at + 1 :]], chosen):
                 axes = [*axes[:at], lifted, *axes[at + 1 :]]

@@ -195,9 +195,18 @@ class Dataset:
     def _kin(self, variable: Variable) -> tuple[Kind, str]:
         return variable.kind, variable.column if variable.numeric else self.root(variable.name)
 
+    def coarser(self, name: str) -> tuple[Variable, ...]:
+        """The variable at coarser levels, or its number cut by fewer of the same cutpoints; the nearest first."""
+        variable = self.variables[name]
+        if not variable.binned:
+            return self.chain(name)[1:]
+        return tuple(v for v in reversed(self.levels(name)) if set(v.cutpoints) < set(variable.cutpoints))
+
     def lift(self, name: str, ancestor: str) -> tuple[int, ...]:
         """For each place of the variable's codes, the place of its class on a coarser level."""
         places = tuple(range(len(self._codes(name))))
+        if self.variables[name].binned and name != ancestor:
+            return self._wider(name, ancestor)
         for level in self.chain(name):
             if level.name == ancestor:
                 return places
@@ -206,6 +215,12 @@ class Dataset:
             step = [up[code.parent or ""] for code in self._codes(level.name)]
             places = tuple(step[p] for p in places)
         raise KeyError(ancestor)
+
+    def _wider(self, name: str, recode: str) -> tuple[int, ...]:
+        """For each bin, the bin of a recode with fewer cutpoints that holds it; the bin of missing numbers is the last of each."""
+        cuts, wide = self.variables[name].cutpoints, self.variables[recode].cutpoints
+        bins = [sum(cut <= start for cut in wide) for start in (float("-inf"), *cuts)]
+        return (*bins, *[len(wide) + 1] * (len(self._codes(name)) - len(bins)))
 
     def _codes(self, name: str) -> CodeList:
         codes = self.variables[name].codes
