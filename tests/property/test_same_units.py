@@ -101,7 +101,9 @@ def changed(draw: st.DrawFn, pieces: list[Any]) -> list[Piece]:
         name = draw(st.sampled_from(sorted(piece)))
         pieces = [*pieces[:at], *WAYS[way](draw, piece, name), *pieces[at + 1 :]]
     if draw(st.booleans()):  # two cuts of one number may not be used together
-        pieces = [{"age" if n == "age_group" else n: tens(c) if n == "age_group" else c for n, c in p.items()} for p in pieces]
+        pieces = [
+            {"age" if n == "age_group" else n: tens(c) if n == "age_group" else c for n, c in p.items()} for p in pieces
+        ]
     return draw(st.permutations(pieces))
 
 

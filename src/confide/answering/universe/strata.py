@@ -1,7 +1,7 @@
 """What Drop q samples from: the parts of a universe, the same whatever words described its units.
 
-Promise: two universes that select the same units by the same variables, or by coarser or finer levels or recodes of them, have the same
-strata; so idle words, classes that never occur and empty combinations of classes draw nothing anew. To this end only cells
+Promise: two universes that select the same units by the same variables, or by coarser or finer levels or recodes of them, have
+the same strata; so idle words, classes that never occur and empty combinations of classes draw nothing anew. To this end only cells
 that hold somebody count, and a variable stands aside, or rises to a coarser level, wherever the others tell the selected
 from the rest.
 """
