@@ -1,4 +1,4 @@
-"""How tests ask: requests from Python words, and a road whose every outcome can be looked at."""
+"""How tests ask: requests from Python words, a small codebook, and a road whose every outcome can be looked at."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,32 @@ from confide.model.policy import Policy
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.spelling.python import read_arguments
 
-__all__ = ["Desk", "Outcome", "python_correlation", "python_regression", "python_table"]
+__all__ = ["PLACES_AND_WORK", "Desk", "Outcome", "python_correlation", "python_regression", "python_table"]
+
+
+PLACES_AND_WORK = """
+[variables.sex.codes]
+f = "F"
+m = "M"
+
+[variables.county.codes]
+A = "A"
+B = "B"
+
+[variables.town]
+parent = "county"
+[variables.town.codes]
+a1 = { label = "A one", parent = "A" }
+a2 = { label = "A two", parent = "A" }
+b1 = { label = "B one", parent = "B" }
+
+[variables.work]
+missing = ["?"]
+[variables.work.codes]
+yes = "Yes"
+no = "No"
+"""
+"""A codebook of four variables: two levels of places, and one with a code for missing values."""
 
 
 def python_table(dataset: str, **words: Any) -> TableRequest:

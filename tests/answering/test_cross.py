@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asking import Desk, python_correlation, python_regression, python_table
+from asking import PLACES_AND_WORK, Desk, python_correlation, python_regression, python_table
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.rule import Verdict
 from confide.answering.shield import Shield
@@ -32,27 +32,10 @@ unit = "id"
 [variables.id]
 role = "identifier"
 
-[variables.sex.codes]
-f = "F"
-m = "M"
-
-[variables.county.codes]
-A = "A"
-B = "B"
-
-[variables.town]
-parent = "county"
-[variables.town.codes]
-a1 = { label = "A one", parent = "A" }
-a2 = { label = "A two", parent = "A" }
-b1 = { label = "B one", parent = "B" }
-
-[variables.work]
-missing = ["?"]
-[variables.work.codes]
-yes = "Yes"
-no = "No"
-
+"""
+CATALOG += (
+    PLACES_AND_WORK
+    + """
 [variables.ill]
 role = "confidential"
 [variables.ill.codes]
@@ -80,6 +63,7 @@ minimum = 0
 missing = [""]
 cutpoints = [100, 200]
 """
+)
 BOOK = read_dataset(CATALOG, name="people", read_file=str)
 STANDARD = replace(PRESETS["standard"], records=RecordRules())
 

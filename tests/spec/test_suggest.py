@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from asking import python_regression, python_table
+from asking import PLACES_AND_WORK, python_regression, python_table
 from confide.answering.regressions.nearby import near_models
 from confide.answering.tables.nearby import near_tables
 from confide.model.catalog.toml import read_dataset
@@ -38,28 +38,9 @@ def test_wider_bins_hold_those_asked_for_and_the_ones_beside_them(asked: list[st
     assert wider == ([python_table("people", rows="sex", where={"age": offered}).where] if offered else [])
 
 
-HIERARCHIES = """
-[variables.sex.codes]
-f = "F"
-m = "M"
-
-[variables.county.codes]
-A = "A"
-B = "B"
-
-[variables.town]
-parent = "county"
-[variables.town.codes]
-a1 = { label = "A one", parent = "A" }
-a2 = { label = "A two", parent = "A" }
-b1 = { label = "B one", parent = "B" }
-
-[variables.work]
-missing = ["?"]
-[variables.work.codes]
-yes = "Yes"
-no = "No"
-
+HIERARCHIES = (
+    PLACES_AND_WORK
+    + """
 [variables.age]
 kind = "numeric"
 minimum = 0
@@ -74,6 +55,7 @@ cutpoints = [40]
 kind = "numeric"
 minimum = 0
 """
+)
 PLACES = read_dataset(HIERARCHIES, name="people", read_file=str)
 
 

@@ -8,14 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Bools, Floats
-from confide.attacks.choosing import class_secret, codes
+from confide.attacks.choosing import codes
 from confide.attacks.claims import Claims, UnitTargets
+from confide.attacks.counts.alone import AloneOnKeys
 from confide.attacks.counts.cell_facts import Schedule
-from confide.attacks.counts.keys import table_keys
 from confide.attacks.intruder import Intruder, values
-from confide.attacks.passing import within_rules
-from confide.model.catalog.dataset import Dataset
-from confide.model.policy import Policy
 
 __all__ = ["Zeros"]
 
@@ -23,7 +20,7 @@ MOST = 60
 
 
 @dataclass(frozen=True)
-class Zeros:
+class Zeros(AloneOnKeys):
     """Claim the confidential class of people for whom every other class is ruled out by a zero.
 
     The table of the keys over each confidential class, and over random halves of them. The target is alone in its cell, so
@@ -37,17 +34,9 @@ class Zeros:
     the class that fits all of them: kept, 37 % claimed, and every claim right.
     """
 
-    keys: tuple[str, ...] = ()
-    secret: str = ""
-
     name: ClassVar = "zeros"
     code: ClassVar = "T10"
     words: ClassVar = "published zeros rule out all classes but one"
-    knows: ClassVar = "three keys of the target, and that nobody else has them"
-
-    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
-        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)

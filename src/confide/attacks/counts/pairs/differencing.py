@@ -8,15 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Ints
-from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, UnitTargets
-from confide.attacks.counts.keys import table_keys
+from confide.attacks.choosing import codes
+from confide.attacks.claims import Claims
+from confide.attacks.counts.alone import AloneOnKeys
 from confide.attacks.counts.pairs.comparing import Pairs
 from confide.attacks.counts.universes.changes import cell_states, class_posterior
 from confide.attacks.intruder import Intruder
-from confide.attacks.passing import within_rules
-from confide.model.catalog.dataset import Dataset
-from confide.model.policy import Policy
 
 __all__ = ["Differencing"]
 
@@ -25,7 +22,7 @@ PAIRS = 10
 
 
 @dataclass(frozen=True)
-class Differencing:
+class Differencing(AloneOnKeys):
     """Read the confidential class of people who are alone on three keys from the one cell that changes.
 
     The table of two keys and the confidential variable, over all bins of the third key and over all but the bin of the
@@ -37,17 +34,9 @@ class Differencing:
     bins to leave out: refused where a class is small, 82 %. Who is alone in their class too, and moved to zero, never shows.
     """
 
-    keys: tuple[str, ...] = ()
-    secret: str = ""
-
     name: ClassVar = "differencing"
     code: ClassVar = "T2"
     words: ClassVar = "tables of a universe and of it without the bin of the target, compared cell by cell"
-    knows: ClassVar = "three keys of the target, and that nobody else has them"
-
-    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
-        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)

@@ -7,14 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Bools, Floats
-from confide.attacks.choosing import class_secret, codes
-from confide.attacks.claims import Claims, UnitTargets
-from confide.attacks.counts.keys import table_keys
+from confide.attacks.choosing import codes
+from confide.attacks.claims import Claims
+from confide.attacks.counts.alone import AloneOnKeys
 from confide.attacks.counts.pairs.comparing import Pairs
 from confide.attacks.intruder import Intruder
-from confide.attacks.passing import within_rules
-from confide.model.catalog.dataset import Dataset
-from confide.model.policy import Policy
 
 __all__ = ["NoiseInSignal"]
 
@@ -22,7 +19,7 @@ ROUNDS = 25
 
 
 @dataclass(frozen=True)
-class NoiseInSignal:
+class NoiseInSignal(AloneOnKeys):
     """Read the confidential class of people who are alone on three keys from the variance of differences.
 
     Noise that belongs to a set of records cancels in a pair of questions that select the same records. So ask for the
@@ -34,17 +31,9 @@ class NoiseInSignal:
     everyone and such a half in turn, and everyone alone once a half was refused.
     """
 
-    keys: tuple[str, ...] = ()
-    secret: str = ""
-
     name: ClassVar = "noise-in-signal"
     code: ClassVar = "T15"
     words: ClassVar = "pairs of questions that cancel static noise; the variance of what is left"
-    knows: ClassVar = "three keys of the target, and that nobody else has them"
-
-    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
-        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)

@@ -7,14 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Floats
-from confide.attacks.choosing import class_secret
-from confide.attacks.claims import Claims, UnitTargets
-from confide.attacks.counts.keys import table_keys
+from confide.attacks.claims import Claims
+from confide.attacks.counts.alone import AloneOnKeys
 from confide.attacks.counts.pairs.comparing import Pairs
 from confide.attacks.intruder import Intruder
-from confide.attacks.passing import within_rules
-from confide.model.catalog.dataset import Dataset
-from confide.model.policy import Policy
 
 __all__ = ["Padding"]
 
@@ -22,7 +18,7 @@ PADS, LEAST_VARIANCE = 25, 0.05
 
 
 @dataclass(frozen=True)
-class Padding:
+class Padding(AloneOnKeys):
     """Read the confidential class of people who are alone on three keys by averaging what their bin adds to each class.
 
     As differencing, but a pad of other bins is drawn anew for every pair, so that all cells of the target's row hold other
@@ -34,17 +30,9 @@ class Padding:
     it is seen, since the cells of some classes hardly move: 92 / 94 / 95 %, kept.
     """
 
-    keys: tuple[str, ...] = ()
-    secret: str = ""
-
     name: ClassVar = "padding"
     code: ClassVar = "T2b"
     words: ClassVar = "differences by the bin of the target under many irrelevant pads, averaged"
-    knows: ClassVar = "three keys of the target, and that nobody else has them"
-
-    def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
-        wanted = UnitTargets(self.keys or table_keys(book), class_secret(book, self.secret))
-        return within_rules(wanted, book, policy, given=self.keys)
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         wanted = self.wants(intruder.book, intruder.policy).met(intruder.known)
