@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from asking import PLACES_AND_WORK, python_regression, python_table
+from confide.answering.nearby import BEFORE_TABLES
 from confide.answering.regressions.nearby import near_models
 from confide.answering.tables.nearby import near_tables
 from confide.model.catalog.toml import read_dataset
@@ -110,3 +111,13 @@ def test_a_model_is_offered_in_logarithms_coarser_and_with_less() -> None:
     assert found["'county' instead of 'town'"].formula.variables == ("age", "county", "sex")
     without = found["without the interaction sex:town, and everyone instead of this universe"]
     assert without == python_regression("people", "income ~ age + town + sex")
+
+
+def test_a_table_of_means_follows_the_nearest_models() -> None:
+    """By the first class that the model names, over its universe: where few units carry every model, means may still be told."""
+    request = python_regression("people", "income ~ town + work + age", where={"sex": "f"})
+    near = list(near_models(request, PLACES))
+    wanted = python_table("people", rows="town", measure="mean", of="income", where={"sex": "f"})
+    [place] = [at for at, each in enumerate(near) if each.request == wanted]
+    assert 0 < place <= BEFORE_TABLES < len(near) - 1
+    assert near[place].words == "the mean of 'income' by 'town', as a table"

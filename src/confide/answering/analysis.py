@@ -87,5 +87,5 @@ class Analysis(Protocol[Q, E, P]):
     def release(self, question: Admitted[Q], protected: P, facts: ReleaseFacts, *, diagnostics: bool) -> Any:
         """What leaves; with its diagnostics if they are wanted, which only a diagnosable kind has."""
 
-    def near(self, question: Admitted[Q]) -> Iterator[Near[Q]]:
-        """What to ask instead, nearest first. Found from public metadata alone."""
+    def near(self, question: Admitted[Q]) -> Iterator[Near[Any]]:
+        """What to ask instead, of this kind or another, nearest first. Found from public metadata alone."""

@@ -3,20 +3,33 @@
 Found from public metadata alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from confide.answering.analysis import Near
 from confide.model.admission.cross import present_places
 from confide.model.catalog.dataset import Dataset, Variable
-from confide.model.request import Request
+from confide.model.request import Measure, Request, TableRequest
 from confide.model.universe import EVERYONE, Condition, Piece, Universe
 
-__all__ = ["coarser_classes", "coarser_forms", "near_universes", "one_or_two", "without_missing"]
+__all__ = [
+    "BEFORE_TABLES",
+    "coarser_classes",
+    "coarser_forms",
+    "mean_tables",
+    "near_universes",
+    "one_or_two",
+    "with_tables",
+    "without_missing",
+]
 
 Q = TypeVar("Q", bound=Request[Any])
 Moves = Callable[[Q, Dataset], Iterable[Near[Q]]]
+
+BEFORE_TABLES = 8
+"""So many nearby models come before tables of means, which most often pass where a few units carry every model."""
 
 
 def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q]]:
@@ -33,6 +46,21 @@ def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q
             if second.request not in seen:
                 seen.add(second.request)
                 yield Near(f"{first.words}, and {second.words}", second.request)
+
+
+def with_tables(near: Iterator[Near[Q]], tables: Iterable[Near[TableRequest]]) -> Iterator[Near[Any]]:
+    """Nearby models, a few tables after the nearest of them."""
+    return chain(islice(near, BEFORE_TABLES), tables, near)
+
+
+def mean_tables(request: Q, numbers: Sequence[str], dataset: Dataset) -> Iterator[Near[TableRequest]]:
+    """The means of numbers by a variable that the question names, over its universe: the first of each that there is."""
+    names = (*request.names, *request.where.variables)
+    classes = [name for name in names if dataset.variables[name].classifies and name not in numbers]
+    for number in numbers:
+        for name in classes[:1]:
+            asked = TableRequest(request.dataset, rows=(name,), measure=(Measure.MEAN,), of=number, where=request.where)
+            yield Near(f"the mean of {number!r} by {name!r}, as a table", asked)
 
 
 def coarser_forms(name: str, dataset: Dataset) -> list[str]:

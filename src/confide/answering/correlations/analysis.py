@@ -3,12 +3,20 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
+from typing import Any
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.nearby import coarser_classes, near_universes, one_or_two, without_missing
+from confide.answering.nearby import (
+    coarser_classes,
+    mean_tables,
+    near_universes,
+    one_or_two,
+    with_tables,
+    without_missing,
+)
 from confide.answering.notes import model_notes
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.models import MODEL_RULES
@@ -68,8 +76,10 @@ class CorrelationAnalysis:
         notes = model_notes(protected.sums.shield.policy)
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
-    def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[CorrelationRequest]]:
-        return one_or_two(question.request, question.dataset, _moves)
+    def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[Any]]:
+        request, dataset = question.request, question.dataset
+        numbers = [name for name in request.names if dataset.variables[name].measurable]
+        return with_tables(one_or_two(request, dataset, _moves), mean_tables(request, numbers[:1], dataset))
 
 
 def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:

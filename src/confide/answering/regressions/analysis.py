@@ -1,6 +1,7 @@
 """Regressions: admitted, fitted from sums, judged, rounded and released."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.diagnostics.diagnose import diagnose
@@ -113,5 +114,5 @@ class RegressionAnalysis:
         charts = diagnosed.charts if diagnosed else {}
         return ModelRelease(question.request, grids={**found, **plots}, notes=notes, charts=charts, **vars(facts))
 
-    def near(self, question: Admitted[RegressionRequest]) -> Iterator[Near[RegressionRequest]]:
+    def near(self, question: Admitted[RegressionRequest]) -> Iterator[Near[Any]]:
         return near_models(question.request, question.dataset)

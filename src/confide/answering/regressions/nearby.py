@@ -2,9 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from confide.answering.analysis import Near
-from confide.answering.nearby import coarser_classes, near_universes, one_or_two, without_missing
+from confide.answering.nearby import (
+    coarser_classes,
+    mean_tables,
+    near_universes,
+    one_or_two,
+    with_tables,
+    without_missing,
+)
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term, Transform
@@ -13,9 +21,11 @@ from confide.model.request import Family, RegressionRequest
 __all__ = ["near_models"]
 
 
-def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
-    """Each with the words for it, one change or two. Found from public metadata alone."""
-    return one_or_two(request, dataset, _moves)
+def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[Any]]:
+    """Each with the words for it, one change or two; or a table of means. Found from public metadata alone."""
+    response = request.formula.response
+    numbers = [response.variable] if response.code is None else []
+    return with_tables(one_or_two(request, dataset, _moves), mean_tables(request, numbers, dataset))
 
 
 def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
