@@ -142,3 +142,16 @@ def test_every_rule_is_one_object_with_one_name() -> None:
         for rule in analysis.rules:
             told.setdefault(rule.name, set()).add((rule.words, rule.refused))
     assert all(len(words) == 1 for words in told.values())
+
+
+def test_a_replay_names_what_of_a_draft_it_does_not_try(asked: Service, tmp_path: Path) -> None:
+    """The records are those that were ingested, and the noise is that in force, whatever the draft says of them."""
+    records = replace(asked.policy, records=replace(asked.policy.records, noise=0.5))
+    shape = replace(asked.policy, tables=replace(asked.policy.tables, dimensions=1))
+    printed = []
+    for draft in (records, shape):
+        (tmp_path / "draft.toml").write_text(write_policy(draft, preset="standard"))
+        words = ["ledger", "replay", str(asked.papers.path), "--policy", str(tmp_path / "draft.toml")]
+        printed.append(CliRunner().invoke(app, words).output)
+    assert "0 of" in printed[0] and "Not tried: [records]." in printed[0]
+    assert "Not tried" not in printed[1]

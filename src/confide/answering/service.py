@@ -26,7 +26,7 @@ from confide.answering.opening import named, open_roads
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
-from confide.answering.trials import Replayed, drafted_policies, replay_roads, trial, whole_trial
+from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial, whole_trial
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -65,6 +65,7 @@ __all__ = [
     "frontier",
     "make_base",
     "model_notes",
+    "not_tried",
     "protections",
     "replay",
     "scope",

@@ -14,7 +14,10 @@ from confide.site.folder import Papers
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 
-__all__ = ["Replayed", "drafted_policies", "replay_roads", "trial", "whole_trial"]
+__all__ = ["Replayed", "drafted_policies", "not_tried", "replay_roads", "trial", "whole_trial"]
+
+_KEPT = ("records", "drop", "counts", "totals")
+"""Sections of a draft that a trial leaves as they are in force: the numbers stay protected as they are today."""
 
 REMEMBERED = 10_000
 """So many outcomes of different questions a replay remembers: the same question has the same outcome for ever."""
@@ -90,8 +93,14 @@ def trial(draft: Policy, force: Policy) -> Policy:
         )
     # The records are those that were protected at ingest, whatever the draft says of them.
     noise = {name: getattr(force.universe, name) for name in ("decide_on", "noise_distance", "noise_variance")}
-    kept = {name: getattr(force, name) for name in ("records", "drop", "counts", "totals")}
+    kept = {name: getattr(force, name) for name in _KEPT}
     return replace(draft, universe=replace(draft.universe, **noise), **kept)
+
+
+def not_tried(draft: Policy, force: Policy) -> list[str]:
+    """The sections that a draft would change and a replay does not; that of the records never, since they are as ingested."""
+    kept = ("records",) if force.universe.decide_on == "true" else _KEPT
+    return [name for name in kept if getattr(draft, name) != getattr(force, name)]
 
 
 def whole_trial(draft: Policy, force: Policy) -> Policy:

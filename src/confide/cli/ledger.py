@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from confide.answering.service import replay
+from confide.answering.service import not_tried, replay
 from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
 from confide.site import ledger
@@ -55,7 +55,8 @@ def ledger_replay(
 ) -> None:
     """What would change if the recorded questions were asked under a draft policy, of the site or of a data set.
 
-    A draft of the site's policy is tried on the data sets that follow it.
+    A draft of the site's policy is tried on the data sets that follow it. Numbers stay protected as they are today: what
+    the draft says of that is not tried, and named.
 
     Example: confide ledger replay mysite --policy draft.toml
     """
@@ -71,3 +72,7 @@ def ledger_replay(
             changed += 1
             typer.echo(f"{replayed.number:>6} {replayed.before} -> {replayed.after}  {json.dumps(replayed.request)}")
     typer.echo(f"{changed} of {asked} outcomes would change under {draft.title}.")
+    aside = not_tried(draft, Folder(site).policy(data))
+    if aside:
+        words = ", ".join(f"[{name}]" for name in aside)
+        typer.echo(f"Not tried: {words}. For these: confide workload SITE DATASET --ledger --policy {policy}")
