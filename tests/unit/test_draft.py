@@ -152,6 +152,24 @@ def test_what_a_column_is_drafted_as(values: Any, name: str, kind: str) -> None:
     assert shown(values, name) == kind
 
 
+def test_classes_that_are_a_confidential_number_in_bands_are_confidential_too() -> None:
+    income = np.where(RNG.random(ROWS) < 0.3, 0, RNG.lognormal(10, 0.6, ROWS).round())
+    age = RNG.integers(0, 95, ROWS)
+    found = draft(
+        {
+            "income": income,
+            "income_decile": np.where(income > 0, 10 * income.argsort().argsort() // ROWS, -1),
+            "works": np.where(income > 0, "yes", "no"),
+            "job": np.where(income > 0, RNG.choice(["a", "b", "c"], ROWS), "none"),
+            "age": age,
+            "age_group": age // 20,
+        }
+    )
+    roles = {name: variable["role"] for name, variable in found["variables"].items()}
+    assert roles["income_decile"] == roles["income"] == "confidential"
+    assert {roles[name] for name in ("works", "job", "age", "age_group")} == {"key"}
+
+
 def test_columns_without_values_are_left_out() -> None:
     for empty in (pa.nulls(ROWS), pa.nulls(ROWS, pa.string()), [""] * ROWS, [float("nan")] * ROWS):
         assert list(draft({"sex": SEX, "x": empty})["variables"]) == ["sex"]

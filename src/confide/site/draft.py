@@ -58,7 +58,7 @@ def _section(column: ProfiledColumn, found: Guess, source: Source) -> list[str]:
     if why:
         return [*head, 'kind = "categorical"', f'role = "identifier"   # {why}: never shown, never asked for']
     if column.categorical:
-        return [*head, *_categories(column, found.parents.get(column.name))]
+        return [*head, *_role(found.bands.get(column.name)), *_categories(column, found.parents.get(column.name))]
     return [*head, *_number(column)]
 
 
@@ -73,8 +73,14 @@ def _hidden(column: ProfiledColumn, found: Guess) -> str:
     return "many different texts" if column.identifies else ""
 
 
+def _role(number: ProfiledColumn | None) -> list[str]:
+    if number is None or _AGE.search(number.name):
+        return ['kind = "categorical"', 'role = "key"   # identifier, key, confidential or other']
+    return ['kind = "categorical"', f'role = "confidential"   # it tells {_text(number.name)}']
+
+
 def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[str]:
-    lines = ['kind = "categorical"', 'role = "key"   # identifier, key, confidential or other']
+    lines = []
     if parent:
         lines.append(f"parent = {_text(parent.name)}   # every code lies within one code of it; remove if by accident")
     codes = dict.fromkeys([*column.labels, *column.codes])

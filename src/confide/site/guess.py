@@ -27,6 +27,9 @@ LONG = 60
 EVIDENCE = 20
 """With fewer records than this, what a column looks like says little."""
 
+BANDED = 0.95
+"""Classes that tell so much of a number's rank are the number in bands."""
+
 _UNIT = re.compile(
     r"(^|[_. ])(id|pid|hid|hhid|uid|uuid|guid|key|ident|identifier|serial|serialno|user)$", re.IGNORECASE
 )
@@ -180,12 +183,16 @@ def _measures(ordered: Floats) -> bool:
 
 @dataclass(frozen=True)
 class Guess:
-    """The columns, which of them names the unit and which weighs, and the next coarser level of those that have one."""
+    """The columns, which of them names the unit and which weighs, and the next coarser level of those that have one.
+
+    `bands` has the classes that are hardly more than a number in bands, such as deciles of income, each with its number.
+    """
 
     columns: tuple[ProfiledColumn, ...]
     unit: ProfiledColumn | None
     weight: ProfiledColumn | None
     parents: dict[str, ProfiledColumn]
+    bands: dict[str, ProfiledColumn]
 
 
 def guess(source: Source) -> Guess:
@@ -195,12 +202,39 @@ def guess(source: Source) -> Guess:
     units = [c for c in columns if not c.missing and not c.weighs and _names_units(c)]
     unit = max(units, key=lambda c: (c.named_unit, len(c.codes)), default=None)
     classes = [c for c in columns if len(c.codes) > 1 and c.categorical and not c.identifies and not c.weighs]
-    return Guess(columns, unit, weight, _parents(classes))
+    amounts = [c for c in columns if c.numbers is not None and not (c.categorical or c.identifies or c.weighs)]
+    return Guess(columns, unit, weight, _parents(classes), _bands(classes, amounts))
 
 
 def _names_units(column: ProfiledColumn) -> bool:
     word = column.unique and column.rows >= EVIDENCE and all(" " not in c and len(c) <= LONG for c in column.codes)
     return column.named_unit or column.numbered or (word and column.numbers is None and not column.temporal)
+
+
+def _bands(classes: list[ProfiledColumn], amounts: list[ProfiledColumn]) -> dict[str, ProfiledColumn]:
+    """For each column of classes, the number that they nearly tell, if there is one."""
+    found = {}
+    for column in classes:
+        told = {amount.name: _told(column, amount) for amount in amounts}
+        best = max(amounts, key=lambda amount: told[amount.name], default=None)
+        if best is not None and told[best.name] >= BANDED:
+            found[column.name] = best
+    return found
+
+
+def _told(column: ProfiledColumn, amount: ProfiledColumn) -> float:
+    """The share of the variance of a number's rank that lies between the classes; who has the commonest value, often 0, aside."""
+    assert amount.numbers is not None
+    values = np.append(amount.numbers, np.nan)[amount.places]
+    commonest = amount.numbers[np.bincount(amount.places[amount.places >= 0]).argmax()]
+    known = (column.places >= 0) & ~np.isnan(values) & (values != commonest)
+    classes = column.places[known]
+    if known.sum() < EVIDENCE * len(column.codes) or len(np.unique(classes)) < 3:
+        return 0.0
+    ranks = np.unique(values[known], return_inverse=True)[1].ravel().astype(float)
+    ranks -= ranks.mean()
+    sums, sizes = np.bincount(classes, ranks), np.bincount(classes)
+    return float((sums**2 / np.maximum(sizes, 1)).sum() / max((ranks**2).sum(), 1e-300))
 
 
 def _parents(columns: list[ProfiledColumn]) -> dict[str, ProfiledColumn]:
