@@ -22,6 +22,9 @@ EFFECTIVE = 60
 """Groups are balanced that have as many units as this, counted by how evenly they share the sum of squared noise."""
 
 SWEEPS = 2
+"""Few on purpose: where all groups of a row but one small one are balanced, the row's balance asks the noise of that one to vanish.
+A sweep takes one part of it in as many as the row has units, so that two leave it; a hundred would not."""
+
 MOST_CELLS = 2_000
 """Tables by two variables with more cells than this are left out: hardly a group in them is large enough."""
 
