@@ -43,7 +43,7 @@ def seconds(method: Method, frame: pa.Table) -> float:
     masked = [name for name in frame.column_names if name not in method.reads]
     masked = masked[:2] if isinstance(method, RecordSwapping) else masked  # areas: 20, and 400 within them
     start = time.process_time()
-    method.protect(frame, columns=masked, seed=1)
+    method.protect(frame, columns=masked, teaching_seed=1)
     return time.process_time() - start
 
 

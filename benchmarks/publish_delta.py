@@ -84,10 +84,10 @@ def noisy(table: Table, *, D: int, seed: int) -> Table:
 def warm_up() -> None:
     few = people(300, quarters=3)
     table = Table.from_microdata(few, by=["sex", "age", "quarter"])
-    adjust(table)
+    adjust(table, teaching_seed=1)
     round_table(table, time_limit=2)
     round_table(table, method="small")
-    safe(few, by=["sex", "age"], sweeps=1)
+    safe(few, by=["sex", "age"], sweeps=1, teaching_seed=1)
 
 
 def additivity(*, quick: bool) -> Iterator[Figure]:
@@ -98,7 +98,7 @@ def additivity(*, quick: bool) -> Iterator[Figure]:
     for D, published in PUBLISHED.items():
         given = noisy(table, D=D, seed=1)
         start = process_time()
-        adjusted = adjust(given, original=table, D=D)
+        adjusted = adjust(given, original=table, D=D, teaching_seed=1)
         seconds = process_time() - start
         adjusted.table.check()
         what = f"additive, {inner:,} inner cells, D = {D}"
@@ -113,7 +113,7 @@ def online(*, quick: bool) -> Iterator[Figure]:
     given = [noisy(table, D=5, seed=seed) for seed in range(2 if quick else 10)]
     start = process_time()
     for one in given:
-        adjust(one, original=table, D=5)
+        adjust(one, original=table, D=5, teaching_seed=1)
     yield f"additive online, {len(table):,} cells: CPU", (process_time() - start) / len(given), 0.3, "s"
 
 
@@ -123,7 +123,7 @@ def microdata(*, quick: bool) -> Iterator[Figure]:
     for records, quarters, sweeps, seconds, largest, mean in [(20_000, 20, 1200, 8, 7, 1.49)] if quick else trials:
         frame = people(records, quarters=quarters)
         start = process_time()
-        base = safe(frame, by=frame.column_names, controlled=3, sweeps=sweeps)
+        base = safe(frame, by=frame.column_names, controlled=3, sweeps=sweeps, teaching_seed=1)
         used = process_time() - start
         what = f"SAFE, {records:,} records, {len(base.count):,} combinations, {sweeps} sweeps"
         yield f"{what}: CPU", used, float(seconds), "s"
@@ -180,7 +180,7 @@ def adjustment(*, quick: bool) -> Iterator[Figure]:
         if (DATA / f"{name}.jj").exists():
             table = read_jj(DATA / f"{name}.jj")
             start = process_time()
-            adjusted = adjust(table, time_limit=60)
+            adjusted = adjust(table, time_limit=60, teaching_seed=1)
             what = f"CTA, {name}, {len(table):,} cells, {int(table.primary.sum()):,} primaries"
             yield f"{what}: CPU", process_time() - start, 75.0, "s"
             yield f"{what}: sum of changes", float(np.abs(adjusted.deviations).sum()), limit, ""

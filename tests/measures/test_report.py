@@ -131,7 +131,7 @@ def test_a_recoded_key_is_measured_for_risk_and_for_what_it_still_tells(people_o
 
 def test_a_sample_is_paired_by_an_identifier(people_of):
     original = people_of(300).assign(id=np.arange(300))
-    sample = Sampling(share=0.5).protect(original, seed=1).frame
+    sample = Sampling(share=0.5).protect(original, teaching_seed=1).frame
     found = measures.report(original, sample, roles={**ROLES, "id": "identifier"})
     assert "paired by id" in found.facts["Records"] and found["information loss"] is not None
     with pytest.raises(Mistake, match="Name an identifier that both have"):
@@ -207,7 +207,7 @@ def test_a_map_measures_every_way_and_marks_the_frontier(people_of):
     found = measures.risk_utility_map(original, ways, columns=["income", "wealth"], seed=3)
     assert [p.name for p in found.points][1:3] == ["Rounding(base=1000.0)", "Rounding(base=5000.0)"]
     for way, point in zip(ways, found.points, strict=True):
-        released = way.protect(original, columns=["income", "wealth"], seed=3)
+        released = way.protect(original, columns=["income", "wealth"], teaching_seed=3)
         assert point.risk == measures.risk.distance_linkage(original, released, columns=["income", "wealth"]).percent
         assert point.loss == measures.utility.discrepancies(original, released, columns=["income", "wealth"]).loss
         beaten = any(

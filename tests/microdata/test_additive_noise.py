@@ -26,7 +26,7 @@ def matrix(frame: object) -> np.ndarray:
 
 
 def masked(method: AdditiveNoise, frame: pa.Table, seed: int = 1) -> np.ndarray:
-    return matrix(method.protect(frame, columns=NAMES, seed=seed))
+    return matrix(method.protect(frame, columns=NAMES, teaching_seed=seed))
 
 
 def announced(kind: str, s: np.ndarray, n: int) -> np.ndarray:
@@ -105,15 +105,15 @@ def test_columns_that_depend_on_each_other_still_do() -> None:
 
 
 def test_the_order_of_columns_does_not_matter() -> None:
-    one = pa.table(AdditiveNoise().protect(file(), columns=NAMES, seed=1))
-    other = pa.table(AdditiveNoise().protect(file(), columns=NAMES[::-1], seed=1))
+    one = pa.table(AdditiveNoise().protect(file(), columns=NAMES, teaching_seed=1))
+    other = pa.table(AdditiveNoise().protect(file(), columns=NAMES[::-1], teaching_seed=1))
     for name in NAMES:
         assert one[name].to_numpy() == pytest.approx(other[name].to_numpy(), rel=1e-12)
 
 
 def test_dates_are_moved_by_days() -> None:
     days = pa.array(np.arange(18_000, 19_000, dtype=np.int32)).cast(pa.date32())
-    after = AdditiveNoise(k=0.1).protect(pa.table({"born": days}), columns="born", seed=1).frame["born"]
+    after = AdditiveNoise(k=0.1).protect(pa.table({"born": days}), columns="born", teaching_seed=1).frame["born"]
     assert after.type == pa.date32() and after.to_pylist() != days.to_pylist()
 
 

@@ -16,7 +16,12 @@ def hidden(size: int, seed: int, vectors: int = 8) -> tuple[np.ndarray, np.ndarr
     rng = np.random.default_rng(seed)
     values = rng.lognormal(5, 1, size)
     low, high = values * (1 - rng.uniform(0.05, 0.1, size)), values * (1 + rng.uniform(0.05, 0.1, size))
-    return values, low, high, microdata.Camouflage.hide(values, lower=low, upper=high, vectors=vectors, seed=seed)
+    return (
+        values,
+        low,
+        high,
+        microdata.Camouflage.hide(values, lower=low, upper=high, vectors=vectors, teaching_seed=seed),
+    )
 
 
 @settings(deadline=None)
@@ -54,7 +59,7 @@ def test_an_intruder_with_many_answers_cannot_narrow_a_value() -> None:
 
 def test_the_vector_is_inside_and_where_depends_on_the_seed() -> None:
     values, low, high, one = hidden(30, 5)
-    other = microdata.Camouflage.hide(values, lower=low, upper=high, seed=6)
+    other = microdata.Camouflage.hide(values, lower=low, upper=high, teaching_seed=6)
     assert not np.allclose(one.points, other.points)
     for camouflage in (one, other):
         assert not np.allclose(camouflage.points.mean(axis=0), values)
@@ -72,13 +77,13 @@ def test_totals_of_many_are_told_closely() -> None:
 
 
 def test_public_values_stay_exact_and_nobody_adds_to_nothing() -> None:
-    camouflage = microdata.Camouflage.hide([5.0, 10.0], lower=[5, 9], upper=[5, 11], seed=1)
+    camouflage = microdata.Camouflage.hide([5.0, 10.0], lower=[5, 9], upper=[5, 11], teaching_seed=1)
     assert camouflage.total([0]) == pytest.approx((5, 5)) and camouflage.total([]) == (0, 0)
     assert len(camouflage) == 2 and repr(camouflage) == "Camouflage(2 values)"
 
 
 def test_bad_questions_and_bad_intervals_are_mistakes() -> None:
-    good: dict[str, Any] = {"values": [1.0, 2.0], "lower": [0, 1], "upper": [2, 3], "seed": 1}
+    good: dict[str, Any] = {"values": [1.0, 2.0], "lower": [0, 1], "upper": [2, 3], "teaching_seed": 1}
     for change, words in [
         ({"lower": [0, 2]}, "record 2"),
         ({"upper": [0.5, 1.5]}, r"record 1 \(and 1 more\)"),
@@ -87,7 +92,7 @@ def test_bad_questions_and_bad_intervals_are_mistakes() -> None:
         ({"values": [1.0, float("nan")]}, "all known"),
         ({"values": ["a", "b"]}, "must be numbers"),
         ({"vectors": 2}, "vectors"),
-        ({"seed": -1}, "seed"),
+        ({"teaching_seed": -1}, "seed"),
     ]:
         with pytest.raises(Mistake, match=words):
             microdata.Camouflage.hide(**{**good, **change})

@@ -65,7 +65,7 @@ class Case:
     """The method for `rent`, a number of households, where it is not the same."""
 
     def protect(self, frame: Any, **changes: Any) -> microdata.Released:
-        return self.method.protect(frame, **{"columns": self.columns, "seed": 1, **changes})
+        return self.method.protect(frame, **{"columns": self.columns, "teaching_seed": 1, **changes})
 
 
 def multiples_of_ten(before: pa.Table, after: pa.Table) -> None:
@@ -256,13 +256,13 @@ def test_the_same_seed_gives_the_same_file_and_leaves_the_given_one_alone(case: 
 
 @cases
 def test_another_seed_matters_only_where_chance_plays_a_part(case: Case) -> None:
-    one, other = arrow(case.protect(people(), seed=1)), arrow(case.protect(people(), seed=2))
+    one, other = arrow(case.protect(people(), teaching_seed=1)), arrow(case.protect(people(), teaching_seed=2))
     assert one.equals(other) != case.method.draws
     if case.method.draws:
-        with pytest.raises(Mistake, match="seed"):
-            case.protect(people(), seed=None)
+        with pytest.raises(Mistake, match="draws at random, from a secret key"):
+            case.protect(people(), teaching_seed=None)
     else:
-        assert arrow(case.protect(people(), seed=None)).equals(one)
+        assert arrow(case.protect(people(), teaching_seed=None)).equals(one)
 
 
 @cases
@@ -311,7 +311,7 @@ def test_a_stratum_is_masked_as_if_it_were_alone_wherever_its_records_stand(case
 def test_households_keep_equal_values_among_members_and_stay_whole(case: Case) -> None:
     columns = ["rent"] if "numbers" in case.method.takes else ["tenure"] if case.method.takes else []
     method = case.at_home or case.method
-    after = pa.table(method.protect(people(), columns=columns, household="household", seed=1)).to_pandas()
+    after = pa.table(method.protect(people(), columns=columns, household="household", teaching_seed=1)).to_pandas()
     assert all(after.groupby("household")[name].nunique(dropna=False).max() == 1 for name in columns)
     before = people().to_pandas().groupby("household").size()
     for household, size in after.groupby("household").size().items():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.microdata import GlobalRecoding, Microaggregation, Plan, Rounding, Sampling, TopBottomCoding
+from confide.microdata import AdditiveNoise, GlobalRecoding, Microaggregation, Plan, Rounding, Sampling, TopBottomCoding
 from confide.microdata.methods.registry import METHODS
 from confide.microdata.step import PlanStep, toml
 
@@ -33,7 +33,6 @@ by = "area"
 [[step]]
 method = "sampling"
 share = 0.5
-seed = 11
 
 [[step]]
 method = "top-bottom-coding"
@@ -64,10 +63,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_plan_does_what_its_steps_do_one_after_the_other(folder: Path) -> None:
-    released = Plan.read(folder / "plan.toml").protect(people())
+    released = Plan.read(folder / "plan.toml").protect(people(), teaching_seed=11)
     one = GlobalRecoding(hierarchies={"trade": TRADES}).protect(people(), columns="trade")
     two = Microaggregation(k=3).protect(one, columns=["age", "größe"], by="area")
-    three = Sampling(share=0.5).protect(two, seed=11)
+    three = Sampling(share=0.5).protect(two, teaching_seed=11)
     four = TopBottomCoding(top=3000).protect(three, columns="income")
     pd.testing.assert_frame_equal(released.frame, four.frame)
     assert [step["method"] for step in released.report["steps"]] == [type(m).word() for m in
@@ -81,27 +80,31 @@ def test_a_plan_written_and_read_again_is_the_same(folder: Path) -> None:
     assert "trades.hrc" not in plan.text() and "Farms" in plan.text()
 
 
-def test_a_seed_for_the_plan_becomes_a_seed_for_each_step_that_draws_and_has_none() -> None:
-    plan = Plan(
-        (
-            PlanStep(Sampling(share=0.9)),
-            PlanStep(Rounding(), ("age",)),
-            PlanStep(Sampling(share=0.9), seed=5),
-            PlanStep(Sampling()),
-        )
+def test_steps_that_are_the_same_do_not_draw_the_same() -> None:
+    twice = Plan((PlanStep(Sampling(share=0.5)), PlanStep(Rounding(), ("age",)), PlanStep(Sampling(share=0.5))))
+    frame = pd.DataFrame({"age": np.arange(40.0)})
+    once = Sampling(share=0.5).protect(frame, teaching_seed=3).frame
+    again = Sampling(share=0.5).protect(once, teaching_seed=3).frame.round(-1)
+    assert again["age"].tolist() != twice.protect(frame, teaching_seed=3).frame["age"].tolist()
+
+
+def test_methods_that_differ_in_a_parameter_share_no_draws() -> None:
+    """Noise of twice the size with the same draws would be subtracted, and the truth be left."""
+    frame = pd.DataFrame({"x": np.arange(100.0)})
+    one, two = (
+        AdditiveNoise(k=k, kind="uncorrelated").protect(frame, columns="x", teaching_seed=3).frame["x"] - frame["x"]
+        for k in (0.1, 0.4)
     )
-    seeds = [step.seed for step in plan.seeded(1).steps]
-    assert seeds[1] is None and seeds[2] == 5 and len({seeds[0], seeds[3], 5}) == 3
-    assert plan.seeded(1) == plan.seeded(1) != plan.seeded(2)
-    pd.testing.assert_frame_equal(plan.protect(people(), seed=1).frame, plan.seeded(1).protect(people()).frame)
-    assert Plan.parse(plan.seeded(1).text()) == plan.seeded(1)
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.4
+    same = AdditiveNoise(k=1).protect(frame, columns="x", teaching_seed=3).frame
+    pd.testing.assert_frame_equal(same, AdditiveNoise(k=1.0).protect(frame, columns="x", teaching_seed=3).frame)
 
 
 def test_taking_a_step_out_leaves_what_the_others_draw_as_it_was() -> None:
-    """A plan with seeds is undo: without its first step, the sample is of the same records."""
-    plan = Plan((PlanStep(Rounding(base=5), ("age",)), PlanStep(Sampling(share=0.5)))).seeded(7)
+    """This is undo: without its first step, the sample is of the same records."""
+    plan = Plan((PlanStep(Rounding(base=5), ("age",)), PlanStep(Sampling(share=0.5))))
     undone = Plan(plan.steps[1:])
-    both = [p.protect(people()).frame["income"].tolist() for p in (plan, undone)]
+    both = [p.protect(people(), teaching_seed=7).frame["income"].tolist() for p in (plan, undone)]
     assert both[0] == both[1]
 
 
@@ -139,8 +142,7 @@ def test_progress_runs_through_all_steps() -> None:
         ('[[step]]\nmethod = "rounding"\nbase = "three"', "base must be a number, more than 0, not 'three'"),
         ('[[step]]\nmethod = "rounding"\ncolumns = [3]', "'columns' must be names"),
         ('[[step]]\nmethod = "rounding"\nweight = 3', "'weight' must be text"),
-        ('[[step]]\nmethod = "rounding"\nseed = -1', "seed must be a whole number"),
-        ('[[step]]\nmethod = "rounding"\nseed = 1.5', "seed must be a whole number"),
+        ('[[step]]\nmethod = "sampling"\nseed = 5', "holds no seed.*the key of the release"),
         ('[[step]]\nmethod = "rounding"\nrole = "key"\ncolumns = ["a"]', "columns or a role"),
         ('roles = 1\n[[step]]\nmethod = "rounding"', "roles.* must be a section"),
         ('[roles]\nkey = "a"\n[[step]]\nmethod = "rounding"', "'key' must be a list"),
@@ -168,7 +170,7 @@ def test_names_and_seeds_are_looked_at_before_any_work_is_done() -> None:
     for step, complaint in [
         (PlanStep(Rounding(), ("aeg",)), "Step 2 \\(rounding\\): No column called 'aeg'.*'age'"),
         (PlanStep(Rounding(), ("age",), by=("arae",)), "'arae'.*'area'"),
-        (PlanStep(Sampling()), "needs a seed"),
+        (PlanStep(Sampling()), "draws at random, from a secret key"),
         (PlanStep(Rounding(), role="keys"), "No column has the role 'keys'.*'key'"),
     ]:
         plan = Plan((PlanStep(Rounding(), ("age",)), step), roles={"key": ("age",)})
@@ -207,5 +209,5 @@ def test_no_parameter_has_the_name_of_what_every_step_says() -> None:
 
 
 def test_an_empty_file_goes_through_a_plan() -> None:
-    plan = Plan((PlanStep(Rounding(), ("a",)), PlanStep(Sampling(), seed=1)))
-    assert len(plan.protect(pa.table({"a": pa.array([], pa.int64())})).frame) == 0
+    plan = Plan((PlanStep(Rounding(), ("a",)), PlanStep(Sampling())))
+    assert len(plan.protect(pa.table({"a": pa.array([], pa.int64())}), teaching_seed=1).frame) == 0

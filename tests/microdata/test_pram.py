@@ -35,7 +35,7 @@ def counts(frame: Any) -> np.ndarray:
 )  # fmt: skip
 def test_values_change_with_the_reported_chances(method: Pram) -> None:
     frame = file()
-    released = method.protect(frame, columns="x", seed=1)
+    released = method.protect(frame, columns="x", teaching_seed=1)
     matrix = released.report["matrices"]["x"]["chances"]
     assert np.allclose(matrix.sum(axis=1), 1) and matrix.min() >= 0
     for j, old in enumerate("abc"):
@@ -56,7 +56,7 @@ def test_invariant_counts_stay_on_average_and_others_do_not() -> None:
     frame = file(500)
     for invariant in (True, False):
         method = Pram(matrices={"x": P}, invariant=invariant)
-        found = np.array([counts(method.protect(frame, columns="x", seed=seed)) for seed in range(300)])
+        found = np.array([counts(method.protect(frame, columns="x", teaching_seed=seed)) for seed in range(300)])
         off = np.abs(found.mean(axis=0) - counts(frame)) / (found.std(axis=0) / np.sqrt(300))
         assert np.all(off < 5) == invariant
 
@@ -67,7 +67,7 @@ def test_weighted_counts_stay_on_average_where_weights_are_given() -> None:
     frame["w"] = np.where(frame["x"] == "a", 1.0, 10.0) * rng.uniform(0.5, 1.5, 400)
     true = frame.groupby("x")["w"].sum()
     found = np.array([
-        Pram(change=0.5).protect(frame, columns="x", weight="w", seed=s).frame.groupby("x")["w"].sum() for s in range(300)
+        Pram(change=0.5).protect(frame, columns="x", weight="w", teaching_seed=s).frame.groupby("x")["w"].sum() for s in range(300)
     ])  # fmt: skip
     assert np.all(np.abs(found.mean(axis=0) - true) < 5 * found.std(axis=0) / np.sqrt(300))
 
@@ -76,7 +76,7 @@ def test_counts_are_estimated_without_bias() -> None:
     frame = file(500)
     method, estimates = Pram(matrices={"x": P}, invariant=False), []
     for seed in range(300):
-        released = method.protect(frame, columns="x", seed=seed)
+        released = method.protect(frame, columns="x", teaching_seed=seed)
         now = dict(zip("abc", counts(released), strict=True))
         estimates.append(list(estimated_counts(now, released.report["matrices"]["x"]).values()))
     found = np.array(estimates)
@@ -105,16 +105,16 @@ def test_drawing_is_that_of_the_plain_procedure() -> None:
 def test_codes_that_are_numbers_stay_numbers_and_unseen_categories_can_appear() -> None:
     matrix = {"1": {"1": 0.5, "9": 0.5}, "2": {"2": 1.0}, "9": {"9": 1.0}}
     frame = pl.DataFrame({"x": [1, 2, None] * 50})
-    after = Pram(matrices={"x": matrix}, invariant=False).protect(frame, columns="x", seed=1).frame["x"]
+    after = Pram(matrices={"x": matrix}, invariant=False).protect(frame, columns="x", teaching_seed=1).frame["x"]
     assert after.dtype == pl.Int64 and set(after.to_list()) == {1, 2, 9, None}
     assert after.is_null().to_list() == frame["x"].is_null().to_list()
-    still = Pram(matrices={"x": matrix}).protect(frame, columns="x", seed=1).frame["x"]
+    still = Pram(matrices={"x": matrix}).protect(frame, columns="x", teaching_seed=1).frame["x"]
     assert set(still.to_list()) == {1, 2, None}  # invariant: what never was never is
 
 
 def test_strata_have_chances_of_their_own() -> None:
     frame = pa.table({"x": list("aaab") * 20 + list("abbb") * 20, "area": ["n"] * 80 + ["s"] * 80})
-    report = Pram().protect(frame, columns="x", by="area", seed=1).report
+    report = Pram().protect(frame, columns="x", by="area", teaching_seed=1).report
     north, south = (report["strata"][(area,)]["matrices"]["x"]["chances"] for area in "ns")
     assert north[0, 0] == pytest.approx(0.8 + 0.2 * 0.75) and south[0, 0] == pytest.approx(0.8 + 0.2 * 0.25)
 
@@ -148,4 +148,4 @@ def test_matrices_that_are_none_are_mistakes(matrix: dict[str, dict[str, float]]
 )
 def test_files_that_do_not_fit_are_mistakes(values: Any, matrices: dict[str, Any], complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):
-        Pram(matrices=matrices, invariant=False).protect(pa.table({"x": values}), columns="x", seed=1)
+        Pram(matrices=matrices, invariant=False).protect(pa.table({"x": values}), columns="x", teaching_seed=1)

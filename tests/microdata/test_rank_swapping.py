@@ -50,7 +50,7 @@ def test_values_stay_and_ranks_move_at_most_p_percent() -> None:
     rng = np.random.default_rng(1)
     x = rng.permutation(1000).astype(float)
     for p in (1, 5, 20):
-        y = RankSwapping(p=p).protect(pa.table({"x": x}), columns="x", seed=1).frame["x"].to_numpy()
+        y = RankSwapping(p=p).protect(pa.table({"x": x}), columns="x", teaching_seed=1).frame["x"].to_numpy()
         assert np.array_equal(np.sort(y), np.sort(x))
         assert np.abs(y - x).max() <= 10 * p and np.mean(y != x) > 0.9
         # Ranks p percent away at most cost a correlation of 6 (p/100)^2 at most: Spearman's formula. Nine tenths guard.
@@ -60,23 +60,27 @@ def test_values_stay_and_ranks_move_at_most_p_percent() -> None:
 def test_equal_values_missing_values_and_order_of_categories() -> None:
     grade = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
     values = pd.Series(["low", None, "high", "middle", "low", "middle"] * 50, dtype=grade)
-    after = RankSwapping(p=5).protect(pd.DataFrame({"x": values}), columns="x", seed=1).frame["x"]
+    after = RankSwapping(p=5).protect(pd.DataFrame({"x": values}), columns="x", teaching_seed=1).frame["x"]
     assert after.isna().equals(values.isna()) and after.value_counts().equals(values.value_counts())
     moved = np.abs(after.cat.codes - values.cat.codes)
     assert moved.max() == 1 and moved.sum() > 0  # 5 % of 250 never leads from low to high
     with pytest.raises(Mistake, match="'x' has categories without an order"):
-        RankSwapping().protect(pd.DataFrame({"x": values.astype(str)}), columns="x", seed=1)
+        RankSwapping().protect(pd.DataFrame({"x": values.astype(str)}), columns="x", teaching_seed=1)
 
 
 def test_one_value_stays_and_two_change_places() -> None:
-    assert RankSwapping().protect(pa.table({"x": [7]}), columns="x", seed=1).frame["x"].to_pylist() == [7]
-    assert RankSwapping().protect(pa.table({"x": [7, 8]}), columns="x", seed=1).frame["x"].to_pylist() == [8, 7]
+    assert RankSwapping().protect(pa.table({"x": [7]}), columns="x", teaching_seed=1).frame["x"].to_pylist() == [7]
+    assert RankSwapping().protect(pa.table({"x": [7, 8]}), columns="x", teaching_seed=1).frame["x"].to_pylist() == [
+        8,
+        7,
+    ]
 
 
 def test_large_files_are_swapped_without_a_loop_over_records(calls_of) -> None:
     frame = pa.table({"x": np.random.default_rng(1).standard_normal(200_000)})
     few, many = (
-        calls_of(lambda n=n: RankSwapping().protect(frame.slice(0, n), columns="x", seed=1)) for n in (1_000, 200_000)
+        calls_of(lambda n=n: RankSwapping().protect(frame.slice(0, n), columns="x", teaching_seed=1))
+        for n in (1_000, 200_000)
     )
     assert many < 2 * few
 
@@ -99,7 +103,7 @@ def test_pairs_agree_in_class(classes: list[int], share: float, seed: int) -> No
 def test_tables_of_matching_and_masked_columns_stay() -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({name: rng.integers(0, 5, 2000) for name in ("sex", "age", "town", "income", "job")})
-    released = DataSwapping(match=["sex", "age"], share=0.3).protect(frame, columns=["income", "job"], seed=1)
+    released = DataSwapping(match=["sex", "age"], share=0.3).protect(frame, columns=["income", "job"], teaching_seed=1)
     after = released.frame
     kept = ["sex", "age", "income", "job"]
     assert after.value_counts(kept).sort_index().equals(frame.value_counts(kept).sort_index())
@@ -125,6 +129,6 @@ def test_every_record_has_the_same_chance_to_be_swapped() -> None:
 def test_records_do_not_match_in_what_is_masked_or_unknown() -> None:
     frame = pa.table({"a": [1, 2], "b": [1, 2]})
     with pytest.raises(Mistake, match="'a' is masked"):
-        DataSwapping(match=["a"]).protect(frame, columns="a", seed=1)
+        DataSwapping(match=["a"]).protect(frame, columns="a", teaching_seed=1)
     with pytest.raises(Mistake, match="No column called 'c'"):
-        DataSwapping(match=["c"]).protect(frame, columns="a", seed=1)
+        DataSwapping(match=["c"]).protect(frame, columns="a", teaching_seed=1)

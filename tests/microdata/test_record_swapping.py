@@ -39,7 +39,7 @@ def rare(frame: pd.DataFrame, areas: list[str], keys: list[str], k: int) -> set[
 def test_households_at_risk_move_and_all_keep_their_place_in_other_tables() -> None:
     before = persons()
     method = RecordSwapping(keys=["age"], k=2, match=["tenure"])
-    released = method.protect(before, columns=AREAS, household="home", seed=1)
+    released = method.protect(before, columns=AREAS, household="home", teaching_seed=1)
     after = released.frame
     moved = after.groupby("home")["district"].first() != before.groupby("home")["district"].first()
     at_risk = rare(before, AREAS, ["age"], 2)
@@ -59,7 +59,7 @@ def test_households_at_risk_move_and_all_keep_their_place_in_other_tables() -> N
 
 def test_those_who_stand_out_only_nearby_stay_in_the_larger_area() -> None:
     before = persons()
-    after = RecordSwapping(keys=["age"], k=2).protect(before, columns=AREAS, household="home", seed=1).frame
+    after = RecordSwapping(keys=["age"], k=2).protect(before, columns=AREAS, household="home", teaching_seed=1).frame
     crossed = set(before.loc[after["region"] != before["region"], "home"])
     in_region = rare(before, ["region"], ["age"], 2)
     assert in_region <= set(before.loc[after["district"] != before["district"], "home"])
@@ -71,16 +71,20 @@ def test_a_share_is_swapped_whoever_is_at_risk() -> None:
     frame = persons()
     homes = frame["home"].nunique()
     for share in (0.1, 0.5):
-        released = RecordSwapping(share=share).protect(frame, columns=AREAS, household="home", seed=1)
+        released = RecordSwapping(share=share).protect(frame, columns=AREAS, household="home", teaching_seed=1)
         assert share * homes <= released.report["swapped"] <= share * homes + 2
         assert (released.frame["region"] == frame["region"]).all()
-    both = RecordSwapping(keys=["age"], k=3, share=0.9).protect(frame, columns=AREAS, household="home", seed=1).report
+    both = (
+        RecordSwapping(keys=["age"], k=3, share=0.9)
+        .protect(frame, columns=AREAS, household="home", teaching_seed=1)
+        .report
+    )
     assert both["swapped"] >= 0.9 * homes
 
 
 def test_without_households_persons_move() -> None:
     frame = persons()
-    released = RecordSwapping(keys=["job"], k=12, match=["age"]).protect(frame, columns=AREAS, seed=1)
+    released = RecordSwapping(keys=["job"], k=12, match=["age"]).protect(frame, columns=AREAS, teaching_seed=1)
     assert released.report["at_risk"] > 0
     table = ["district", "age"]
     assert released.frame.value_counts(table).sort_index().equals(frame.value_counts(table).sort_index())
@@ -88,13 +92,17 @@ def test_without_households_persons_move() -> None:
 
 def test_where_nobody_is_elsewhere_those_at_risk_stay_and_are_counted() -> None:
     frame = pa.table({"town": ["a"] * 5, "job": list("wwwwk")})
-    released = RecordSwapping(keys=["job"], k=2).protect(frame, columns="town", seed=1)
+    released = RecordSwapping(keys=["job"], k=2).protect(frame, columns="town", teaching_seed=1)
     assert released.frame.equals(frame) and released.report == {"at_risk": 1, "alone": 1, "swapped": 0}
 
 
 def test_strata_exchange_among_themselves() -> None:
     frame = persons()
-    after = RecordSwapping(share=0.5).protect(frame, columns="district", by="region", household="home", seed=1).frame
+    after = (
+        RecordSwapping(share=0.5)
+        .protect(frame, columns="district", by="region", household="home", teaching_seed=1)
+        .frame
+    )
     pairs = ["region", "district"]
     assert set(map(tuple, after[pairs].to_numpy())) == set(map(tuple, frame[pairs].to_numpy()))
 
@@ -148,10 +156,10 @@ def test_many_in_one_place_and_few_elsewhere_are_found() -> None:
 )
 def test_what_does_not_fit_is_a_mistake(given: dict, about: dict, complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):
-        RecordSwapping(**given).protect(persons(20), columns=AREAS, seed=1, **about)
+        RecordSwapping(**given).protect(persons(20), columns=AREAS, teaching_seed=1, **about)
 
 
 def test_what_is_looked_at_of_households_is_the_same_for_all_members() -> None:
     for method in (DataSwapping(match=["age"]), Shuffling(given=["age"])):
         with pytest.raises(Mistake, match="'age' differs within"):
-            method.protect(persons(20), columns="region", household="home", seed=1)
+            method.protect(persons(20), columns="region", household="home", teaching_seed=1)

@@ -175,7 +175,7 @@ def test_every_record_has_the_same_chance() -> None:
     frame = pa.table({"i": range(20)})
     drawn = np.zeros(20)
     for seed in range(400):
-        drawn[Sampling(share=0.25).protect(frame, seed=seed).frame["i"].to_numpy()] += 1
+        drawn[Sampling(share=0.25).protect(frame, teaching_seed=seed).frame["i"].to_numpy()] += 1
     # 400 draws of 5 from 20: mean 100, standard deviation of each count sqrt(400 * .25 * .75) = 8.7; five of them
     assert np.all(np.abs(drawn - 100) < 43)
 
@@ -183,13 +183,13 @@ def test_every_record_has_the_same_chance() -> None:
 def test_weighted_counts_stay_in_every_stratum() -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"area": rng.choice(["a", "b"], 101), "w": np.full(101, 2.0)})
-    after = Sampling(share=0.3).protect(frame, by="area", weight="w", seed=1).frame
+    after = Sampling(share=0.3).protect(frame, by="area", weight="w", teaching_seed=1).frame
     assert after.groupby("area")["w"].sum().tolist() == pytest.approx(frame.groupby("area")["w"].sum().tolist())
 
 
 def test_a_sample_keeps_households_whole_and_says_nothing_of_where_records_stood() -> None:
     frame = pd.DataFrame({"h": np.repeat(np.arange(30), 3), "x": np.arange(90)}, index=np.arange(90) + 1000)
-    after = Sampling(share=0.2).protect(frame, household="h", seed=1).frame
+    after = Sampling(share=0.2).protect(frame, household="h", teaching_seed=1).frame
     assert after.groupby("h").size().tolist() == [3] * 6
     assert after.index.tolist() == list(range(18)) and after["x"].is_monotonic_increasing
 
@@ -295,4 +295,4 @@ def test_missing_is_a_stratum_of_its_own() -> None:
 def test_a_seed_is_a_whole_number() -> None:
     for seed in (-1, 1.5, "one", True):
         with pytest.raises(Mistake, match="seed"):
-            Sampling().protect(pa.table({"x": [1]}), seed=seed)
+            Sampling().protect(pa.table({"x": [1]}), teaching_seed=seed)

@@ -101,7 +101,7 @@ ALL = ["sex", "region", "age", "works", "income"]
 def test_distributions_relations_and_gaps_stay_and_values_do_not(model: str) -> None:
     """Shares within 4 standard errors; the other limits guard against regression and were set after seeing the result."""
     before = survey()
-    after = microdata.Synthesis(model=model).protect(before, columns=ALL, seed=4).frame
+    after = microdata.Synthesis(model=model).protect(before, columns=ALL, teaching_seed=4).frame
     assert list(after.dtypes) == list(before.dtypes)
     old, new = (frame.assign(log=np.log(frame["income"].where(frame["income"] > 0))) for frame in (before, after))
     error = np.sqrt(0.25 / 2000) * 4
@@ -121,12 +121,12 @@ def test_distributions_relations_and_gaps_stay_and_values_do_not(model: str) -> 
 
 def test_partial_synthesis_leaves_the_rest_and_versions_differ() -> None:
     before = survey(400)
-    drawn = microdata.Synthesis(given=("sex", "age"), versions=3).protect(before, columns=["income"], seed=1)
+    drawn = microdata.Synthesis(given=("sex", "age"), versions=3).protect(before, columns=["income"], teaching_seed=1)
     assert len(drawn.replicates) == 3 and drawn.frame is drawn.replicates[0]
     for frame in drawn.replicates:
         assert frame.drop(columns="income").equals(before.drop(columns="income"))
     assert not drawn.replicates[0]["income"].equals(drawn.replicates[1]["income"])
-    more = microdata.Synthesis(given=("sex", "age"), versions=1).protect(before, columns=["income"], seed=1)
+    more = microdata.Synthesis(given=("sex", "age"), versions=1).protect(before, columns=["income"], teaching_seed=1)
     assert more.frame.equals(drawn.frame)
 
 
@@ -150,7 +150,7 @@ def test_versions_give_intervals_that_cover_as_often_as_they_say() -> None:
         frame = pa.table({"group": group.astype(str), "y": truth * group + rng.normal(0, 1, 200)})
         for model in covered:
             drawn = microdata.Synthesis(model=model, given=("group",), versions=5, least=20).protect(
-                frame, columns="y", seed=seed
+                frame, columns="y", teaching_seed=seed
             )
             slopes = []
             for version in drawn.replicates:
@@ -202,4 +202,4 @@ def test_what_cannot_be_drawn_is_a_mistake() -> None:
         (microdata.Synthesis(least=4000), ["y"], "least is 4000"),
     ]:
         with pytest.raises(Mistake, match=words):
-            method.protect(frame, columns=columns, seed=1)
+            method.protect(frame, columns=columns, teaching_seed=1)

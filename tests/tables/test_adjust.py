@@ -54,7 +54,7 @@ def noisy(table: Table, *, D: int, seed: int = 1) -> Table:
 )
 def test_noisy_counts_add_up_again_and_none_is_small(sizes, seed, D, cost):
     table = counts(*sizes, seed=seed)
-    adjusted = adjust(noisy(table, D=D, seed=seed), original=table, D=D, cost=cost, seed=seed)
+    adjusted = adjust(noisy(table, D=D, seed=seed), original=table, D=D, cost=cost, teaching_seed=seed)
     value = adjusted.table.value
     adjusted.table.check()
     assert (value == np.rint(value)).all() and not np.isin(value, (1, 2)).any() and (value >= 0).all()
@@ -68,7 +68,7 @@ def test_noisy_counts_add_up_again_and_none_is_small(sizes, seed, D, cost):
 def test_without_the_original_zeros_of_the_noisy_table_stay(seed):
     table = counts(4, 4, seed=seed)
     given_values = noisy(table, D=3, seed=seed)
-    adjusted = adjust(given_values)
+    adjusted = adjust(given_values, teaching_seed=1)
     adjusted.table.check()
     inner = (table.places > 0).all(axis=1)
     assert (adjusted.table.value[inner & (given_values.value == 0)] == 0).all()
@@ -80,7 +80,7 @@ def test_no_additive_counts_are_nearer_in_a_small_table(seed):
     """Against all tables: 2 x 2 with totals, squares as tie-break of the sum as the method says."""
     table = counts(2, 2, seed=seed, mean=3)
     given_values = noisy(table, D=3, seed=seed)
-    found = adjust(given_values, original=table, D=3).table.value
+    found = adjust(given_values, original=table, D=3, teaching_seed=1).table.value
     shape = (3, 3)
     true, near = table.value.reshape(shape), given_values.value.reshape(shape)
 
@@ -105,7 +105,9 @@ def test_the_largest_change_is_the_least_there_is_when_that_is_asked_for(seed):
     table = counts(6, 7, 3, seed=seed)
     given_values = noisy(table, D=5, seed=seed)
     largest = {
-        cost: np.abs(adjust(given_values, original=table, D=5, cost=cost).table.value - given_values.value).max()
+        cost: np.abs(
+            adjust(given_values, original=table, D=5, cost=cost, teaching_seed=1).table.value - given_values.value
+        ).max()
         for cost in ("L1", "Linf")
     }
     assert largest["Linf"] == least_largest_change(table, given_values, D=5) < largest["L1"]
@@ -147,7 +149,7 @@ def test_deviations_are_not_larger_than_published(D, mean):
     there = table.value != 0
     before = np.abs(given_values.value - table.value)[there].mean()
     assert before == pytest.approx({3: 1.09, 4: 0.99, 5: 0.97}[D], abs=0.02)
-    adjusted = adjust(given_values, original=table, D=D)
+    adjusted = adjust(given_values, original=table, D=D, teaching_seed=1)
     assert adjusted.mean <= mean
     assert adjusted.largest == D
     assert not np.isin(adjusted.table.value, (1, 2)).any()
@@ -157,27 +159,27 @@ def test_deviations_are_not_larger_than_published(D, mean):
 def test_no_cell_is_farther_than_allowed_whatever_the_seed(seed):
     """At the least D that noise without 1s and 2s can have, where after the first search a few totals are too far."""
     table = counts(25, 40, 6, seed=6, mean=2.5)
-    assert adjust(noisy(table, D=3), original=table, D=3, seed=seed).largest == 3
+    assert adjust(noisy(table, D=3), original=table, D=3, teaching_seed=seed).largest == 3
 
 
 def test_the_same_seed_gives_the_same_counts():
     given_values = noisy(counts(5, 6), D=3)
-    one, two, other = (adjust(given_values, seed=seed).table.value.tolist() for seed in (1, 1, 2))
+    one, two, other = (adjust(given_values, teaching_seed=seed).table.value.tolist() for seed in (1, 1, 2))
     assert one == two != other
 
 
 def test_counts_that_may_be_small_may_be_small():
     table = counts(6, 6, seed=3, mean=1)
-    assert np.isin(adjust(table, js=0).table.value, (1, 2)).any()
-    assert adjust(table, js=0).largest == 0
-    assert not np.isin(adjust(table, js=4).table.value, (1, 2, 3, 4)).any()
+    assert np.isin(adjust(table, js=0, teaching_seed=1).table.value, (1, 2)).any()
+    assert adjust(table, js=0, teaching_seed=1).largest == 0
+    assert not np.isin(adjust(table, js=4, teaching_seed=1).table.value, (1, 2, 3, 4)).any()
 
 
 def test_what_must_be_published_stays():
     table = counts(6, 6)
     given_values = noisy(table, D=3)
     total = np.array([0])
-    adjusted = adjust(given_values.mark(total, "published"), original=table)
+    adjusted = adjust(given_values.mark(total, "published"), original=table, teaching_seed=1)
     adjusted.table.check()
     assert adjusted.table.value[0] == given_values.value[0] and not adjusted.notes
 
@@ -186,7 +188,7 @@ def test_what_cannot_stay_is_said():
     frame = {"u": list("aab"), "v": list("xyy")}
     table = Table.from_microdata(frame, by=["u", "v"])
     shown = replace(table, value=np.where(table.places.any(axis=1), 0.0, 3.0)).mark(np.array([0]), "published")
-    adjusted = adjust(shown)
+    adjusted = adjust(shown, teaching_seed=1)
     assert adjusted.table.value.tolist() == [0.0] * 9
     assert "must be published" in adjusted.notes[0]
 
@@ -196,16 +198,16 @@ def test_a_distance_that_cannot_be_kept_is_said():
     frame = {"u": ["a", "b", "c"]}
     table = Table.from_microdata(frame, by=["u"])
     given_values = replace(table, value=np.array([4.0, 0, 0, 0]))
-    adjusted = adjust(given_values, original=table, D=2)
+    adjusted = adjust(given_values, original=table, D=2, teaching_seed=1)
     assert adjusted.largest <= 2 and not adjusted.notes
     eight = Table.from_microdata({"u": list("abcdefgh")}, by=["u"]).mark(np.arange(1, 9), "published")
-    stuck = adjust(replace(eight, value=np.array([8.0] + [0] * 8)), original=eight, D=2)
+    stuck = adjust(replace(eight, value=np.array([8.0] + [0] * 8)), original=eight, D=2, teaching_seed=1)
     assert stuck.largest == 8 and "within 2" in stuck.notes[-1]
 
 
 def test_thresholds_of_counts_are_met_by_the_search():
     table = counts(30, 40, 4, seed=5, mean=2).flag(Threshold(3))
-    adjusted = adjust(table)
+    adjusted = adjust(table, teaching_seed=1)
     assert adjusted.finished and not adjusted.table.suppressed.any()
     assert not np.isin(adjusted.table.value, (1, 2)).any()
     adjusted.table.check()
@@ -215,7 +217,7 @@ def test_an_interrupt_gives_the_best_so_far():
     def impatient(share, words):
         raise KeyboardInterrupt
 
-    adjusted = adjust(noisy(counts(20, 20), D=3), progress=impatient)
+    adjusted = adjust(noisy(counts(20, 20), D=3), progress=impatient, teaching_seed=1)
     assert not adjusted.finished and "ended before" in adjusted.notes[0]
     adjusted.table.check()
     assert not np.isin(adjusted.table.value, (1, 2)).any()
@@ -234,7 +236,7 @@ def test_an_interrupt_gives_the_best_so_far():
 def test_values_that_are_no_counts_are_mistakes_that_name_the_cell(change, says):
     table = replace(Table.from_microdata({"sex": list("fm")}, by=["sex"]), **change)
     with pytest.raises(Mistake, match=f"sex=.*{says}"):
-        adjust(table)
+        adjust(table, teaching_seed=1)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,7 @@ def test_values_that_are_no_counts_are_mistakes_that_name_the_cell(change, says)
         ({"D": -1}, "largest deviation"),
         ({"D": 2.5}, "largest deviation"),
         ({"js": 1.5}, "js is"),
-        ({"seed": -1}, "seed is a whole number"),
+        ({"teaching_seed": -1}, "seed must be a whole number"),
         ({"D": 0}, "cannot all be avoided"),
         ({"js": -1}, "js is"),
         ({"js": 2, "integer": False}, "js is"),
@@ -257,20 +259,20 @@ def test_values_that_are_no_counts_are_mistakes_that_name_the_cell(change, says)
 )
 def test_parameters_out_of_range_are_mistakes(options, says):
     with pytest.raises(Mistake, match=says):
-        adjust(Table.from_microdata({"sex": list("fm")}, by=["sex"]), **options)
+        adjust(Table.from_microdata({"sex": list("fm")}, by=["sex"]), **{"teaching_seed": 1, **options})
 
 
 def test_totals_that_belong_to_another_table_are_a_mistake():
     table = replace(counts(3, 3), value=np.where(counts(3, 3).places.any(axis=1), 5.0, 1e12))
     with pytest.raises(Mistake, match="too far"):
-        adjust(table)
+        adjust(table, teaching_seed=1)
 
 
 def test_one_cell_and_all_zeros_are_themselves():
     one = Table.from_microdata({"u": ["a"] * 7}, by=["u"])
-    assert adjust(one).table.value.tolist() == [7.0, 7.0]
+    assert adjust(one, teaching_seed=1).table.value.tolist() == [7.0, 7.0]
     none = replace(counts(2, 3), value=np.zeros(12))
-    assert adjust(none).table.value.tolist() == [0.0] * 12
+    assert adjust(none, teaching_seed=1).table.value.tolist() == [0.0] * 12
 
 
 def test_linked_tables_without_common_detail_are_adjusted_by_a_program():
@@ -278,7 +280,7 @@ def test_linked_tables_without_common_detail_are_adjusted_by_a_program():
     linked = Table.link([Table.from_microdata(frame, by=["u", by]) for by in "vw"])
     noise = noisy(linked, D=3, seed=4)
     assert np.abs(noise.relations.residuals(noise.value)).any()
-    adjusted = adjust(noise, original=linked, D=3)
+    adjusted = adjust(noise, original=linked, D=3, teaching_seed=1)
     adjusted.table.check()
     value = adjusted.table.value
     assert (value == np.rint(value)).all() and not np.isin(value, (1, 2)).any() and adjusted.largest <= 3
@@ -289,7 +291,7 @@ def test_noisy_magnitudes_are_made_to_add_up():
     table = Table.from_microdata(frame, by=["u", "v"], of="t")
     noise = replace(table, value=table.value * np.random.default_rng(1).uniform(0.9, 1.1, len(table)))
     for cost in ("L1", "L2", "Linf"):
-        adjusted = adjust(noise, cost=cost)
+        adjusted = adjust(noise, cost=cost, teaching_seed=1)
         adjusted.table.check()
         assert 0 < np.abs(adjusted.table.value - noise.value).max() < 10
 
@@ -365,7 +367,7 @@ def test_nothing_is_nearer_that_protects_all_primaries(seed, cost):
     """The least is that of all directions tried; two thousandths guard against a search that ends early."""
     table = magnitudes(seed)
     assert 1 <= table.primary.sum() <= 8
-    adjusted = adjust(table, cost=cost, integer=False)
+    adjusted = adjust(table, cost=cost, integer=False, teaching_seed=1)
     moved = np.abs(adjusted.deviations)
     adjusted.table.check()
     assert keeps_its_distance(table, adjusted.table.value)
@@ -379,7 +381,7 @@ def test_squares_are_least_for_the_directions_taken(seed):
     import cvxpy
 
     table = magnitudes(seed)
-    found = adjust(table, cost="L2", integer=False)
+    found = adjust(table, cost="L2", integer=False, teaching_seed=1)
     moved = found.deviations
     low, high = np.where(table.value == 0, 0, -table.value), np.where(table.value == 0, 0, 1e9)
     up, down = table.primary & (moved > 0), table.primary & (moved < 0)
@@ -391,7 +393,7 @@ def test_squares_are_least_for_the_directions_taken(seed):
     ).solve(solver="CLARABEL")
     assert (moved**2).sum() == pytest.approx(best, rel=1e-6)
     assert keeps_its_distance(table, found.table.value)
-    assert (moved**2).sum() <= (adjust(table).deviations ** 2).sum()
+    assert (moved**2).sum() <= (adjust(table, teaching_seed=1).deviations ** 2).sum()
 
 
 @given(
@@ -409,7 +411,7 @@ def test_an_adjusted_table_keeps_every_promise(seed, rows, columns, cost, whole,
         table = replace(table, lower_bound=np.floor(table.value * 0.6), upper_bound=np.ceil(table.value * 1.5))
     whole = whole and cost != "L2"
     try:
-        adjusted = adjust(table, cost=cost, integer=whole)
+        adjusted = adjust(table, cost=cost, integer=whole, teaching_seed=1)
     except Mistake as mistake:
         assert bounded and "In the way" in str(mistake)
         return
@@ -423,14 +425,14 @@ def test_an_adjusted_table_keeps_every_promise(seed, rows, columns, cost, whole,
 
 def test_the_same_table_is_adjusted_the_same_way():
     table = magnitudes(7, rows=6, columns=6)
-    one, two = (adjust(table).table.value.tolist() for _ in range(2))
+    one, two = (adjust(table, teaching_seed=1).table.value.tolist() for _ in range(2))
     assert one == two
 
 
 def test_weighted_counts_are_adjusted_as_they_are():
     """Weighted counts are no whole numbers: nothing is said to be small, and totals are only made to add up."""
     table = Table.from_microdata({"u": ["ä", "漢字", "🙂"] * 4, "w": [1.5, 2.25, 3.1] * 4}, by=["u"], weight="w")
-    adjusted = adjust(replace(table, value=table.value + np.array([0.5, 0, 0, 0])), integer=False)
+    adjusted = adjust(replace(table, value=table.value + np.array([0.5, 0, 0, 0])), integer=False, teaching_seed=1)
     adjusted.table.check()
     assert adjusted.largest <= 0.5 + 1e-9 and adjusted.finished
 
@@ -444,7 +446,7 @@ def test_whole_numbers_stay_whole_and_nothing_whole_is_nearer(seed):
     table = Table.from_microdata(frame, by=["u", "v"], of="t")
     inner = np.flatnonzero((table.places > 0).all(axis=1))
     table = table.mark(inner[[0, 3]], "primary", range=20)
-    adjusted = adjust(table, integer=True)
+    adjusted = adjust(table, integer=True, teaching_seed=1)
     value = adjusted.table.value
     assert (value == np.rint(value)).all() and keeps_its_distance(table, value)
     adjusted.table.check()
@@ -459,13 +461,13 @@ def test_whole_numbers_stay_whole_and_nothing_whole_is_nearer(seed):
 def test_weights_say_which_cells_to_spare():
     table = magnitudes(2)
     heavy = np.where(table.places.any(axis=1), 1.0, 1e4)
-    assert adjust(table, weights=heavy).deviations[0] == pytest.approx(0, abs=1e-6)
+    assert adjust(table, weights=heavy, teaching_seed=1).deviations[0] == pytest.approx(0, abs=1e-6)
 
 
 def test_cells_with_bounds_stay_within_them():
     table = magnitudes(3)
     tight = replace(table, lower_bound=table.value * 0.5, upper_bound=np.maximum(table.value * 1.6, 1))
-    value = adjust(tight).table.value
+    value = adjust(tight, teaching_seed=1).table.value
     assert (value >= tight.lower_bound - 1e-6).all() and (value <= tight.upper_bound + 1e-6).all()
     assert keeps_its_distance(tight, value)
 
@@ -473,22 +475,22 @@ def test_cells_with_bounds_stay_within_them():
 def test_a_primary_without_levels_moves_a_little():
     table = Table.from_microdata({"u": list("ab"), "t": [1000.0, 500]}, by=["u"], of="t")
     bare = replace(table, status=np.array([0, 1, 0], dtype=np.int8))
-    adjusted = adjust(bare)
+    adjusted = adjust(bare, teaching_seed=1)
     assert abs(adjusted.deviations[1]) == pytest.approx(1.0)
-    assert adjust(bare, integer=True).deviations[1] in (-1, 1)
+    assert adjust(bare, integer=True, teaching_seed=1).deviations[1] in (-1, 1)
 
 
 def test_a_sliding_level_is_kept_either_way():
     table = Table.from_microdata({"u": list("ab"), "t": [100.0, 500]}, by=["u"], of="t")
     sliding = replace(table, status=np.array([0, 1, 0], dtype=np.int8), sliding_protection=np.array([0.0, 8, 0]))
-    assert abs(adjust(sliding).deviations[1]) == pytest.approx(8)
+    assert abs(adjust(sliding, teaching_seed=1).deviations[1]) == pytest.approx(8)
 
 
 def test_a_cell_that_can_go_nowhere_is_named():
     table = Table.from_microdata({"u": list("ab"), "t": [100.0, 500]}, by=["u"], of="t").mark(np.array([1]), "primary")
     stuck = replace(table, lower_bound=np.array([0.0, 95, 0]), upper_bound=np.array([1e4, 105, 1e4]))
     with pytest.raises(Mistake, match=r"In the way: u=a\. Lower their protection") as mistake:
-        adjust(stuck)
+        adjust(stuck, teaching_seed=1)
     assert "100" not in str(mistake.value)
 
 
@@ -498,9 +500,9 @@ def test_cells_whose_bounds_leave_no_table_are_named():
     table = Table.from_microdata(frame, by=["u"], of="t").mark(np.array([1]), "primary", range=10)
     fixed = table.mark(np.array([0, 2, 3]), "published")
     with pytest.raises(Mistake, match=r"In the way: u=(Total|b|c).*Widen the bounds"):
-        adjust(fixed)
+        adjust(fixed, teaching_seed=1)
     loose = table.mark(np.array([0, 2]), "published")
-    assert np.abs(adjust(loose).deviations).tolist() == pytest.approx([0, 10, 0, 10])
+    assert np.abs(adjust(loose, teaching_seed=1).deviations).tolist() == pytest.approx([0, 10, 0, 10])
 
 
 def test_a_primary_that_is_empty_can_only_go_up():
@@ -509,7 +511,7 @@ def test_a_primary_that_is_empty_can_only_go_up():
         table, status=np.array([0, Status.PRIMARY, 0], dtype=np.int8), upper_protection=np.array([0, 3.0, 0])
     )
     marked = replace(marked, lower_protection=np.array([0.0, 3, 0]))
-    assert adjust(marked).table.value[1] == pytest.approx(3)
+    assert adjust(marked, teaching_seed=1).table.value[1] == pytest.approx(3)
 
 
 def test_huge_values_and_tiny_ones_keep_their_promises():
@@ -517,13 +519,13 @@ def test_huge_values_and_tiny_ones_keep_their_promises():
         table = magnitudes(1)
         columns = ("value", "lower_protection", "upper_protection")
         scaled = replace(table, **{name: getattr(table, name) * scale for name in columns})
-        assert keeps_its_distance(scaled, adjust(scaled).table.value, tolerance=1e-6 * min(scale, 1))
+        assert keeps_its_distance(scaled, adjust(scaled, teaching_seed=1).table.value, tolerance=1e-6 * min(scale, 1))
 
 
 def test_a_time_limit_gives_the_best_table_so_far(clock):
     table = magnitudes(5, rows=25, columns=25)
     assert table.primary.sum() > 150
-    adjusted = adjust(table, time_limit=10, progress=clock.tick)
+    adjusted = adjust(table, time_limit=10, progress=clock.tick, teaching_seed=1)
     assert clock.seconds <= 11
     assert not adjusted.finished and "ended before" in adjusted.notes[0]
     adjusted.table.check()
@@ -542,14 +544,14 @@ def test_an_interrupted_solver_gives_the_best_table_so_far(monkeypatch, number):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(highspy.Highs, "startSolve", interrupted)
-    adjusted = adjust(table, time_limit=None)
+    adjusted = adjust(table, time_limit=None, teaching_seed=1)
     assert next(solved) == number + 2, "one more, for the last digits"
     assert not adjusted.finished and keeps_its_distance(table, adjusted.table.value)
 
 
 def test_changes_are_reported_by_their_size():
     table = counts(10, 10)
-    adjusted = adjust(noisy(table, D=3), original=table, D=3)
+    adjusted = adjust(noisy(table, D=3), original=table, D=3, teaching_seed=1)
     spread = adjusted.distribution().to_pydict()
     assert sum(spread["cells"]) == (table.value != 0).sum()
     assert sum(spread["percent"]) == pytest.approx(100)
@@ -562,7 +564,7 @@ def test_changes_are_reported_by_their_size():
 def test_a_cell_suppression_instance_is_adjusted_at_the_least_cost():
     """The JJ instance of activity by size: 77 primaries; 16.44 million was proven to be least to within 0.01 percent."""
     table = read_jj(DATA / "csp_act_size.jj")
-    adjusted = adjust(table, time_limit=60)
+    adjusted = adjust(table, time_limit=60, teaching_seed=1)
     assert adjusted.finished and keeps_its_distance(table, adjusted.table.value)
     adjusted.table.check()
     assert np.abs(adjusted.deviations).sum() == pytest.approx(16.4409e6, rel=1e-3)
@@ -571,6 +573,6 @@ def test_a_cell_suppression_instance_is_adjusted_at_the_least_cost():
 @pytest.mark.reference
 def test_a_large_instance_is_protected_in_the_time_there_is():
     table = read_jj(DATA / "csp_act_nuts_size.jj")
-    adjusted = adjust(table, time_limit=3)
+    adjusted = adjust(table, time_limit=3, teaching_seed=1)
     assert keeps_its_distance(table, adjusted.table.value)
     adjusted.table.check()

@@ -17,7 +17,6 @@ from confide.tables.annealing.anneal import (
     AnnealingTask,
     CoolingSchedule,
     annealing_over,
-    generator,
 )
 from confide.tables.annealing.kernel import THRESHOLDS, AnnealingLayout, metropolis
 from confide.tables.programs.deadline import Deadline
@@ -201,12 +200,6 @@ def test_settling_brings_sums_back_within_their_limits():
     found.settle(CoolingSchedule(2.0, 0.2, 300, 4.0), Deadline(), rounds=8)
     assert before > 30 and found.beyond.sum() < before / 3
     assert (inner.sums(found.value) - inner.sums(true) == found.distance).all()
-
-
-@pytest.mark.parametrize("seed", [-1, 1.5, "1", None])
-def test_a_seed_is_a_whole_number(seed):
-    with pytest.raises(Mistake, match="seed is a whole number"):
-        generator(seed)
 
 
 def test_it_never_gets_worse_than_the_start():

@@ -108,7 +108,7 @@ def test_keys_of_the_ons_are_summed_modulo_256(tmp_path: Any) -> None:
 
 def test_noisy_tables_can_be_made_to_add_up(town: Any) -> None:
     noisy = tables.perturb(town.people, MATRIX, by=["sex", "town", "trade"], unit="id", secret=town.secret())
-    adjusted = tables.adjust(noisy.table, original=noisy.before, D=5)
+    adjusted = tables.adjust(noisy.table, original=noisy.before, D=5, teaching_seed=1)
     adjusted.table.check()
 
 

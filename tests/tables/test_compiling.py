@@ -37,9 +37,9 @@ methods = {
     "suppress": lambda: suppress(
         Table.from_microdata(people, by=["u", "v"], of="t").flag(Threshold(5)), method="fast", time_limit=10
     ).complete,
-    "round": lambda: round(counts, base=5, method="small", time_limit=10).finished,
-    "adjust": lambda: adjust(counts, time_limit=10).finished,
-    "safe": lambda: safe(people, by=["u", "v"], sweeps=10, time_limit=10).finished,
+    "round": lambda: round(counts, base=5, method="small", time_limit=10, teaching_seed=1).finished,
+    "adjust": lambda: adjust(counts, time_limit=10, teaching_seed=1).finished,
+    "safe": lambda: safe(people, by=["u", "v"], sweeps=10, time_limit=10, teaching_seed=1).finished,
 }
 print(json.dumps([methods[sys.argv[1]](), now[0]]))
 """

@@ -43,7 +43,7 @@ def test_frequencies_of_deviations_are_kept_as_in_table_6_of_giessing_and_hoehne
     """A hundredth of the cells of the paper; there n - n* is between -2 and 2, here it is 0."""
     cells = np.ceil(np.array(TABLE_6) / 100).astype(int)
     deviations = np.repeat(np.arange(-13.0, 13), cells)
-    told = cell_loss(deviations, seed=7)
+    told = cell_loss(deviations, teaching_seed=7)
     assert np.bincount(told).tolist() == np.bincount(np.abs(deviations).astype(int)).tolist()
     moved = told != np.abs(deviations)
     assert 0.03 < moved.mean() < 0.4
@@ -53,15 +53,15 @@ def test_frequencies_of_deviations_are_kept_as_in_table_6_of_giessing_and_hoehne
 @settings(max_examples=100, deadline=None)
 def test_the_frequencies_are_kept_whatever_the_deviations(deviations, seed, alpha, stay):
     given_ = np.array(deviations, dtype=float)
-    told = cell_loss(given_, seed=seed, alpha=alpha, stay=stay)
+    told = cell_loss(given_, teaching_seed=seed, alpha=alpha, stay=stay)
     assert np.bincount(told, minlength=10).tolist() == np.bincount(np.abs(given_).astype(int), minlength=10).tolist()
-    assert (told == cell_loss(given_, seed=seed, alpha=alpha, stay=stay)).all()
+    assert (told == cell_loss(given_, teaching_seed=seed, alpha=alpha, stay=stay)).all()
 
 
 def test_any_cell_may_be_told_another_loss():
     """Of 10 cells with the same deviation, over 400 seeds, each is moved about as often: 4.5 standard errors."""
     deviations = np.repeat([0.0, 1, 2], 10)
-    moved = np.array([cell_loss(deviations, seed=seed) != deviations for seed in range(400)])
+    moved = np.array([cell_loss(deviations, teaching_seed=seed) != deviations for seed in range(400)])
     rates = moved[:, 10:20].mean(axis=0)
     assert rates.min() > 0.05
     assert np.ptp(rates) < 2 * 4.5 * np.sqrt(rates.mean() * (1 - rates.mean()) / 400)
@@ -69,14 +69,14 @@ def test_any_cell_may_be_told_another_loss():
 
 @pytest.mark.parametrize("deviations", [[], [0.0, 0, 0], [3.0]])
 def test_where_all_deviate_alike_there_is_nothing_to_move(deviations):
-    assert cell_loss(np.array(deviations), seed=1).tolist() == [abs(int(d)) for d in deviations]
+    assert cell_loss(np.array(deviations), teaching_seed=1).tolist() == [abs(int(d)) for d in deviations]
 
 
 def test_missing_deviations_and_wrong_shares_are_mistakes():
     with pytest.raises(Mistake, match="missing"):
-        cell_loss(np.array([0.0, np.nan]), seed=1)
+        cell_loss(np.array([0.0, np.nan]), teaching_seed=1)
     with pytest.raises(Mistake, match="alpha"):
-        cell_loss(np.array([0.0, 1.0]), seed=1, alpha=2.0)
+        cell_loss(np.array([0.0, 1.0]), teaching_seed=1, alpha=2.0)
 
 
 def test_losses_by_dimension_and_by_size():
@@ -96,7 +96,7 @@ def test_losses_by_dimension_and_by_size():
 def test_a_safe_base_has_a_loss_over_its_controlled_tables():
     rng = np.random.default_rng(2)
     frame = {name: rng.choice(list("abcd"), 200) for name in "xyz"}
-    base = tables.safe(frame, by=["x", "y", "z"], controlled=2)
+    base = tables.safe(frame, by=["x", "y", "z"], controlled=2, teaching_seed=1)
     found = tables.information_loss(base)
     assert (found.largest, found.mean) == (base.largest, pytest.approx(base.mean))
     assert set(found.by_dimension()["dimension"].to_pylist()) == {1, 2}

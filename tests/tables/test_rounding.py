@@ -45,7 +45,7 @@ shapes = st.lists(st.integers(1, 4), min_size=1, max_size=3).map(tuple)
 @given(shapes, st.integers(0, 10**6), st.sampled_from([2, 3, 5, 10, 2.5]))
 def test_controlled_rounding_adds_up_and_goes_to_neighbouring_multiples(shape, seed, base):
     table = table_of(random_cells(shape, seed))
-    rounded = round_table(table, base=base)
+    rounded = round_table(table, base=base, teaching_seed=1)
     rounded.table.check()
     units = rounded.table.value / base
     assert (units == np.rint(units)).all() and (rounded.table.value[table.value == 0] == 0).all()
@@ -58,7 +58,7 @@ def test_controlled_rounding_adds_up_and_goes_to_neighbouring_multiples(shape, s
 def test_magnitudes_of_any_sign_are_rounded_too(shape, seed):
     cells = np.random.default_rng(seed).normal(0, 50, shape)
     table = table_of(cells, measure="balance")
-    rounded = round_table(table, base=7)
+    rounded = round_table(table, base=7, teaching_seed=1)
     rounded.table.check()
     assert neighbours(table, rounded.table.value, 7) == (not rounded.notes)
 
@@ -80,13 +80,13 @@ def least(table: Table, base: int) -> float:
 @pytest.mark.parametrize("shape", [(2, 3), (2, 2, 2)])
 def test_no_controlled_rounding_is_nearer_in_a_small_table(shape, seed):
     table = table_of(random_cells(shape, seed, mean=6))
-    assert np.abs(round_table(table, base=3).deviations).sum() == pytest.approx(least(table, 3))
+    assert np.abs(round_table(table, base=3, teaching_seed=1).deviations).sum() == pytest.approx(least(table, 3))
 
 
 def test_where_no_rounding_to_neighbours_exists_a_cell_goes_farther_and_it_is_said():
     table = table_of(np.array([[[1, 2], [1, 0], [1, 2]], [[2, 0], [0, 1], [0, 0]], [[0, 1], [1, 0], [0, 1]]]))
     assert least(table, 3) == np.inf
-    rounded = round_table(table, base=3)
+    rounded = round_table(table, base=3, teaching_seed=1)
     rounded.table.check()
     assert (rounded.table.value % 3 == 0).all() and (rounded.table.value[table.value == 0] == 0).all()
     assert rounded.notes == ("No rounding was found with all cells at neighbouring multiples; cells that are not: 1.",)
@@ -96,7 +96,7 @@ def test_where_no_rounding_to_neighbours_exists_a_cell_goes_farther_and_it_is_sa
 def test_a_large_table_is_rounded_by_the_search():
     """About 9,000 cells: more than are solved to the end."""
     table = table_of(random_cells((20, 20, 20), 3))
-    rounded = round_table(table, base=3, time_limit=None)
+    rounded = round_table(table, base=3, time_limit=None, teaching_seed=1)
     rounded.table.check()
     assert neighbours(table, rounded.table.value, 3) and not rounded.notes[1:]
     assert np.abs(rounded.deviations)[table.value % 3 != 0].mean() < 1.22, "by chance it would be 1.33"
@@ -104,7 +104,7 @@ def test_a_large_table_is_rounded_by_the_search():
 
 def test_the_same_seed_gives_the_same_table():
     table = table_of(random_cells((12, 12, 12), 3))
-    one, two = (round_table(table, base=5, seed=4, time_limit=None).table.value.tolist() for _ in range(2))
+    one, two = (round_table(table, base=5, teaching_seed=4, time_limit=None).table.value.tolist() for _ in range(2))
     assert one == two
 
 
@@ -113,7 +113,7 @@ def test_an_interrupt_gives_a_table_that_adds_up():
         raise KeyboardInterrupt
 
     table = table_of(random_cells((15, 15, 15), 3))
-    rounded = round_table(table, progress=impatient)
+    rounded = round_table(table, progress=impatient, teaching_seed=1)
     rounded.table.check()
     assert not rounded.finished and "ended before" in rounded.notes[0]
     assert (rounded.table.value % 3 == 0).all()
@@ -121,7 +121,7 @@ def test_an_interrupt_gives_a_table_that_adds_up():
 
 def test_a_time_limit_ends_the_search(clock):
     table = table_of(random_cells((25, 25, 25), 3))
-    rounded = round_table(table, time_limit=10, progress=clock.tick)
+    rounded = round_table(table, time_limit=10, progress=clock.tick, teaching_seed=1)
     assert clock.seconds <= 11
     rounded.table.check()
     assert not rounded.finished
@@ -136,7 +136,7 @@ def test_a_table_whose_totals_are_entangled_is_put_right_by_the_solver():
     frame["size"] = random.integers(0, 4, 4000)
     levels = {"place": ["part", "county"], "industry": ["branch"]}
     table = Table.from_microdata(frame, by=["place", "industry", "size"], hierarchies=levels)
-    rounded = round_table(table, base=3)
+    rounded = round_table(table, base=3, teaching_seed=1)
     rounded.table.check()
     assert neighbours(table, rounded.table.value, 3) and not rounded.notes
 
@@ -144,7 +144,7 @@ def test_a_table_whose_totals_are_entangled_is_put_right_by_the_solver():
 def test_inner_cells_go_to_neighbours_even_where_totals_cannot_in_the_time(clock):
     """Few tables by five variables have a rounding with all totals at neighbours, and here the search alone takes the time."""
     table = table_of(random_cells((5, 5, 4, 4, 3), 3))
-    rounded = round_table(table, base=3, time_limit=100, progress=clock.tick)
+    rounded = round_table(table, base=3, time_limit=100, progress=clock.tick, teaching_seed=1)
     rounded.table.check()
     inner = (table.places > 0).all(axis=1)
     assert (np.abs(rounded.deviations)[inner] < 3).all() and (rounded.table.value % 3 == 0).all()
@@ -156,7 +156,7 @@ def test_inner_cells_go_to_neighbours_even_where_totals_cannot_in_the_time(clock
 def test_codes_of_any_kind_and_weighted_counts_are_rounded():
     frame = {"u": ["ä", "漢字 🙂", "x" * 300, "-9999999999999999999"] * 3, "w": [1.5, 2.25, 3.1, 0.5] * 3}
     table = Table.from_microdata(frame, by=["u"], weight="w")
-    rounded = round_table(table, base=3)
+    rounded = round_table(table, base=3, teaching_seed=1)
     rounded.table.check()
     assert neighbours(table, rounded.table.value, 3)
 
@@ -164,11 +164,11 @@ def test_codes_of_any_kind_and_weighted_counts_are_rounded():
 def test_linked_tables_without_common_detail_are_rounded_jointly():
     frame = {"u": list("aaabbbcc") * 3, "v": list("xyxyxyxy") * 3, "w": list("11221122") * 3}
     linked = Table.link([Table.from_microdata(frame, by=["u", by]) for by in "vw"])
-    rounded = round_table(linked, base=5)
+    rounded = round_table(linked, base=5, teaching_seed=1)
     rounded.table.check()
     assert neighbours(linked, rounded.table.value, 5)
     with pytest.raises(Mistake, match="no inner counts"):
-        round_table(linked, method="small")
+        round_table(linked, method="small", teaching_seed=1)
 
 
 # Small counts.
@@ -177,7 +177,7 @@ def test_linked_tables_without_common_detail_are_rounded_jointly():
 @given(shapes, st.integers(0, 10**6), st.integers(2, 6))
 def test_small_inner_counts_go_to_zero_or_the_base_and_others_stay(shape, seed, base):
     table = table_of(random_cells(shape, seed))
-    rounded = round_table(table, base=base, method="small", seed=seed)
+    rounded = round_table(table, base=base, method="small", teaching_seed=seed)
     rounded.table.check()
     inner = (table.places > 0).all(axis=1)
     before, now = table.value[inner], rounded.table.value[inner]
@@ -188,7 +188,9 @@ def test_small_inner_counts_go_to_zero_or_the_base_and_others_stay(shape, seed, 
 
 def test_small_counts_are_rounded_the_same_way_for_the_same_seed():
     table = table_of(random_cells((8, 9, 4), 5, mean=1.0))
-    one, two, other = (round_table(table, method="small", seed=seed).table.value.tolist() for seed in (1, 1, 2))
+    one, two, other = (
+        round_table(table, method="small", teaching_seed=seed).table.value.tolist() for seed in (1, 1, 2)
+    )
     assert one == two != other
 
 
@@ -198,7 +200,7 @@ def test_the_largest_difference_is_not_larger_than_that_of_the_peer():
     frame = pyarrow.csv.read_csv(DATA / "bench_table3d_100k.csv.gz")
     table = Table.from_microdata(frame, by=["county", "ind", "siz"], hierarchies={"ind": ["sector"]})
     assert len(table) == 3087
-    rounded = round_table(table, method="small")
+    rounded = round_table(table, method="small", teaching_seed=1)
     assert rounded.largest <= 3
     rounded.table.check()
 
@@ -208,7 +210,9 @@ def test_the_largest_difference_is_not_larger_than_that_of_the_peer():
 
 def test_random_rounding_leaves_expected_values_as_they_are():
     table = table_of(np.array([[1, 2, 3], [4, 7, 11]]))
-    drawn = np.array([round_table(table, base=5, method="random", seed=seed).table.value for seed in range(4000)])
+    drawn = np.array(
+        [round_table(table, base=5, method="random", teaching_seed=seed).table.value for seed in range(4000)]
+    )
     over = table.value % 5
     error = np.sqrt(over * (5 - over) / len(drawn))
     assert (np.abs(drawn.mean(axis=0) - table.value) <= 4 * error).all()
@@ -218,7 +222,7 @@ def test_random_rounding_leaves_expected_values_as_they_are():
 
 def test_random_rounding_says_that_it_does_not_add_up_and_repeats_by_seed():
     table = table_of(random_cells((6, 6), 1))
-    one, two = (round_table(table, method="random", seed=3) for _ in range(2))
+    one, two = (round_table(table, method="random", teaching_seed=3) for _ in range(2))
     assert one.table.value.tolist() == two.table.value.tolist()
     assert "totals may differ" in one.notes[0]
     with pytest.raises(Mistake, match="does not add up"):
@@ -231,45 +235,45 @@ def test_random_rounding_says_that_it_does_not_add_up_and_repeats_by_seed():
 @pytest.mark.parametrize("base", [0, -3, float("nan"), float("inf")])
 def test_a_base_is_a_positive_number(base):
     with pytest.raises(Mistake, match="positive"):
-        round_table(table_of(np.array([1, 2])), base=base)
+        round_table(table_of(np.array([1, 2])), base=base, teaching_seed=1)
 
 
 def test_a_method_that_does_not_exist_is_a_mistake_that_offers_the_nearest():
     with pytest.raises(Mistake, match="'controled'.*Did you mean 'controlled'"):
-        round_table(table_of(np.array([1, 2])), method="controled")
+        round_table(table_of(np.array([1, 2])), method="controled", teaching_seed=1)
 
 
 @pytest.mark.parametrize(("cells", "base"), [([1.5, 2], 3), ([-1, 2], 3), ([1, 2], 2.5)])
 def test_small_counts_must_be_counts(cells, base):
     with pytest.raises(Mistake, match="whole base"):
-        round_table(table_of(np.array(cells)), base=base, method="small")
+        round_table(table_of(np.array(cells)), base=base, method="small", teaching_seed=1)
 
 
 @pytest.mark.parametrize("method", ["small", "random"])
 def test_a_seed_is_a_whole_number(method):
     with pytest.raises(Mistake, match="seed is a whole number"):
-        round_table(table_of(np.array([1, 2])), method=method, seed=-1)
+        round_table(table_of(np.array([1, 2])), method=method, teaching_seed=-1)
 
 
 def test_a_table_that_does_not_add_up_is_not_rounded():
     table = replace(table_of(np.array([1, 2])), value=np.array([4.0, 1, 2]))
     with pytest.raises(Mistake, match="does not add up"):
-        round_table(table)
+        round_table(table, teaching_seed=1)
 
 
 def test_values_beyond_whole_numbers_are_a_mistake():
     for wrong in (np.inf, np.nan, 1e300):
         with pytest.raises(Mistake, match=r"too large|not finite"):
-            round_table(replace(table_of(np.array([1, 2])), value=np.array([wrong, wrong, 0])))
+            round_table(replace(table_of(np.array([1, 2])), value=np.array([wrong, wrong, 0])), teaching_seed=1)
 
 
 def test_huge_counts_are_rounded_exactly():
     table = table_of(np.array([10**12 + 1, 10**12 + 1, 10**12 + 2]))
-    rounded = round_table(table, base=3)
+    rounded = round_table(table, base=3, teaching_seed=1)
     rounded.table.check()
     assert neighbours(table, rounded.table.value, 3)
 
 
 def test_one_cell_is_rounded_with_its_total():
-    assert round_table(table_of(np.array([4])), base=3).table.value.tolist() == [3.0, 3.0]
-    assert round_table(table_of(np.array([0])), base=3).table.value.tolist() == [0.0, 0.0]
+    assert round_table(table_of(np.array([4])), base=3, teaching_seed=1).table.value.tolist() == [3.0, 3.0]
+    assert round_table(table_of(np.array([0])), base=3, teaching_seed=1).table.value.tolist() == [0.0, 0.0]

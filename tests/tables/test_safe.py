@@ -47,7 +47,7 @@ def town(records: int, *, seed: int = 1) -> pa.Table:
 
 @given(people, st.integers(0, 10**6), st.integers(1, 3), st.integers(1, 4))
 def test_every_table_of_the_base_has_no_small_count(rows, seed, controlled, js):
-    base = safe(frame_of(rows), by=["sex", "town", "age"], controlled=controlled, js=js, seed=seed, sweeps=50)
+    base = safe(frame_of(rows), by=["sex", "town", "age"], controlled=controlled, js=js, teaching_seed=seed, sweeps=50)
     assert ((base.count == 0) | (base.count > js)).all()
     records = base.expand().to_pandas()
     assert len(records) == len(base) == base.count.sum()
@@ -62,7 +62,7 @@ def test_every_table_of_the_base_has_no_small_count(rows, seed, controlled, js):
 @given(people, st.integers(0, 1000))
 def test_two_universes_differ_by_no_record_or_by_three(rows, seed):
     """Differencing has nothing to find: any two sets of combinations differ in whole combinations."""
-    base = safe(frame_of(rows), by=["sex", "town", "age"], sweeps=20, seed=seed)
+    base = safe(frame_of(rows), by=["sex", "town", "age"], sweeps=20, teaching_seed=seed)
     random = np.random.default_rng(seed)
     for _ in range(20):
         one, two = random.random((2, len(base.count))) < 0.5
@@ -76,7 +76,7 @@ def test_deviations_are_not_larger_than_published():
     They had more than 100,000 records; with 15,000 the test is quick. The benchmark has 100,000 and a million.
     """
     records = town(15_000)
-    base = safe(records, by=records.column_names, controlled=3, sweeps=800)
+    base = safe(records, by=records.column_names, controlled=3, sweeps=800, teaching_seed=1)
     assert base.finished and not base.notes
     assert base.largest <= 5 and base.mean <= 1.49
     assert len(base.controlled) == 41
@@ -86,7 +86,7 @@ def test_deviations_are_not_larger_than_published():
 def test_deviations_are_those_of_the_tables():
     records = town(2000)
     by = ["sex", "status", "quarter"]
-    base = safe(records, by=by, controlled=2, sweeps=200)
+    base = safe(records, by=by, controlled=2, sweeps=200, teaching_seed=1)
     found = base.deviations.to_pandas()
     truth, now = records.to_pandas(), base.expand().to_pandas().astype(int)
     for size in (1, 2):
@@ -102,7 +102,7 @@ def test_deviations_are_those_of_the_tables():
 
 def test_any_table_can_be_compared():
     records = town(500)
-    base = safe(records, by=["sex", "status", "age"], controlled=1, sweeps=100)
+    base = safe(records, by=["sex", "status", "age"], controlled=1, sweeps=100, teaching_seed=1)
     cells = base.compare(by=["age", "sex"]).to_pandas()
     assert cells.before.sum() == 500 and cells["count"].sum() == len(base)
     assert cells.columns.tolist() == ["age", "sex", "before", "count"]
@@ -115,7 +115,7 @@ def test_any_table_can_be_compared():
 def test_only_the_tables_that_were_asked_for_are_kept_near():
     records = town(5000)
     by = ["sex", "origin", "status", "age"]
-    base = safe(records, by=by, controlled=[["age", "sex"], ("status",)], sweeps=300)
+    base = safe(records, by=by, controlled=[["age", "sex"], ("status",)], sweeps=300, teaching_seed=1)
     assert base.controlled == (("sex", "age"), ("status",))
     free = base.compare(by=["origin", "age"])
     moved = np.abs(free["count"].to_numpy() - free["before"].to_numpy())
@@ -124,38 +124,43 @@ def test_only_the_tables_that_were_asked_for_are_kept_near():
 
 def test_each_table_may_have_a_bound_of_its_own():
     records = town(5000)
-    base = safe(records, by=["sex", "origin", "age", "quarter"], controlled={("quarter",): 1, ("age", "origin"): 5})
+    base = safe(
+        records,
+        by=["sex", "origin", "age", "quarter"],
+        controlled={("quarter",): 1, ("age", "origin"): 5},
+        teaching_seed=1,
+    )
     worst = base.deviations.to_pandas().groupby("table").deviation.apply(lambda d: d.abs().max())
     assert worst["quarter"] <= 1 and worst["origin x age"] <= 5
 
 
 def test_a_bound_that_is_out_of_reach_is_said():
     records = town(3000)
-    base = safe(records, by=records.column_names, bound=0, sweeps=50)
+    base = safe(records, by=records.column_names, bound=0, sweeps=50, teaching_seed=1)
     assert base.largest > 0 and "more than the bound" in base.notes[0]
 
 
 def test_the_same_seed_gives_the_same_base_and_order_does_not_matter():
     records = town(800)
     by = ["sex", "status", "age"]
-    one = safe(records, by=by, sweeps=50)
-    assert one.count.tolist() == safe(records, by=by, sweeps=50).count.tolist()
-    assert one.count.tolist() != safe(records, by=by, sweeps=50, seed=2).count.tolist()
+    one = safe(records, by=by, sweeps=50, teaching_seed=1)
+    assert one.count.tolist() == safe(records, by=by, sweeps=50, teaching_seed=1).count.tolist()
+    assert one.count.tolist() != safe(records, by=by, sweeps=50, teaching_seed=2).count.tolist()
     mixed = records.take(np.random.default_rng(1).permutation(800))
-    assert one.to_arrow().equals(safe(mixed, by=by, sweeps=50).to_arrow())
+    assert one.to_arrow().equals(safe(mixed, by=by, sweeps=50, teaching_seed=1).to_arrow())
 
 
 @pytest.mark.parametrize("kind", [lambda t: t, lambda t: t.to_pandas(), pl.from_arrow, lambda t: t.to_pydict()])
 def test_any_frame_will_do(kind):
     records = town(300)
     given_frame = kind(records)
-    assert safe(given_frame, by=["sex", "age"], sweeps=20).count.tolist() == (
-        safe(records, by=["sex", "age"], sweeps=20).count.tolist()
+    assert safe(given_frame, by=["sex", "age"], sweeps=20, teaching_seed=1).count.tolist() == (
+        safe(records, by=["sex", "age"], sweeps=20, teaching_seed=1).count.tolist()
     )
 
 
 def test_the_base_speaks_arrow_and_can_be_tabulated():
-    base = safe(town(2000), by=["sex", "status", "age"], sweeps=50)
+    base = safe(town(2000), by=["sex", "status", "age"], sweeps=50, teaching_seed=1)
     frame = pd.DataFrame.from_arrow(base) if hasattr(pd.DataFrame, "from_arrow") else pa.table(base).to_pandas()
     assert frame.columns.tolist() == ["sex", "status", "age", "count"]
     assert (frame["count"] >= 3).all() and frame["count"].sum() == len(base)
@@ -168,7 +173,13 @@ def test_codes_keep_their_mean_weights():
     """The hundredth guards against regression; set after seeing the result."""
     records = town(6000)
     weight = 10.0 + 5 * records["origin"].to_numpy() + records["sex"].to_numpy()
-    base = safe(records.append_column("w", pa.array(weight)), by=["sex", "origin", "status"], weight="w", sweeps=200)
+    base = safe(
+        records.append_column("w", pa.array(weight)),
+        by=["sex", "origin", "status"],
+        weight="w",
+        sweeps=200,
+        teaching_seed=1,
+    )
     now = base.expand().to_pandas()
     truth = pd.DataFrame({"origin": records["origin"].to_numpy().astype(str), "w": weight})
     true = truth.groupby("origin").w.agg(["mean", "size"])
@@ -182,7 +193,7 @@ def test_codes_keep_their_mean_weights():
 def test_the_weight_of_a_single_record_does_not_show():
     """The twentieth guards against regression; set after seeing the result."""
     frame = {"u": ["a"] * 20 + ["b"], "w": [1.0] * 20 + [777.0]}
-    base = safe(frame, by=["u"], weight="w")
+    base = safe(frame, by=["u"], weight="w", teaching_seed=1)
     assert 777.0 not in base.weight.round(6)
     assert base.weight[1] == pytest.approx((20 + 777) / 21, rel=0.05)
 
@@ -190,7 +201,7 @@ def test_the_weight_of_a_single_record_does_not_show():
 def test_a_time_limit_gives_the_best_so_far(clock):
     """A mean of 2.5 guards: a whole search comes to 1.3."""
     records = town(20_000)
-    base = safe(records, by=records.column_names, time_limit=30, progress=clock.tick)
+    base = safe(records, by=records.column_names, time_limit=30, progress=clock.tick, teaching_seed=1)
     assert clock.seconds <= 31
     assert not base.finished and "ended before" in base.notes[0]
     assert not np.isin(base.count, (1, 2)).any() and base.mean < 2.5
@@ -205,16 +216,16 @@ def test_an_interrupt_gives_the_best_so_far():
             raise KeyboardInterrupt
 
     records = town(2000)
-    base = safe(records, by=records.column_names, progress=impatient)
+    base = safe(records, by=records.column_names, progress=impatient, teaching_seed=1)
     assert not base.finished and len(told) > 10 and told == sorted(told)
     assert not np.isin(base.count, (1, 2)).any()
 
 
 def test_one_record_and_codes_of_any_kind():
-    one = safe({"u": ["Ä 漢字 🙂"]}, by=["u"])
+    one = safe({"u": ["Ä 漢字 🙂"]}, by=["u"], teaching_seed=1)
     assert one.count.tolist() in ([0], [3]) and (one.notes != ()) == (len(one) == 0)
     wide = {f"v{at}": [str(at * 10**9), "x" * 200, "-"] * 4 for at in range(12)}
-    base = safe(wide, by=list(wide), controlled=1)
+    base = safe(wide, by=list(wide), controlled=1, teaching_seed=1)
     assert base.count.tolist() == [4, 4, 4] and base.largest == 0
 
 
@@ -244,7 +255,7 @@ def test_many_wide_variables_are_numbered_without_overflow():
         ({"bound": -1}, "bound of 0"),
         ({"sweeps": 0}, "sweeps of more"),
         ({"sweeps": float("nan")}, "sweeps of more"),
-        ({"seed": -1}, "seed is a whole number"),
+        ({"teaching_seed": -1}, "seed must be a whole number"),
         ({"time_limit": -1}, "seconds"),
         ({"weight": "w"}, "negative"),
         ({"weight": "age"}, "not a number"),
@@ -253,31 +264,33 @@ def test_many_wide_variables_are_numbered_without_overflow():
 def test_bad_input_is_a_mistake(options, says):
     frame = {"sex": list("fmf"), "age": list("xyx"), "w": [1.0, -1.0, 0.0]}
     with pytest.raises(Mistake, match=says):
-        safe(frame, **{"by": ["sex", "age"], **options})
+        safe(frame, **{"by": ["sex", "age"], "teaching_seed": 1, **options})
 
 
 @pytest.mark.parametrize("name", ["before", "count", "weight"])
 def test_variables_with_names_of_the_bases_own_columns_are_mistakes(name):
     frame = {name: list("aabb"), "w": [1.0] * 4}
     with pytest.raises(Mistake, match=f"column '{name}' of its own"):
-        safe(frame, by=[name], weight="w")
+        safe(frame, by=[name], weight="w", teaching_seed=1)
 
 
 def test_a_variable_may_be_called_weight_where_nothing_weighs():
-    assert safe({"weight": ["light"] * 5}, by=["weight"]).to_arrow().to_pylist() == [{"weight": "light", "count": 5}]
+    assert safe({"weight": ["light"] * 5}, by=["weight"], teaching_seed=1).to_arrow().to_pylist() == [
+        {"weight": "light", "count": 5}
+    ]
 
 
 def test_weights_that_are_missing_or_not_finite_are_mistakes():
     for wrong in (None, float("nan"), float("inf")):
         with pytest.raises(Mistake, match="no number in 'w'"):
-            safe({"u": list("aaab"), "w": [1.0, 2.0, 3.0, wrong]}, by=["u"], weight="w")
+            safe({"u": list("aaab"), "w": [1.0, 2.0, 3.0, wrong]}, by=["u"], weight="w", teaching_seed=1)
 
 
 @given(people, st.integers(0, 1000))
 def test_weights_are_never_negative_and_sum_to_about_the_whole(rows, seed):
     random = np.random.default_rng(seed)
     weight = random.lognormal(0, 1, len(rows))
-    base = safe({**frame_of(rows), "w": weight}, by=["sex", "town", "age"], weight="w", sweeps=20, seed=seed)
+    base = safe({**frame_of(rows), "w": weight}, by=["sex", "town", "age"], weight="w", sweeps=20, teaching_seed=seed)
     assert (base.weight >= 0).all() and np.isfinite(base.weight).all()
     if len(base):
         mean = (base.count * base.weight).sum() / len(base)
@@ -287,12 +300,12 @@ def test_weights_are_never_negative_and_sum_to_about_the_whole(rows, seed):
 def test_a_bound_is_met_by_searching_around_the_cells_that_are_beyond_it():
     """With so few sweeps some cells are beyond 6 after the first search."""
     records = town(8000)
-    base = safe(records, by=records.column_names, bound=6, sweeps=60)
+    base = safe(records, by=records.column_names, bound=6, sweeps=60, teaching_seed=1)
     assert base.largest <= 6 and not base.notes
 
 
 def test_no_records_and_records_without_codes_are_mistakes():
     with pytest.raises(Mistake, match="no records"):
-        safe(pa.table({"u": pa.array([], pa.string())}), by=["u"])
+        safe(pa.table({"u": pa.array([], pa.string())}), by=["u"], teaching_seed=1)
     with pytest.raises(Mistake, match="no code in 'u'"):
-        safe({"u": ["a", None]}, by=["u"])
+        safe({"u": ["a", None]}, by=["u"], teaching_seed=1)

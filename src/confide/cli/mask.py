@@ -4,7 +4,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, fields
+from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -15,16 +15,17 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from confide.data.writing import FRAMES, check_target, write_frame
+from confide.cli.options import Drawing, Gate, names, with_options
+from confide.data.writing import FRAMES, check_target
 from confide.errors import Mistake
-from confide.microdata import METHODS, Method, Plan
+from confide.microdata import METHODS, Manifest, Method, Plan, Release, Released
 from confide.microdata.plan import read_text
 from confide.microdata.step import PlanStep
 from confide.model.parameter import limits
 from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
-__all__ = ["app"]
+__all__ = ["app", "read_blanked", "say_released"]
 
 PLAIN = (bool, int, float, str)
 
@@ -49,52 +50,85 @@ app.add_typer(methods_app, name="apply")
 
 In = Annotated[Path, typer.Argument(help="The data: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.", metavar="IN")]
 Out = Annotated[Path, typer.Argument(help="The masked file, by its ending: csv, parquet or arrow.", metavar="OUT")]
-Seed = Annotated[int | None, typer.Option(help="Makes what is drawn at random repeatable. Keep it secret.")]
 Missing = Annotated[
     list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
 ]
-KeepPlan = Annotated[
-    Path | None, typer.Option("--keep-plan", help="Write the plan as it was run, with a seed for every step.")
+AsIs = Annotated[
+    bool,
+    typer.Option(
+        "--as-is", help="Write the masked file as it is, records in their order: to measure, not for release."
+    ),
 ]
 
 
 @app.command("plan")
+@with_options(Drawing, Gate)
 def by_plan(
+    drawing: Drawing,
+    gate: Gate,
     plan: Annotated[Path, typer.Argument(help="The steps, in TOML.", metavar="PLAN")],
     file: In,
     output: Out,
-    seed: Seed = None,
     missing: Missing = None,
-    keep_plan: KeepPlan = None,
+    as_is: AsIs = False,
 ) -> None:
-    """Mask a file by the steps of a plan, and report on each. The report is for the custodian, not for publication.
+    """Mask a file by the steps of a plan, and release it: see 'confide release'. What is printed is for the custodian.
 
-    Example: confide mask plan.toml survey.csv public.parquet --seed 1
+    All that is drawn comes from a key in a private file. The same key repeats the release; do not give it away.
+
+    Example: confide mask plan.toml survey.csv public.parquet --identifiers person_id
     """
-    steps = Plan.read(plan) if seed is None else Plan.read(plan).seeded(seed)
-    _mask(steps, file, output, missing or ())
-    if keep_plan is not None:
-        keep_plan.write_text(steps.text(), encoding="utf-8")
+    _Work(Plan.read(plan), file, output, missing or (), drawing, gate, as_is).run()
 
 
-def _mask(plan: Plan, file: Path, output: Path, missing: Sequence[str]) -> None:
-    if file.resolve() == output.resolve():
-        raise Mistake("The masked file would replace the confidential one.", suggestions=["Name another file."])
-    check_target(output, *FRAMES)
-    table = _typed(_read(file, missing), plan, every=output.suffix.lower() != ".csv")
-    with _bar(f"Masking {file.name}") as progress:
-        released = plan.protect(table, progress=progress)
-    versions = range(1, len(released.replicates) + 1)
-    outputs = [output] if len(versions) == 1 else [output.with_stem(f"{output.stem}-{number}") for number in versions]
-    for one, path in zip(released.replicates, outputs, strict=True):
-        write_frame(one, path)
-    for step in released.report["steps"]:
-        facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
-        typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
-    typer.echo(f"{released.frame.num_rows:,} records are in {', '.join(map(str, outputs))}.")
+@dataclass(frozen=True)
+class _Work:
+    """One file to mask: by which plan, from where to where, drawn from what, and how it leaves."""
+
+    plan: Plan
+    file: Path
+    output: Path
+    missing: Sequence[str]
+    drawing: Drawing
+    gate: Gate
+    as_is: bool
+
+    def run(self) -> None:
+        if self.file.resolve() == self.output.resolve():
+            raise Mistake("The masked file would replace the confidential one.", suggestions=["Name another file."])
+        check_target(self.output, *FRAMES)
+        every = self.output.suffix.lower() != ".csv"
+        table = _typed(read_blanked(self.file, self.missing), self.plan, every=every)
+        key = self.drawing.chosen(self.file)
+        identifiers = [*names(self.gate.identifiers or ""), *self.plan.roles.get("identifier", ())]
+        release = Release(table, key=key, identifiers=identifiers, keep=names(self.gate.keep or ""))
+        release.check_place(self.output, replace=self.gate.replace)
+        with _bar(f"Masking {self.file.name}") as progress:
+            released = self.plan.protect(table, key=key, progress=progress)
+        if self.as_is:
+            manifests = release.keep_as_is(released, self.output)
+        else:
+            manifests = release.write(released, self.output, replace=self.gate.replace)
+        self._say(released, manifests)
+
+    def _say(self, released: Released, manifests: Sequence[Manifest]) -> None:
+        for step in released.report["steps"]:
+            facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
+            typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
+        typer.echo("This report is for the custodian only.")
+        say_released(manifests, self.output.parent)
 
 
-def _read(file: Path, missing: Sequence[str]) -> pa.Table:
+def say_released(manifests: Sequence[Manifest], folder: Path) -> None:
+    """Say where released files are, and of those that are not for release, why."""
+    files = ", ".join(str(folder / manifest.file) for manifest in manifests)
+    typer.echo(f"{manifests[0].records:,} records are in {files}; what may be told of them is in the manifest beside.")
+    if not manifests[0].for_release:
+        typer.echo(" ".join(["Not for release.", *manifests[0].notes]))
+
+
+def read_blanked(file: Path, missing: Sequence[str]) -> pa.Table:
+    """The data in a file, without the words that mean missing."""
     table = read_source(file).table
     columns = [blanked(column, missing) for column in table.columns]
     return pa.table(columns, names=table.column_names)
@@ -135,23 +169,25 @@ def _add(kind: type[Method]) -> None:
     """A command for a method: an option for each parameter, and for what every step of a plan says."""
     hints = get_type_hints(kind)
 
-    def command(file: Path, output: Path, missing: list[str] | None = None, **given: Any) -> None:
+    def command(drawing: Drawing, gate: Gate, file: Path, output: Path, **given: Any) -> None:
+        missing, as_is = given.pop("missing") or (), given.pop("as_is")
         raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
         step = PlanStep.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
-        _mask(Plan((step,)), file, output, missing or ())
+        _Work(Plan((step,)), file, output, missing, drawing, gate, as_is).run()
 
-    shown = [
+    shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("drawing", "gate")]
+    shown += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, annotation, default in _options(kind, hints)
     ]
     command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads
     command.__annotations__ = {one.name: one.annotation for one in shown}
     columns = " --columns income,age" if kind.takes else ""
-    example = f"confide mask apply {kind.word()}{columns}{' --seed 1' if kind.draws else ''} survey.csv public.csv"
+    example = f"confide mask apply {kind.word()}{columns} survey.csv public.csv"
     first = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     command.__doc__ = f"{first}\n\nExample: {example}"
     does = first.partition(": ")[2]  # the list of methods has no room for the reference, and the name stands beside it
-    methods_app.command(kind.word(), short_help=does[:1].upper() + does[1:])(command)
+    methods_app.command(kind.word(), short_help=does[:1].upper() + does[1:])(with_options(Drawing, Gate)(command))
 
 
 def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -166,9 +202,8 @@ def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str
     if kind.weighs:
         yield "weight", _text("The column of weights."), None
     yield "household", _text("The column that says which household; its members keep equal values."), None
-    if kind.draws:
-        yield "seed", Seed, None
     yield "missing", Missing, None
+    yield "as_is", AsIs, False
 
 
 def _text(help: str) -> Any:

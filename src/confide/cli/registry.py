@@ -71,7 +71,11 @@ COMMANDS = {
     "ledger": ("ledger:app", "The record of questions and outcomes."),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
-    "mask": ("mask:app", "Mask a file for publication: by a plan, or by one method."),
+    "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),
+    "release": (
+        "release:release",
+        "Release a masked file: what it betrays beside its values is taken out, and a manifest tells what was done.",
+    ),
 }
 """A command or a group of them by name: the module and the object in it, and the line that help shows."""
 

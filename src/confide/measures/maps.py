@@ -55,9 +55,9 @@ LOSSES: dict[str, Measure] = {
 
 
 class Protects(Protocol):
-    """A plan: it knows its columns, and takes a frame and a seed."""
+    """A plan: it knows its columns, and takes a frame and, as nothing of it is released, a teaching seed."""
 
-    def protect(self, frame: Any, *, seed: int) -> Any: ...
+    def protect(self, frame: Any, *, teaching_seed: int) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,8 @@ def _masked(method: Any, frame: Any, names: Sequence[str], seed: int) -> Any:
     if not hasattr(method, "protect"):
         raise Mistake(f"{method!r} is neither a method nor a plan.")
     if isinstance(method, Method):
-        return method.protect(frame, columns=names if method.takes else (), seed=seed)
-    return method.protect(frame, seed=seed)
+        return method.protect(frame, columns=names if method.takes else (), teaching_seed=seed)
+    return method.protect(frame, teaching_seed=seed)
 
 
 def _name(method: Any) -> str:

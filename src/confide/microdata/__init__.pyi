@@ -22,6 +22,8 @@ from .methods.sampling import Sampling as Sampling
 from .methods.shuffling import Shuffling as Shuffling
 from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
 from .plan import Plan as Plan
+from .release.manifest import Manifest as Manifest
+from .release.release import Release as Release
 from .released import Released as Released
 from .synthesis.combining import Combined as Combined
 from .synthesis.combining import combine as combine

@@ -1,17 +1,16 @@
 """The contract of every method that masks a file: parameters as fields, and one verb, `protect`.
 
 A new method is one module: a frozen dataclass under `Method` whose fields are made with `parameter`, with `_mask`, which
-masks the records of one stratum. Frames, kinds of values, strata, households, seeds and progress are looked after here.
+masks the records of one stratum. Frames, kinds of values, strata, households, keys and progress are looked after here.
 """
 
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-import numpy as np
-
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake
 from confide.microdata.records import Masked, Records
 from confide.microdata.released import Released, frame_of
@@ -32,7 +31,10 @@ class Method(Parameters, ABC):
     """What stays: the number of records; the types of columns; which values are missing."""
 
     draws: ClassVar[bool] = False
-    """Whether chance plays a part, so that a seed is needed. Other methods take a seed and have no use for it."""
+    """Whether chance plays a part, so that a key is needed. Other methods take one and have no use for it."""
+
+    mixes: ClassVar[bool] = False
+    """Whether values are hidden among those of other records, so that one or two records by themselves stay as they are."""
 
     weighs: ClassVar[bool] = False
     """Whether weights are used. To give them to a method that does not is a Mistake."""
@@ -55,24 +57,30 @@ class Method(Parameters, ABC):
         by: str | Sequence[str] = (),
         weight: str | None = None,
         household: str | None = None,
-        seed: int | None = None,
+        key: ReleaseKey | None = None,
+        teaching_seed: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Released:
         """The frame with these columns masked: the same kind of frame, columns and rows in the same order.
 
         `by` names the columns whose values are strata, each masked alone: what happens in one does not depend on the
         others. `weight` is a column of positive numbers. With `household` the columns are those of households: one
-        record of each is masked, and all its members get its values. `progress` is told the share of the work done.
+        record of each is masked, and all its members get its values. What is drawn comes from `key`; the same key, method
+        and frame give the same. `teaching_seed`, a plain number, is for tests and teaching, and what it gives is not for
+        release. `progress` is told the share of the work done.
         """
-        work = Masking(self, frame_of(frame), _listed(columns), _listed(by), weight, household, self._seed(seed))
+        given = self._key(key, teaching_seed)
+        work = Masking(self, frame_of(frame), _listed(columns), _listed(by), weight, household, given)
         return work.done(progress or (lambda share: None))
 
-    def _seed(self, seed: int | None) -> int | None:
-        if self.draws and seed is None:
-            raise Mistake(f"{type(self).__name__} draws at random.", suggestions=["Give a seed, as in seed=1."])
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0):
-            raise Mistake(f"The seed must be a whole number from 0, not {seed!r}.")
-        return None if seed is None else int(seed)
+    def drawing(self, key: ReleaseKey) -> ReleaseKey:
+        """The key of what this method draws: methods with other parameters share no draws, so that nobody subtracts them."""
+        return key.under(self.word(), {f.name: _canonical(getattr(self, f.name)) for f in fields(self)})
+
+    def _key(self, key: ReleaseKey | None, teaching_seed: int | None) -> ReleaseKey | None:
+        if not self.draws and key is None and teaching_seed is None:
+            return None
+        return self.drawing(chosen_key(type(self).__name__, key, teaching_seed))
 
     @abstractmethod
     def _mask(self, records: Records) -> Masked:
@@ -84,6 +92,15 @@ class Method(Parameters, ABC):
             return dict(reports[0])
         names = [name for name, value in reports[0].items() if isinstance(value, int | float)] if reports else []
         return {name: sum(report[name] for report in reports) for name in names}
+
+
+def _canonical(value: Any) -> Any:
+    """A parameter as it draws: 15 as 15.0 does, in a list as in a tuple."""
+    if isinstance(value, Mapping):
+        return {name: _canonical(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_canonical(part) for part in value]
+    return float(value) if isinstance(value, int | float) else value
 
 
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:

@@ -1,18 +1,19 @@
 """A plan: the steps by which a file is masked, as text that can be kept, read again, and run again.
 
-A step has its own seed, so that taking one out (undo) leaves what the others draw as it was.
+A plan holds no secret. Each step draws from a key of its own, made from the key of the release and what the step is, so
+that taking one out (undo) leaves what the others draw as it was.
 """
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import sha256
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake, nearest
-from confide.microdata.released import Released, frame_of
+from confide.microdata.released import Released, StepDone, frame_of
 from confide.microdata.step import PlanStep, ReadFile, known_keys, toml
 from confide.model.catalog.toml import read_dataset
 
@@ -69,26 +70,37 @@ class Plan:
         roles = "".join(f"{toml(role)} = {toml(names)}\n" for role, names in self.roles.items())
         return "\n".join([*([f"[roles]\n{roles}"] if roles else []), *(step.text() for step in self.steps)])
 
-    def seeded(self, seed: int) -> "Plan":
-        """The plan with a seed for each step that draws and has none yet, made from one seed."""
-        steps = tuple(
-            replace(step, seed=_seed_of(number, seed)) if step.method.draws and step.seed is None else step
-            for number, step in enumerate(self.steps, 1)
-        )
-        return replace(self, steps=steps)
-
-    def protect(self, frame: Any, *, seed: int | None = None, progress: Progress | None = None) -> Released:
-        """The frame after all steps; the report has an entry for each. Steps without a seed get theirs from `seed`."""
-        plan = self if seed is None else self.seeded(seed)
-        plan._check(frame_of(frame).names)
+    def protect(
+        self,
+        frame: Any,
+        *,
+        key: ReleaseKey | None = None,
+        teaching_seed: int | None = None,
+        progress: Progress | None = None,
+    ) -> Released:
+        """The frame after all steps, which draw from `key`; the report has an entry for each."""
+        given = self._key(key, teaching_seed)
+        self._check(frame_of(frame).names)
         frames, reports = (frame_of(frame).given,), []
-        for number, step in enumerate(plan.steps, 1):
-            share = _share(progress, number - 1, len(plan.steps))
-            with _naming(number, step.method.word(), of=len(plan.steps)):
-                done = [plan._run(step, frame, share) for frame in frames]
+        steps: list[StepDone] = []
+        for number, step in enumerate(self.steps, 1):
+            share, own = _share(progress, number - 1, len(self.steps)), self._own(number, given)
+            with _naming(number, step.method.word(), of=len(self.steps)):
+                done = [self._run(step, frame, own, share) for frame in frames]
             frames = tuple(frame for one in done for frame in one.replicates)
-            reports.append({"method": step.method.word(), "columns": plan.columns(step), **done[0].report})
-        return Released(frames, {"steps": reports})
+            reports.append({"method": step.method.word(), "columns": self.columns(step), **done[0].report})
+            steps += done[0].steps
+        return Released(frames, {"steps": reports}, tuple(steps))
+
+    def _key(self, key: ReleaseKey | None, teaching_seed: int | None) -> ReleaseKey | None:
+        if key is None and teaching_seed is None and not any(step.method.draws for step in self.steps):
+            return None
+        return chosen_key("The plan", key, teaching_seed)
+
+    def _own(self, number: int, key: ReleaseKey | None) -> ReleaseKey | None:
+        """The key of a step; a method draws by what it is, so only one that comes again needs another."""
+        before = [step.method for step in self.steps[: number - 1]].count(self.steps[number - 1].method)
+        return key.under("again", before) if key is not None and before else key
 
     def columns(self, step: PlanStep) -> tuple[str, ...]:
         """The columns that a step masks, by name or by their role."""
@@ -99,18 +111,16 @@ class Plan:
             raise Mistake(f"No column has the role {step.role!r}.", suggestions=hint)
         return self.roles[step.role]
 
-    def _run(self, step: PlanStep, frame: Any, progress: Progress) -> Released:
+    def _run(self, step: PlanStep, frame: Any, key: ReleaseKey | None, progress: Progress) -> Released:
         return step.method.protect(
             frame, columns=self.columns(step), by=step.by, weight=step.weight, household=step.household,
-            seed=step.seed, progress=progress,
+            key=key, progress=progress,
         )  # fmt: skip
 
     def _check(self, names: Sequence[str]) -> None:
-        """A Mistake before the work begins, if a step names a column that is not there or has no seed."""
+        """A Mistake before the work begins, if a step names a column that is not there."""
         for number, step in enumerate(self.steps, 1):
             with _naming(number, step.method.word(), of=len(self.steps)):
-                if step.method.draws and step.seed is None:
-                    raise Mistake("What is drawn at random needs a seed.", suggestions=["Give one, as in seed = 1."])
                 for name in (*self.columns(step), *step.by, step.weight, step.household, *step.method.reads):
                     if name is not None and name not in names:
                         raise Mistake(f"No column called {name!r}.", suggestions=nearest(name, map(str, names)))
@@ -152,10 +162,6 @@ def _declared(name: Any, read_file: ReadFile) -> dict[str, tuple[str, ...]]:
     for variable in dataset.variables.values():
         roles.setdefault(str(variable.role), {})[variable.column] = None
     return {role: tuple(columns) for role, columns in roles.items()}
-
-
-def _seed_of(number: int, seed: int) -> int:
-    return int.from_bytes(sha256(f"{seed} {number}".encode()).digest()[:8]) >> 1  # TOML has signed 64-bit numbers
 
 
 @contextmanager

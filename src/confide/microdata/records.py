@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from confide.arrays import Floats, Ints
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 
 __all__ = ["Categories", "Columns", "Masked", "Records", "kind_of", "numbers", "restored"]
@@ -87,7 +87,7 @@ class Records:
     table: pa.Table
     columns: tuple[str, ...]
     stratum: tuple[Any, ...] = ()
-    seed: int | None = None
+    key: ReleaseKey | None = None
     weights: Floats | None = None
     progress: Callable[[float], None] = field(default=lambda share: None)
     members: tuple[pa.Table, Ints] | None = None
@@ -101,9 +101,9 @@ class Records:
         return f" in stratum {', '.join(map(str, self.stratum))}" if self.stratum else ""
 
     def rng(self, *words: str) -> np.random.Generator:
-        """A stream of random numbers of its own for each seed, stratum and words (say, the column)."""
-        mark = sha256(repr((self.seed, self.stratum, words)).encode()).digest()
-        return np.random.Generator(np.random.PCG64(int.from_bytes(mark)))
+        """A stream of random numbers of its own for each key, stratum and words (say, the column)."""
+        assert self.key is not None, "a method that draws declares `draws`, and so is given a key"
+        return self.key.generator(self.stratum, words)
 
     def array(self, name: str) -> pa.Array:
         """A column as Arrow."""
@@ -130,7 +130,8 @@ class Masked:
     `columns`: the new values by name, either float64 with NaN for missing (made whole, decimal or a date again as the
     column is) or an Arrow array, one value for each record. `report`: facts; numbers are added up over strata. `rows`:
     which records are kept, by place, if not all. `factor`: by what the weight of each record is multiplied.
-    `replicates`: further versions of `columns`.
+    `replicates`: further versions of `columns`. `zones`: the places of records that were masked apart from the others, if
+    not all were masked together.
     """
 
     columns: Columns
@@ -138,6 +139,7 @@ class Masked:
     rows: Ints | None = None
     factor: Floats | None = None
     replicates: tuple[Columns, ...] = ()
+    zones: tuple[Ints, ...] = ()
 
 
 def numbers(name: str, column: pa.Array) -> Floats:

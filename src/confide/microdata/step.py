@@ -17,7 +17,7 @@ ReadFile = Callable[[str], str]
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One method, and what it masks: columns by name or by role, in which strata, with which weight and seed."""
+    """One method, and what it masks: columns by name or by role, in which strata, with which weight."""
 
     method: Method
     columns: tuple[str, ...] = ()
@@ -25,7 +25,6 @@ class PlanStep:
     by: tuple[str, ...] = ()
     weight: str | None = None
     household: str | None = None
-    seed: int | None = None
 
     @classmethod
     def read(cls, raw: Mapping[str, Any], *, read_file: ReadFile) -> "PlanStep":
@@ -34,6 +33,8 @@ class PlanStep:
         if not isinstance(word, str):
             raise Mistake("A step names its method.", suggestions=['As in: method = "microaggregation".'])
         kind = method_of(word)
+        if "seed" in raw:
+            raise Mistake("A plan holds no seed.", suggestions=["What is drawn comes from the key of the release."])
         about = [f.name for f in fields(cls)]
         known_keys(raw, [*about, *(f.name for f in fields(kind))], f"a step of {word!r}")
         given = {name: value for name, value in raw.items() if name not in about}
@@ -69,10 +70,6 @@ def known_keys(raw: Mapping[str, Any], known: Iterable[str], where: str) -> None
 
 def _checked(name: str, value: Any) -> Any:
     """What a step says of itself, as the kind that it is."""
-    if name == "seed":
-        if type(value) is not int or value < 0:
-            raise Mistake(f"The seed must be a whole number from 0, not {value!r}.")
-        return value
     if name in ("columns", "by"):
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, list) or not all(isinstance(one, str) for one in names):

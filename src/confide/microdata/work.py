@@ -1,7 +1,7 @@
 """One call of `protect`: what was asked is checked, cut into strata, masked, and put together again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +10,12 @@ import pyarrow as pa
 
 from confide.arrays import Floats, Ints
 from confide.data.frame import Frame
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 from confide.microdata.records import Columns, Masked, Records, kind_of, numbers, restored
-from confide.microdata.released import Released
+from confide.microdata.released import Released, StepDone
 from confide.microdata.strata import first_of_each, must_agree, numbered, split
+from confide.microdata.unmasked import unmasked
 
 if TYPE_CHECKING:
     from confide.microdata.method import Method
@@ -29,6 +31,7 @@ class StratumPart(NamedTuple):
     stratum: tuple[Any, ...]
     places: Ints
     masked: Masked
+    unmasked: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Masking:
     by: tuple[str, ...]
     weight: str | None
     household: str | None
-    seed: int | None
+    key: ReleaseKey | None
 
     def __post_init__(self) -> None:
         title, others = type(self.method).__name__, [*self.by, self.weight, self.household]
@@ -93,14 +96,14 @@ class Masking:
     def done(self, progress: Progress) -> Released:
         """The masked frame and the report."""
         if not len(self.frame):
-            return Released((self.frame.given,), self.method._combined([]))
+            return Released((self.frame.given,), self.method._combined([]), (self._step(0),))
         parts = self._parts(progress)
         progress(1.0)
         rows, weights = self._rows(parts), self._new_weights(parts)
         versions = zip(*[(part.masked.columns, *part.masked.replicates) for part in parts], strict=True)
         places = [part.places for part in parts]
         frames = tuple(self._frame({**self._joined(places, version), **weights}, rows) for version in versions)
-        return Released(frames, self._report(parts))
+        return Released(frames, self._report(parts), (self._step(sum(part.unmasked for part in parts)),))
 
     def _parts(self, progress: Progress) -> list[StratumPart]:
         """Every stratum, masked."""
@@ -113,10 +116,12 @@ class Masking:
         for stratum, places in split(table, self.by):
             share = _share(progress, done, len(places), table.num_rows)
             records = Records(
-                table.take(pa.array(places)) if self.by else table, self.columns, stratum, self.seed,
+                table.take(pa.array(places)) if self.by else table, self.columns, stratum, self.key,
                 None if weights is None else weights[places], share, self._members(places),
             )  # fmt: skip
-            parts.append(StratumPart(stratum, places, self.method._mask(records)))
+            masked = self.method._mask(records)
+            left = unmasked(records, masked) if self.method.mixes else 0
+            parts.append(StratumPart(stratum, places, masked, left))
             done += len(places)
         return parts
 
@@ -177,8 +182,16 @@ class Masking:
             columns = {name: array.take(pa.array(rows)) for name, array in columns.items()}
         return self.frame.replaced(columns, rows)
 
+    def _step(self, left: int) -> StepDone:
+        taught = self.method.draws and self.key is not None and self.key.teaching
+        parameters = {f.name: getattr(self.method, f.name) for f in fields(self.method)}
+        told = {name: value for name, value in parameters.items() if isinstance(value, bool | int | float | str)}
+        return StepDone(self.method.word(), self.columns, told, left, taught)
+
     def _report(self, parts: Sequence[StratumPart]) -> dict[str, Any]:
         report = self.method._combined([part.masked.report for part in parts])
+        if left := sum(part.unmasked for part in parts):
+            report["unmasked"] = left
         if self.by:
             report["strata"] = {part.stratum: dict(part.masked.report) for part in parts}
         return report

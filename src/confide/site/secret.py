@@ -6,9 +6,7 @@ about another, and the same units give the same draw for ever, with no stored st
 
 import hashlib
 import hmac
-import os
 import secrets
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from confide.data.private import create_private, read_private
 from confide.errors import Mistake
 
 __all__ = ["Secret", "create_secret", "read_secret"]
@@ -58,36 +57,16 @@ class Secret:
 def create_secret(path: Path) -> None:
     """Write a new secret that only its owner can read; never overwrites one."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        create_private(path, secrets.token_hex(LEAST_BYTES) + "\n")
     except FileExistsError:
         raise Mistake(f"There is a secret {path} already. It stays.") from None
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(secrets.token_hex(LEAST_BYTES) + "\n")
-            file.flush()
-            os.fsync(descriptor)
-    except OSError:
-        path.unlink()
-        raise
 
 
 def read_secret(path: Path) -> Secret:
     """The secret of a site; a missing, short or readable-by-others one stops the start."""
     try:
-        mode = path.stat().st_mode
-        text = path.read_text(encoding="ascii").strip()
+        return Secret(read_private(path, what="secret", least=LEAST_BYTES)[0])
     except FileNotFoundError:
         raise Mistake(
             f"The secret {path} is missing. Restore it from backup; with another one every answer changes."
         ) from None
-    except (OSError, UnicodeDecodeError):
-        raise Mistake(f"The secret {path} cannot be read. It must be a text file of hexadecimal digits.") from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise Mistake(f"The secret {path} can be read by others. Run: chmod 600 {path}")
-    try:
-        value = bytes.fromhex(text)
-    except ValueError:
-        raise Mistake(f"The secret {path} is not hexadecimal. Restore it from backup.") from None
-    if len(value) < LEAST_BYTES:
-        raise Mistake(f"The secret {path} is too short: it needs at least {2 * LEAST_BYTES} hexadecimal digits.")
-    return Secret(value)

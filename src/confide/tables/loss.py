@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake
 from confide.tables.annealing.safe.base import SafeBase
 from confide.tables.changed import Changed, distribution
@@ -113,27 +114,35 @@ def _controlled(base: SafeBase) -> Iterator[tuple[Floats, Floats, Ints]]:
         yield before, after, np.full(len(before), len(by))
 
 
-def cell_loss(deviations: Floats, *, seed: int, alpha: float = 0.4, stay: float = 0.7) -> Ints:
+def cell_loss(
+    deviations: Floats,
+    *,
+    key: ReleaseKey | None = None,
+    teaching_seed: int | None = None,
+    alpha: float = 0.4,
+    stay: float = 0.7,
+) -> Ints:
     """Give a number for each cell that says about how far it is from the truth, to be published beside it.
 
     It is the absolute value of a deviation that was itself perturbed: by an invariant matrix, so that as many cells as
     before have each deviation. Values that are not whole are rounded.
 
     Promise: the frequencies of all deviations are kept exactly, so what is published of the whole table stays true;
-    which cells are told another deviation than their own is drawn at random.
+    which cells are told another deviation than their own is drawn from the key.
     Reference: Giessing and Höhne (2011), section 7 and Table 6.
 
-    >>> told = cell_loss(np.repeat([-1.0, 0, 1, 2], [30, 40, 20, 10]), seed=1)
+    >>> told = cell_loss(np.repeat([-1.0, 0, 1, 2], [30, 40, 20, 10]), teaching_seed=1)
     >>> np.bincount(told).tolist()
     [40, 50, 10]
     """
+    given = chosen_key("The loss of cells", key, teaching_seed)
     if not np.isfinite(deviations).all():
         raise Mistake("Some deviations are missing or infinite.")
     whole = np.rint(deviations).astype(np.int64)
     found, place = np.unique(whole, return_inverse=True)
     if len(found) < 2:
         return np.abs(whole)
-    random = np.random.default_rng(seed)
+    random = given.generator("cell loss", whole.tobytes())
     flows = _flows(np.bincount(place).astype(np.float64), alpha, stay, random)
     order = random.permutation(len(whole))
     order = order[np.argsort(place[order], kind="stable")]

@@ -20,7 +20,7 @@ app.command()(attack_file_command)
 def files(firms_of, tmp_path):
     """A file, and what became of it by rank swapping with a seed that can be guessed."""
     original = firms_of(200, 4)
-    released = RankSwapping(p=10).protect(original, columns=list(original), seed=7).frame
+    released = RankSwapping(p=10).protect(original, columns=list(original), teaching_seed=7).frame
     original.to_csv(tmp_path / "firms.csv", index=False)
     released.to_csv(tmp_path / "public.csv", index=False)
     return [str(tmp_path / "firms.csv"), "--released", str(tmp_path / "public.csv"), "--keys", "v0,v1,v2"]

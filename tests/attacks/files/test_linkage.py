@@ -14,7 +14,7 @@ NUMBERS = ["v0", "v1", "v2", "v3"]
 @pytest.mark.parametrize("name", ["distance-linkage", "rank-linkage", "probabilistic-linkage"])
 def test_linkage_finds_records_with_little_noise_and_not_those_in_groups_of_twenty(name, firms_of, tried):
     original = firms_of(400, 4)
-    weak = AdditiveNoise(k=0.0001).protect(original, columns=NUMBERS, seed=8).frame
+    weak = AdditiveNoise(k=0.0001).protect(original, columns=NUMBERS, teaching_seed=8).frame
     strong = Microaggregation(k=20).protect(original, columns=NUMBERS).frame
     assert tried(name, original, weak, keys=NUMBERS).success > 0.6
     found = tried(name, original, strong, keys=NUMBERS)
@@ -24,7 +24,7 @@ def test_linkage_finds_records_with_little_noise_and_not_those_in_groups_of_twen
 
 def test_links_are_as_many_as_the_measures_say(firms_of, tried):
     original = firms_of(400, 4)
-    released = AdditiveNoise(k=0.02).protect(original, columns=NUMBERS, seed=8).frame
+    released = AdditiveNoise(k=0.02).protect(original, columns=NUMBERS, teaching_seed=8).frame
     measured = distance_linkage(original, released, columns=NUMBERS).percent / 100
     found = tried("distance-linkage", original, released, keys=NUMBERS)
     # the measure looks from the released records to the original ones, the intruder the other way: near, not the same
@@ -77,7 +77,7 @@ def test_intervals_hold_true_values_of_a_rounded_file_and_not_of_a_noisy_one(fir
     rounded = Rounding(base=1).protect(original, columns="v1").frame
     weak = tried("interval-disclosure", original, rounded, **about)
     assert weak.success > 0.95 and weak.guess == pytest.approx(0.022, abs=0.004)
-    noisy = AdditiveNoise(k=2.0).protect(original, columns="v1", seed=9).frame
+    noisy = AdditiveNoise(k=2.0).protect(original, columns="v1", teaching_seed=9).frame
     strong = tried("interval-disclosure", original, noisy, **about)
     assert strong.success < 0.1
     measured = interval_disclosure(original, noisy, columns="v1", percent=[1]).percent / 100

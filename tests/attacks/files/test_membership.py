@@ -12,10 +12,10 @@ def test_a_copy_betrays_its_members_and_a_synthetic_file_hardly(people_of, tried
     members, holdout = everyone.slice(0, 600), everyone.slice(600)
     about = {"keys": ["age", "sex", "ill"], "confidential": "income", "holdout": holdout}
     copied = tried(
-        "membership", members, AdditiveNoise(k=1e-6).protect(members, columns="income", seed=1).frame, **about
+        "membership", members, AdditiveNoise(k=1e-6).protect(members, columns="income", teaching_seed=1).frame, **about
     )
     assert copied.success > 0.95 and copied.guess == 0.5
-    synthetic = Synthesis().protect(members, columns=everyone.column_names, seed=1).frame
+    synthetic = Synthesis().protect(members, columns=everyone.column_names, teaching_seed=1).frame
     # a tree hands out incomes of real people, so some members are nearer; far from most
     assert tried("membership", members, synthetic, **about).success < 0.65
 
@@ -32,7 +32,7 @@ def test_without_a_holdout_the_method_is_tried_on_half_of_the_file(firms_of, tri
     about = {"keys": ["v0", "v1"], "confidential": "v2"}
     weak, strong = AdditiveNoise(k=1e-6), AdditiveNoise(k=5.0)
     for method, least, most in ((weak, 0.95, 1.0), (strong, 0.0, 0.6)):
-        released = method.protect(original, columns=list(original), seed=4).frame
+        released = method.protect(original, columns=list(original), teaching_seed=4).frame
         assert least <= tried("membership", original, released, method=method, **about).success <= most
 
 

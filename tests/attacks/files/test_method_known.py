@@ -16,7 +16,7 @@ def test_rank_windows_link_four_of_five_firms_where_distances_link_two_thirds_at
     """The catalogue has 85 to 99 percent of real companies, and 35 to 68 by distance."""
     original = firms_of(800)
     method = RankSwapping(p=p)
-    released = method.protect(original, columns=list(original), seed=123456789).frame
+    released = method.protect(original, columns=list(original), teaching_seed=123456789).frame
     found = tried("rank-windows", original, released, keys=list(original), method=method)
     assert found.targets == 800 and found.success >= 0.8
     assert tried("distance-linkage", original, released, keys=list(original)).success < 0.68
@@ -25,7 +25,7 @@ def test_rank_windows_link_four_of_five_firms_where_distances_link_two_thirds_at
 def test_rank_windows_of_one_column_link_hardly_anybody(firms_of, tried):
     original = firms_of(500, 2)
     method = RankSwapping(p=30)
-    released = method.protect(original, columns="v0", seed=5).frame
+    released = method.protect(original, columns="v0", teaching_seed=5).frame
     found = tried("rank-windows", original, released, keys="v0", confidential="v1", method=method)
     # one of about 300 within the window: 0.0033, and four standard errors of 500 targets
     assert found.claimed == 500 and found.success < 0.0033 + 4 * np.sqrt(0.0033 / 500)
@@ -37,7 +37,7 @@ def test_rank_windows_hold_the_true_record_whatever_is_missing_or_equal(tried):
     original = pd.DataFrame({f"x{j}": rng.integers(0, 300, 300).astype(float) for j in range(8)})
     original = original.mask(rng.random(original.shape) < 0.05)
     method = RankSwapping(p=4)
-    released = method.protect(original, columns=list(original), seed=77).frame
+    released = method.protect(original, columns=list(original), teaching_seed=77).frame
     found = tried("rank-windows", original, released, keys=list(original), method=method)
     assert found.claimed == 300 and found.precision > 0.97
 
@@ -48,7 +48,7 @@ def test_rank_windows_link_the_companies_of_tarragona(p, least, tried):
     """About 93 percent at p = 15; here 98.8 and 95.0, with standard errors of 0.4 and 0.8."""
     original = pd.read_csv(DATA / "casc_tarragona.csv.gz").astype(float)
     method = RankSwapping(p=p)
-    released = method.protect(original, columns=list(original), seed=77).frame
+    released = method.protect(original, columns=list(original), teaching_seed=77).frame
     found = tried("rank-windows", original, released, keys=list(original), method=method)
     assert found.targets == 834 and found.success > least
     assert tried("distance-linkage", original, released, keys=list(original)).success < 0.68
@@ -77,13 +77,13 @@ def test_averages_of_whole_numbers_leave_the_true_record_within_the_bounds(tried
 def test_noise_that_follows_the_file_tells_records_apart_where_it_is_small(bodies_of, tried):
     original = bodies_of(600)
     method = AdditiveNoise(k=0.1, kind="correlated")
-    released = method.protect(original, columns=list(original), seed=31).frame
+    released = method.protect(original, columns=list(original), teaching_seed=31).frame
     about = {"keys": list(original), "method": method}
     found = tried("noise-covariance", original, released, **about)
     assert found.success > tried("distance-linkage", original, released, **about).success + 0.15
     assert found.success > 0.5
     strong = AdditiveNoise(k=2.0, kind="correlated")
-    hidden = strong.protect(original, columns=list(original), seed=31).frame
+    hidden = strong.protect(original, columns=list(original), teaching_seed=31).frame
     assert tried("noise-covariance", original, hidden, keys=list(original), method=strong).success < 0.1
 
 
@@ -91,19 +91,19 @@ def test_noise_that_follows_the_file_tells_records_apart_where_it_is_small(bodie
 def test_every_kind_of_noise_is_modelled(kind, bodies_of, tried):
     original = bodies_of(400)
     method = AdditiveNoise(k=0.001, kind=kind)
-    released = method.protect(original, columns=list(original), seed=31).frame
+    released = method.protect(original, columns=list(original), teaching_seed=31).frame
     assert tried("noise-covariance", original, released, keys=list(original), method=method).success > 0.95
 
 
 def test_noise_of_the_keys_betrays_that_of_the_confidential_number(bodies_of, tried):
     original = bodies_of(800)
     method = AdditiveNoise(k=0.05, kind="correlated")
-    released = method.protect(original, columns=list(original), seed=31).frame
+    released = method.protect(original, columns=list(original), teaching_seed=31).frame
     about = {"keys": list(original)[:5], "confidential": "b5"}
     found = tried("noise-posterior", original, released, method=method, **about)
     assert found.lift > 0.25 and found.success > tried("looking-up", original, released, **about).success + 0.25
     strong = AdditiveNoise(k=2.0, kind="uncorrelated")
-    hidden = strong.protect(original, columns=list(original), seed=31).frame
+    hidden = strong.protect(original, columns=list(original), teaching_seed=31).frame
     assert tried("noise-posterior", original, hidden, method=strong, **about).lift < 0.05
 
 
@@ -111,11 +111,11 @@ def test_posteriors_undo_a_little_pram_and_not_much_of_it(people_of, tried):
     original = people_of(1000)
     about = {"keys": ["age", "sex", "town"], "confidential": "ill"}
     weak = Pram(change=0.1)
-    released = weak.protect(original, columns=["sex", "town", "ill"], seed=31).frame
+    released = weak.protect(original, columns=["sex", "town", "ill"], teaching_seed=31).frame
     found = tried("pram-posteriors", original, released, method=weak, **about)
     assert found.lift > 0.2 and found.success > tried("looking-up", original, released, **about).success + 0.02
     strong = Pram(change=0.9)
-    hidden = strong.protect(original, columns=["sex", "town", "ill"], seed=31).frame
+    hidden = strong.protect(original, columns=["sex", "town", "ill"], teaching_seed=31).frame
     assert tried("pram-posteriors", original, hidden, method=strong, **about).lift < 0.06
 
 

@@ -48,7 +48,7 @@ def test_columns_that_were_left_out_are_named_in_the_metadata(people_of, tried):
 
 def test_the_order_of_rows_links_everybody_however_much_was_changed(firms_of, tried):
     original = firms_of(800, 2)
-    released = RankSwapping(p=60).protect(original, columns=["v0", "v1"], seed=3).frame
+    released = RankSwapping(p=60).protect(original, columns=["v0", "v1"], teaching_seed=3).frame
     found = tried("row-order", original, released, keys=["v0", "v1"])
     assert (found.claimed, found.right) == (800, 800)
     order = np.random.default_rng(1).permutation(800)
@@ -82,11 +82,11 @@ def test_decimals_tell_which_numbers_were_left_alone(people_of, tried):
 def test_a_record_alone_in_its_stratum_is_not_swapped(people_of, tried):
     original = people_of(300).assign(town=lambda f: f["town"] + f["age"].astype(str))
     method = RankSwapping(p=50)
-    released = method.protect(original, columns="income", by="town", seed=3).frame
+    released = method.protect(original, columns="income", by="town", teaching_seed=3).frame
     about = {"keys": "age", "confidential": "income", "method": method}
     found = tried("lone-strata", original, released, by="town", **about)
     alone = int((original["town"].value_counts() == 1).sum())
     assert found.claimed == found.right == alone > 100
-    coarse = method.protect(original, columns="income", by="sex", seed=3).frame
+    coarse = method.protect(original, columns="income", by="sex", teaching_seed=3).frame
     assert tried("lone-strata", original, coarse, by="sex", **about).claimed == 0
     assert not tried("lone-strata", original, coarse, **about).applies

@@ -12,6 +12,7 @@ from confide.arrays import Bools, Floats
 from confide.attacks.files.attack import FileAttack
 from confide.attacks.files.claims import Rebuilt
 from confide.attacks.files.knowledge import Knowledge
+from confide.data.release_key import ReleaseKey
 from confide.measures.records import FileRecords
 from confide.microdata import AdditiveNoise, RankSwapping
 from confide.microdata.methods.gaussian import normals
@@ -92,14 +93,14 @@ def _recognisable(known: Knowledge, released: pa.Table) -> tuple[str, ...]:
 
 def _swapping(released: pa.Table, known: Knowledge) -> tuple[Callable[[int], Undone], Callable[[int], bool]]:
     assert isinstance(known.method, RankSwapping)
-    p, columns = known.method.p, FileRecords.of(released, released.column_names).columns
+    method, p, columns = known.method, known.method.p, FileRecords.of(released, released.column_names).columns
     masked = _columns(released, known)
     tell = _recognisable(known, released)[:2]
     targets = FileRecords.of(known.targets, tell).columns
     wanted = np.column_stack([targets[name].numbers for name in tell])
 
     def undo(seed: int, names: tuple[str, ...] = masked) -> Undone:
-        records = Records(released, masked, seed=seed)
+        records = Records(released, masked, key=method.drawing(ReleaseKey.taught(seed)))
         return {name: _unswapped(columns[name].numbers, p, records.rng(name)) for name in names}
 
     def fits(seed: int) -> bool:
@@ -144,7 +145,8 @@ def _noise(released: pa.Table, known: Knowledge) -> tuple[Callable[[int], Undone
     there = ~np.isnan(first)
 
     def fits(seed: int) -> bool:
-        noise = normals(Records(released, masked, seed=seed), masked, len(first))[there]
+        records = Records(released, masked, key=method.drawing(ReleaseKey.taught(seed)))
+        noise = normals(records, masked, len(first))[there]
         noise -= noise.mean(axis=0)
         free = len(noise) - noise.shape[1] - 1
         left = first[there] - noise @ np.linalg.lstsq(noise, first[there], rcond=None)[0]
@@ -167,7 +169,7 @@ def _less_noise(y: Floats, method: AdditiveNoise, names: tuple[str, ...], seed: 
     for _ in range(ROUNDS):
         columns = zip(names, x.T, strict=True)
         frame = pa.table({name: pa.array(column, mask=np.isnan(column)) for name, column in columns})
-        again = FileRecords.of(method.protect(frame, columns=names, seed=seed), names).columns
+        again = FileRecords.of(method.protect(frame, columns=names, teaching_seed=seed), names).columns
         apart = y - np.column_stack([again[name].numbers for name in names])
         x = x + step * apart
         if np.all(np.nanmax(np.abs(apart), axis=0) <= enough):

@@ -50,7 +50,7 @@ class PramPosteriors(FileAttack):
         assert isinstance(known.method, Pram)
         wanted = _wanted(released, known)
         names = [name for name in (*known.keys, wanted) if name in known.masked]
-        matrices = known.method.protect(released, columns=names, seed=0).report["matrices"]
+        matrices = known.method.protect(released, columns=names, teaching_seed=0).report["matrices"]
         column = FileRecords.of(released, [wanted]).columns[wanted]
         back = _back(column, matrices.get(wanted))
         keys = [

@@ -95,7 +95,7 @@ class FileTrial:
         if method is None or not self.known.masked or not method.takes:
             return self.seen.take(taken)
         kept = self.truth.whole.take(pa.array(self.truth.places[rows])).select(_shared(self.truth.whole, self.seen))
-        masked = method.protect(kept, columns=self.known.masked, by=self.known.by, seed=self.known.seed + 1)
+        masked = method.protect(kept, columns=self.known.masked, by=self.known.by, teaching_seed=self.known.seed + 1)
         return frame_of(masked).table(kept.column_names)
 
 

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from confide import tables
-from confide.cli.protect.options import Destination, Rules, names, show, with_options
+from confide.cli.options import Drawing, names, with_options
+from confide.cli.protect.options import Destination, Rules, show
 from confide.cli.protect.source import TableSource, read_frame
+from confide.data.release_key import ReleaseKey
 from confide.data.writing import FRAMES, check_target, write_frame
 from confide.errors import Mistake
 from confide.tables.files.ptable import KeyTable, PTable, write_key_table, write_ptable
@@ -39,7 +41,6 @@ Output = Annotated[
 ]
 Report = Annotated[Path | None, typer.Option(help="Write a report with charts, true values too: .html.")]
 TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds to search.")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same result; keep it to yourself.")]
 
 
 @app.command()
@@ -132,13 +133,13 @@ def _failing(judged: "Audit") -> Iterator[str]:
 
 
 @app.command("round")
-@with_options(TableSource, Destination)
+@with_options(TableSource, Destination, Drawing)
 def round_table(
     source: TableSource,
     destination: Destination,
+    drawing: Drawing,
     base: Annotated[float, typer.Option(help="Values become multiples of it.")] = 3,
     method: Annotated[str, typer.Option(help="controlled, small (only small counts) or random.")] = "controlled",
-    seed: Seed = 1,
     time_limit: TimeLimit = 60,
 ) -> None:
     """Round values to multiples of a base, so that the table still adds up (but for random rounding).
@@ -146,19 +147,20 @@ def round_table(
     \b
     Example: confide protect round people.csv --by region,sex --base 3 -o table.csv
     """
-    table = source.table()
+    table, key = source.table(), drawing.chosen(*source.files)
     with _progress("Rounding") as progress:
-        result = tables.round(table, base=base, method=method, seed=seed, time_limit=time_limit, progress=progress)
+        result = tables.round(table, base=base, method=method, key=key, time_limit=time_limit, progress=progress)
     destination.write(result)
-    _say(repr(result), *result.notes)
+    _say(repr(result), *result.notes, *_warning(key))
 
 
 @app.command()
-@with_options(TableSource, Rules, Destination)
+@with_options(TableSource, Rules, Destination, Drawing)
 def adjust(
     source: TableSource,
     rules: Rules,
     destination: Destination,
+    drawing: Drawing,
     original: Annotated[
         list[Path] | None,
         typer.Option(help="The table before the noise, laid out as FILE is; repeat for linked tables."),
@@ -168,7 +170,6 @@ def adjust(
         int | None, typer.Option("--js", min=0, help="Counts from 1 to js never appear; 2 for counts.")
     ] = None,
     cost: Annotated[str, typer.Option(help="What is least: L1, L2 or Linf.")] = "L1",
-    seed: Seed = 1,
     time_limit: TimeLimit = 60,
 ) -> None:
     """Find the nearest table that adds up, with sensitive cells moved away and no small counts left.
@@ -181,16 +182,19 @@ def adjust(
     """
     table = rules.flag(source.table(additive=False))
     before = replace(source, files=original).table() if original else None
+    key = drawing.chosen(*source.files)
     with _progress("Adjusting") as progress:
         result = tables.adjust(
-            table, original=before, D=D, js=js, cost=cost, seed=seed, time_limit=time_limit, progress=progress
+            table, original=before, D=D, js=js, cost=cost, key=key, time_limit=time_limit, progress=progress
         )
     destination.write(result)
-    _say(repr(result), *result.notes)
+    _say(repr(result), *result.notes, *_warning(key))
 
 
 @app.command()
+@with_options(Drawing)
 def safe(
+    drawing: Drawing,
     file: Annotated[
         Path, typer.Argument(help="Microdata: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS; .asc.", metavar="FILE")
     ],
@@ -201,7 +205,6 @@ def safe(
     ] = None,
     weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
     bound: Annotated[int, typer.Option(min=0, help="The largest deviation to aim at.")] = 5,
-    seed: Seed = 1,
     time_limit: Annotated[
         float | None, typer.Option(min=0.1, help="Seconds to search; without it, until it is done.")
     ] = None,
@@ -211,13 +214,14 @@ def safe(
     """Protect microdata (SAFE): every combination of codes has no record or at least three, and tables stay near.
 
     \b
-    Example: confide protect safe people.csv --by sex,age,region --controlled 3 --seed 1 -o base.csv
+    Example: confide protect safe people.csv --by sex,age,region --controlled 3 -o base.csv
     """
     _check(output, report)
+    frame, key = read_frame(file), drawing.chosen(file)
     with _progress("Searching") as progress:
         base = tables.safe(
-            read_frame(file), by=names(by), controlled=_controlled(controlled or ["3"]), weight=weight, bound=bound,
-            seed=seed, time_limit=time_limit, progress=progress,
+            frame, by=names(by), controlled=_controlled(controlled or ["3"]), weight=weight, bound=bound,
+            key=key, time_limit=time_limit, progress=progress,
         )  # fmt: skip
     if report is not None:
         base.report(report)
@@ -225,7 +229,7 @@ def safe(
         write_frame(base.to_arrow(), output)
     else:
         show(base.to_arrow())
-    _say(repr(base), *base.notes)
+    _say(repr(base), *base.notes, *_warning(key))
 
 
 def _controlled(given: list[str]) -> int | list[list[str]]:
@@ -284,6 +288,10 @@ def _check(output: Path | None, report: Path | None) -> None:
         check_target(output, *FRAMES)
     if report is not None:
         check_target(report, ".html")
+
+
+def _warning(key: ReleaseKey) -> list[str]:
+    return ["Drawn from a teaching seed, which everybody can guess: not for release."] if key.teaching else []
 
 
 def _say(*sentences: str) -> None:

@@ -1,14 +1,14 @@
 """By which rules a command protects, and where results go: options that the commands of `confide protect` share."""
 
-import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import pyarrow as pa
 import typer
 
+from confide.cli.options import names, option
 from confide.data.writing import FRAMES, check_target, csv_bytes
 from confide.errors import Mistake
 from confide.tables import PQ, AllZero, Dominance, PPercent, Table, Threshold
@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from confide.tables.changed import Changed
     from confide.tables.suppression.suppress import Suppressed
 
-__all__ = ["Destination", "Rules", "names", "number", "option", "pair", "show", "with_options"]
-
-
-def option(help: str, *names: str) -> Any:
-    """An option of a command, with its help."""
-    return typer.Option(*names, help=help)
+__all__ = ["Destination", "Rules", "number", "pair", "show"]
 
 
 @dataclass(frozen=True)
@@ -121,39 +116,6 @@ class Destination:
 def show(frame: pa.Table) -> None:
     """Write a frame to standard output, as CSV."""
     typer.echo(csv_bytes(frame).decode(), nl=False)
-
-
-def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of these kinds; its first parameters are filled with one object of each."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(command).parameters.values())[len(kinds) :]
-        shared = [(each, kind) for kind in kinds for each in fields(kind)]
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        parameters = [
-            inspect.Parameter(
-                each.name, keyword, annotation=each.type,
-                default=inspect.Parameter.empty if each.default is MISSING else each.default,
-            )
-            for each, _ in shared
-        ]  # fmt: skip
-        parameters += [one.replace(kind=keyword) for one in own]
-
-        def run(**given: Any) -> None:
-            objects = [kind(**{each.name: given.pop(each.name) for each in fields(kind)}) for kind in kinds]
-            command(*objects, **given)
-
-        run.__name__, run.__doc__ = command.__name__, command.__doc__
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
-        return run
-
-    return decorate
-
-
-def names(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def pair(text: str, option: str) -> tuple[str, str]:

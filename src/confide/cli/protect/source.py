@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from confide.cli.protect.options import names, number, option, pair
+from confide.cli.options import names, option
+from confide.cli.protect.options import number, pair
 from confide.data.frame import Frame
 from confide.data.hierarchy import TOTAL
 from confide.errors import Mistake, nearest

@@ -36,14 +36,15 @@ class AdditiveNoise(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"height": [150.0, 160.0, 170.0, 180.0, 190.0]})
-    >>> after = AdditiveNoise(k=0.1, exact=True).protect(frame, columns="height", seed=1).frame["height"].to_numpy()
+    >>> after = AdditiveNoise(k=0.1, exact=True).protect(frame, columns="height", teaching_seed=1).frame["height"].to_numpy()
     >>> after.round(1)
-    array([149.2, 166.5, 167.1, 174.2, 193. ])
+    array([148.2, 161.3, 177.1, 173.9, 189.5])
     >>> (after.mean().round(6), after.var().round(6))
     (np.float64(170.0), np.float64(200.0))
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     k: float = parameter(0.15, "Variance of the noise, as a share of that of the column.", above=0)
     kind: str = parameter(

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake
 
 __all__ = ["Camouflage", "Interval"]
@@ -31,7 +32,7 @@ class Camouflage:
     follow from values turns it round: choose ends wider than they must be, and by no rule. Missing values are a Mistake.
 
     >>> pay = [1000.0, 2000.0, 3000.0, 4000.0]
-    >>> hidden = Camouflage.hide(pay, lower=[900, 1700, 2800, 3500], upper=[1200, 2200, 3300, 4400], seed=1)
+    >>> hidden = Camouflage.hide(pay, lower=[900, 1700, 2800, 3500], upper=[1200, 2200, 3300, 4400], teaching_seed=1)
     >>> total = hidden.total([0, 1, 2, 3])
     >>> total.low < 10_000 < total.high, hidden.total([0]).low <= 900, hidden.total([0]).high >= 1200
     (True, True, True)
@@ -41,12 +42,20 @@ class Camouflage:
 
     @classmethod
     def hide(
-        cls, values: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, vectors: int = 8, seed: int
+        cls,
+        values: ArrayLike,
+        *,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        vectors: int = 8,
+        key: ReleaseKey | None = None,
+        teaching_seed: int | None = None,
     ) -> "Camouflage":
         """Hide values among `vectors` others. No value may be known more closely than from its `lower` to its `upper`.
 
         Values lie strictly between; where all three are equal the value is public. More vectors allow intervals that
-        reach farther to one side than to the other, and make answers a little wider. Keep the seed secret.
+        reach farther to one side than to the other, and make answers a little wider. They are drawn from
+        `key`, or, in tests and teaching, from `teaching_seed`.
         """
         value, low, high = (
             _numbers(name, one) for name, one in (("values", values), ("lower", lower), ("upper", upper))
@@ -55,10 +64,9 @@ class Camouflage:
             raise Mistake("Camouflage: give one lower and one upper end for each value.")
         if type(vectors) is not int or vectors < 3:
             raise Mistake(f"Camouflage: vectors must be a whole number from 3, not {vectors!r}.")
-        if type(seed) is not int or seed < 0:
-            raise Mistake(f"The seed must be a whole number from 0, not {seed!r}.")
+        random = chosen_key("Camouflage", key, teaching_seed).generator("camouflage", value.tobytes())
         down, up = value - low, high - value
-        share = _shares(np.random.default_rng(seed), vectors, _most(down, up, vectors))
+        share = _shares(random, vectors, _most(down, up, vectors))
         order = np.argsort(-(down + up), kind="stable")
         return cls(value + _scattered(down, up, order, share))
 

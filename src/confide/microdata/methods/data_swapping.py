@@ -27,11 +27,12 @@ class DataSwapping(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"sex": ["f", "f", "m", "m"], "town": ["a", "b", "c", "d"], "income": [1, 2, 3, 4]})
-    >>> DataSwapping(match=["sex"], share=1).protect(frame, columns="income", seed=1).frame["income"].to_pylist()
+    >>> DataSwapping(match=["sex"], share=1).protect(frame, columns="income", teaching_seed=1).frame["income"].to_pylist()
     [2, 1, 4, 3]
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})
 

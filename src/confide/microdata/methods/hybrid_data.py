@@ -28,12 +28,13 @@ class HybridData(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"pay": [1.0, 2.0, 3.0, 4.0, 5.0, 9.0], "tax": [0.1, 0.2, 0.2, 0.5, 0.6, 1.0]})
-    >>> mixed = HybridData(proximity=0.5).protect(frame, columns=["pay", "tax"], seed=1).frame
+    >>> mixed = HybridData(proximity=0.5).protect(frame, columns=["pay", "tax"], teaching_seed=1).frame
     >>> [np.cov(file["pay"], file["tax"]).round(6).tolist() for file in (frame, mixed)]
     [[[8.0, 0.94], [0.94, 0.114667]], [[8.0, 0.94], [0.94, 0.114667]]]
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     proximity: float = parameter(0.5, "From 0, all synthetic, to nearly 1, nearly as it was.", low=0, below=1)
     given: tuple[str, ...] = parameter((), "Numbers that stay, and whose covariances with the columns stay.")

@@ -45,6 +45,7 @@ class Microaggregation(Method):
 
     takes: ClassVar = frozenset({"numbers", "categories"})
     weighs: ClassVar = True
+    mixes: ClassVar = True
 
     k: int = parameter(3, "Least records in a group.", low=2)
     algorithm: str = parameter(

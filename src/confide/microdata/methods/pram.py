@@ -33,9 +33,9 @@ class Pram(Method):
     Reference: Gouweleeuw, Kooiman, Willenborg and de Wolf (1998).
 
     >>> import pyarrow as pa
-    >>> released = Pram(change=0.5).protect(pa.table({"sex": ["f", "m", "f", "m", "m", "m"]}), columns="sex", seed=1)
+    >>> released = Pram(change=0.5).protect(pa.table({"sex": ["f", "m", "f", "m", "m", "m"]}), columns="sex", teaching_seed=1)
     >>> released.frame["sex"].to_pylist()
-    ['f', 'f', 'f', 'f', 'm', 'm']
+    ['m', 'm', 'f', 'm', 'm', 'm']
     >>> released.report["matrices"]["sex"]
     {'labels': ['f', 'm'], 'chances': array([[0.66666667, 0.33333333],
            [0.16666667, 0.83333333]])}

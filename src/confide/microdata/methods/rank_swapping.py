@@ -26,11 +26,12 @@ class RankSwapping(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [21, 35, 44, 52, 67, 80]})
-    >>> RankSwapping(p=34).protect(frame, columns="age", seed=1).frame["age"].to_pylist()
-    [35, 21, 67, 80, 44, 52]
+    >>> RankSwapping(p=34).protect(frame, columns="age", teaching_seed=1).frame["age"].to_pylist()
+    [35, 21, 52, 44, 80, 67]
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})
 
     p: float = parameter(15.0, "How far apart ranks may be, as a percentage of the values.", above=0, high=100)

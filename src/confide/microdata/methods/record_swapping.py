@@ -37,9 +37,9 @@ class RecordSwapping(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"town": ["a", "a", "a", "b", "b", "b"], "job": ["cook", "cook", "king", "cook", "cook", "cook"]})
-    >>> released = RecordSwapping(keys=["job"], k=2).protect(frame, columns="town", seed=1)
+    >>> released = RecordSwapping(keys=["job"], k=2).protect(frame, columns="town", teaching_seed=1)
     >>> released.frame["town"].to_pylist()
-    ['a', 'a', 'b', 'a', 'b', 'b']
+    ['a', 'a', 'b', 'b', 'b', 'a']
     >>> released
     Released(6 records; at_risk 1; alone 0; swapped 2)
     """

@@ -23,11 +23,12 @@ class Resampling(Method):
     column is masked by itself. Reference: Domingo-Ferrer and Mateo-Sanz (1999).
 
     >>> import pyarrow as pa
-    >>> Resampling(samples=2).protect(pa.table({"x": [1.0, 2.0, 4.0, 9.0]}), columns="x", seed=1).frame["x"].to_pylist()
-    [1.5, 1.5, 3.0, 9.0]
+    >>> Resampling(samples=2).protect(pa.table({"x": [1.0, 2.0, 4.0, 9.0]}), columns="x", teaching_seed=1).frame["x"].to_pylist()
+    [2.0, 3.0, 5.5, 6.5]
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     samples: int = parameter(3, "How many samples are averaged; the more, the less changes.", low=1)
 

@@ -22,8 +22,8 @@ class Sampling(Method):
     stay missing.
 
     >>> import pyarrow as pa
-    >>> Sampling(share=0.5).protect(pa.table({"age": [20, 30, 40, 50]}), seed=1).frame["age"].to_pylist()
-    [20, 40]
+    >>> Sampling(share=0.5).protect(pa.table({"age": [20, 30, 40, 50]}), teaching_seed=1).frame["age"].to_pylist()
+    [40, 50]
     """
 
     takes: ClassVar = frozenset()

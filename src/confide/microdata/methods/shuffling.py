@@ -35,11 +35,12 @@ class Shuffling(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"age": [20, 30, 40, 50, 60], "income": [4.0, 1.0, 2.0, 9.0, 5.0]})
-    >>> Shuffling(given=["age"]).protect(frame, columns="income", seed=1).frame["income"].to_pylist()
-    [9.0, 2.0, 1.0, 5.0, 4.0]
+    >>> Shuffling(given=["age"]).protect(frame, columns="income", teaching_seed=1).frame["income"].to_pylist()
+    [9.0, 5.0, 1.0, 2.0, 4.0]
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})
 
     given: tuple[str, ...] = parameter((), "Columns that stay, and by which values are placed.")

@@ -1,13 +1,14 @@
 """Synthesis: values drawn from models of the file instead of the values themselves."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 from confide.microdata.method import Method
 from confide.microdata.records import Columns, Masked, Records, kind_of
@@ -33,7 +34,7 @@ class Synthesis(Method):
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("fm") * 50, "pay": [1000, 2000] * 50})
-    >>> drawn = Synthesis(versions=3).protect(people, columns=["sex", "pay"], seed=1)
+    >>> drawn = Synthesis(versions=3).protect(people, columns=["sex", "pay"], teaching_seed=1)
     >>> len(drawn.replicates), set(zip(*drawn.frame.to_pydict().values())) == {("f", 1000), ("m", 2000)}
     (3, True)
     """
@@ -41,6 +42,7 @@ class Synthesis(Method):
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     model: str = parameter(
         "trees", "trees: classification and regression trees. regressions: linear and logistic.", among=tuple(MODELS)
@@ -53,6 +55,10 @@ class Synthesis(Method):
     @property
     def reads(self) -> tuple[str, ...]:
         return self.given
+
+    def drawing(self, key: ReleaseKey) -> ReleaseKey:
+        """More versions leave the first ones as they were."""
+        return Method.drawing(replace(self, versions=1), key)
 
     def _mask(self, records: Records) -> Masked:
         for name in self.given:

@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 
 from confide.arrays import Bools, Floats
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake, nearest
 from confide.tables.adjustment.cta import Wanted, nearest_table
 from confide.tables.annealing.additivity import CountLimits, additive_counts
@@ -46,7 +47,8 @@ def adjust(
     cost: str = "L1",
     weights: Floats | None = None,
     integer: bool | None = None,
-    seed: int = 1,
+    key: ReleaseKey | None = None,
+    teaching_seed: int | None = None,
     time_limit: float | None = 60.0,
     progress: Progress | None = None,
 ) -> Changed:
@@ -61,12 +63,13 @@ def adjust(
     Promise: the table adds up. Inner cells that are 0 in the original, or in the table if that is not given, stay 0. A
     primary cell is at most at value - lower_protection or at least at value + upper_protection; if that cannot be, a
     `Mistake` names the cells in the way. Cells marked as `published` stay and D is kept where such counts are found; `notes` say where
-    not. The same table and seed give the same answer unless the time runs out.
+    not. The same table and key give the same answer unless the time runs out; `teaching_seed`, a plain number, is for tests
+    and teaching.
 
     >>> from dataclasses import replace
     >>> t = Table.from_microdata({"sex": ["f"] * 4 + ["m"] * 9}, by=["sex"])
     >>> noisy = replace(t, value=np.array([12.0, 3, 8]))
-    >>> adjusted = adjust(noisy)
+    >>> adjusted = adjust(noisy, teaching_seed=1)
     >>> adjusted.largest, adjusted.table.relations.residuals(adjusted.table.value).tolist()
     (1.0, [0.0])
     """
@@ -85,6 +88,7 @@ def adjust(
         _weights(table, weights),
         plain=integer is False,
     )
+    seed = chosen_key("Adjusting", key, teaching_seed).number("adjust", cost, table.value.tobytes())
     deadline = Deadline(time_limit, progress)
     with deadline.running():
         inner = inner_cells(table.relations) if wish.countable else None

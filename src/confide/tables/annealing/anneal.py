@@ -181,6 +181,4 @@ def annealing_over(inner: InnerCells, start: Ints, target: Ints, allowed: Allowe
 
 def generator(seed: int) -> np.random.Generator:
     """The random numbers of a seed."""
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise Mistake("A seed is a whole number from 0.", suggestions=["Give one, as in seed=1."])
     return np.random.default_rng(seed)

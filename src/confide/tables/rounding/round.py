@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from confide.arrays import Floats, Ints
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake, nearest
 from confide.tables.annealing.anneal import Aim, Allowed, CoolingSchedule, annealing_over, generator
 from confide.tables.changed import Changed
@@ -28,7 +29,8 @@ def round(
     *,
     base: float = 3,
     method: str = "controlled",
-    seed: int = 1,
+    key: ReleaseKey | None = None,
+    teaching_seed: int | None = None,
     time_limit: float | None = 60.0,
     progress: Progress | None = None,
 ) -> Changed:
@@ -42,11 +44,11 @@ def round(
     "random": each cell goes up or down by itself, with probabilities that leave its expected value as it is. Such a table
     does not add up.
 
-    Promise: after "controlled" and "small" the table adds up and zeros are zeros. The same seed gives the same table
-    unless the time runs out.
+    Promise: after "controlled" and "small" the table adds up and zeros are zeros. The same key gives the same table
+    unless the time runs out; `teaching_seed`, a plain number, is for tests and teaching.
 
     >>> t = Table.from_microdata({"sex": ["f"] * 4 + ["m"] * 9}, by=["sex"])
-    >>> round(t, base=5).table.value.tolist()
+    >>> round(t, base=5, teaching_seed=1).table.value.tolist()
     [15.0, 5.0, 10.0]
     """
     methods: dict[str, Callable[[Units, int, Deadline], Changed]] = {
@@ -57,9 +59,11 @@ def round(
     if method not in methods:
         known = [f"{', '.join(methods)}."]
         raise Mistake(f"There is no rounding {method!r}.", suggestions=nearest(method, methods) or known)
-    deadline = Deadline(time_limit, progress)
+    deadline, given = Deadline(time_limit, progress), given_table(table)
+    units = Units(given, base)
+    drawn = chosen_key("Rounding", key, teaching_seed).number("round", method, float(base), given.value.tobytes())
     with deadline.running():
-        return methods[method](Units(given_table(table), base), seed, deadline)
+        return methods[method](units, drawn, deadline)
 
 
 def _controlled(units: Units, seed: int, deadline: Deadline) -> Changed:

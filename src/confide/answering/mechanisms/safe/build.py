@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from confide.answering.mechanisms.safe.base import Base
+from confide.data.release_key import ReleaseKey
 from confide.data.replacing import replacing
 from confide.engines import Engine, StoreFacts
 from confide.engines.duckdb.engine import DuckDBEngine
@@ -85,8 +86,8 @@ def build_base(
         for some in combinations(names, size)
         if len({dataset.root(name) for name in some}) == size
     ]
-    seed = int.from_bytes(secret.digest("safe", json.dumps([engine.facts.data, names]).encode())[:8], "little")
-    return safe(frame, by=names, controlled=tables, seed=seed, time_limit=time_limit, progress=progress)
+    key = ReleaseKey(secret.digest("safe", json.dumps([engine.facts.data, names]).encode()))
+    return safe(frame, by=names, controlled=tables, key=key, time_limit=time_limit, progress=progress)
 
 
 def to_base(found: "SafeBase", *, mark: str) -> Base:

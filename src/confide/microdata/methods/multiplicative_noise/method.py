@@ -52,12 +52,13 @@ class MultiplicativeNoise(Method):
     >>> import pyarrow as pa
     >>> frame = pa.table({"gross": [900.0, 700.0, 3100.0, 5200.0, 2300.0], "tax": [0.0, 0.0, 450.0, 1300.0, 210.0]})
     >>> method = MultiplicativeNoise(chains=[["gross", "tax"]], zeros=["tax"])
-    >>> after = method.protect(frame, columns=["gross", "tax"], seed=1).frame
+    >>> after = method.protect(frame, columns=["gross", "tax"], teaching_seed=1).frame
     >>> after["gross"].to_numpy().round(), after["tax"].to_numpy().round()
-    (array([ 872.,  721., 3007., 5164., 2290.]), array([   0.,    0.,  426., 1280.,  219.]))
+    (array([ 880.,  700., 3884., 6666., 2149.]), array([   0.,    0.,  686., 1959.,  193.]))
     """
 
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     k: float = parameter(0.15, "How much noise: the variance it adds, as a share of the file's.", above=0)
     scheme: str = parameter(
@@ -96,14 +97,17 @@ class MultiplicativeNoise(Method):
         self._must_fit(records)
         x, chains = records.numbers(), Chains(records.columns, self.chains)
         chains.must_hold(x, where=records.where)
-        after, facts = x.copy(), []
+        after, facts, zones = x.copy(), [], []
         for part in self._parts(records, x):
+            zones.append(part.rows)
             values = x[np.ix_(part.rows, part.columns)]
             if not np.isnan(values).all():
                 noisy, fact = self._noisy(records, chains, part, x[part.rows])
                 after[part.rows] = noisy
                 facts.append(fact)
-        return Masked(dict(zip(records.columns, after.T, strict=True)), _summed(facts))
+        return Masked(
+            dict(zip(records.columns, after.T, strict=True)), _summed(facts), zones=tuple(zones) if self.exact else ()
+        )
 
     def _combined(self, reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return _summed(reports)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.data.frame import Frame
+from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake, nearest
 from confide.tables.annealing.anneal import Aim, Allowed, Annealing, AnnealingTask, CoolingSchedule, generator
 from confide.tables.annealing.safe.base import SafeBase, combined
@@ -54,7 +55,8 @@ def safe(
     bound: int = BOUND,
     weight: str | None = None,
     js: int = 2,
-    seed: int = 1,
+    key: ReleaseKey | None = None,
+    teaching_seed: int | None = None,
     sweeps: float = COOLING.sweeps,
     time_limit: float | None = None,
     progress: Progress | None = None,
@@ -65,12 +67,12 @@ def safe(
     stay near the truth: all by up to so many variables, a list of them, or a mapping from tables to the largest
     deviation in each; `bound` is that of the others and of the total. More `sweeps` make deviations smaller.
 
-    Promise: no combination that is not in the data; the same data and seed give the same base, unless a time limit or an
+    Promise: no combination that is not in the data; the same data and key give the same base, unless a time limit or an
     interrupt ends the search early, which gives the best so far. The bound is an aim: `largest` says what was reached.
     With a `weight` every code keeps the mean weight of its records, if these are more than js.
 
     >>> people = {"sex": list("fmfmfmfm"), "town": list("aabbccaa")}
-    >>> base = safe(people, by=["sex", "town"], controlled=1)
+    >>> base = safe(people, by=["sex", "town"], controlled=1, teaching_seed=1)
     >>> all(count == 0 or count >= 3 for count in base.count)
     True
     """
@@ -84,11 +86,13 @@ def safe(
     if js < 1 or js % 1 or bound < 0 or not 0 < sweeps < np.inf:
         raise Mistake("SAFE takes a whole js of 1 or more, a bound of 0 or more and sweeps of more than 0.")
     bounds = _bounds(tuple(by), controlled, bound)
+    given = chosen_key("SAFE", key, teaching_seed)
     weights = None if weight is None else _weighed(source, weight)
     columns = [source.coded(name) for name in by]
     records = np.column_stack([column.places for column in columns])
     _, first, at, before = np.unique(combined(records), return_index=True, return_inverse=True, return_counts=True)
     places, deadline = records[first], Deadline(time_limit, progress)
+    seed = given.number("safe", tuple(by), before.tobytes())
     with deadline.running():
         annealing = _begun(
             places, before, {tuple(map(by.index, table)): most for table, most in bounds.items()}, js, seed

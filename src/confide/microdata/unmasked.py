@@ -1,0 +1,45 @@
+"""Records that masking left as they are, because they stood by themselves where values are hidden among those of others."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from confide.arrays import Bools, Floats, Ints
+from confide.microdata.records import Masked, Records, numbers
+
+__all__ = ["unmasked"]
+
+FEW = 2
+"""Of two records each knows their own value, and so the other's: that values changed places hides nothing."""
+
+
+def unmasked(records: Records, masked: Masked) -> int:
+    """How many values of one or two records by themselves (in a stratum, a zone, or alone known) are those there were."""
+    zones = masked.zones or (np.arange(len(records)),)
+    return sum(
+        _left(name, records.array(name), after, zones)
+        for name, after in masked.columns.items()
+        if name in records.columns
+    )
+
+
+def _left(name: str, before: pa.Array, after: Floats | pa.Array, zones: tuple[Ints, ...]) -> int:
+    known = _known(before)
+    places = [rows[known[rows]] for rows in zones]
+    return sum(len(rows) for rows in places if 0 < len(rows) <= FEW and _same(name, before, after, rows))
+
+
+def _known(column: pa.Array) -> Bools:
+    known = column.is_valid()
+    return np.asarray(
+        pc.and_kleene(known, pc.invert(pc.is_nan(column).fill_null(False))) if pt.is_floating(column.type) else known
+    )
+
+
+def _same(name: str, before: pa.Array, after: Floats | pa.Array, rows: Ints) -> bool:
+    """Whether the values are the same, in whatever order."""
+    old = before.take(pa.array(rows))
+    if isinstance(after, np.ndarray):
+        return bool(np.allclose(np.sort(after[rows]), np.sort(numbers(name, old)), rtol=1e-9, atol=0))
+    return sorted(map(str, old.to_pylist())) == sorted(map(str, after.take(pa.array(rows)).to_pylist()))
