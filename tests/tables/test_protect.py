@@ -186,7 +186,7 @@ def test_round_gives_multiples_that_add_up(people):
 
 
 def test_safe_gives_microdata_without_small_combinations(people):
-    done = run("safe", "people.csv", "--by", "region,sex", "--controlled", "region", "--seed", "3")
+    done = run("safe", "people.csv", "--by", "region,sex", "--controlled", "region", "--teaching-seed", "3")
     counts = [int(row["count"]) for row in csv.DictReader(StringIO(done.out))]
     assert done.status == 0
     assert min(counts) >= 3

@@ -8,7 +8,6 @@ import pyarrow.types as pt
 
 from confide.arrays import Floats, Ints
 from confide.microdata.records import Categories
-from confide.sources.columns import fits
 
 __all__ = ["INDEX", "cleaned", "decimals_of"]
 
@@ -40,7 +39,13 @@ def decimals_of(column: pa.ChunkedArray) -> int | None:
     values = np.asarray(column.drop_null().to_numpy(), np.float64)
     values = values[np.isfinite(values)]
     few = values[:FEW]
-    return next((digits for digits in range(MOST + 1) if fits(few, digits) and fits(values, digits)), None)
+    return next((digits for digits in range(MOST + 1) if _fit(few, digits) and _fit(values, digits)), None)
+
+
+def _fit(values: Floats, digits: int) -> bool:
+    """Whether so many decimals write the values, to within what floats leave open."""
+    scaled = np.abs(values) * 10.0**digits
+    return bool((np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(1.0, scaled)).all())
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

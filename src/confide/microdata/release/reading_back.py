@@ -60,7 +60,7 @@ def _read(partial: Path, kind: str, written: pa.Table) -> pa.Table:
     if kind == ".arrow":
         return pa.feather.read_table(partial)
     kinds = pa.csv.ConvertOptions(column_types=dict.fromkeys(written.column_names, pa.string()))
-    return pa.csv.read_csv(partial, convert_options=kinds, parse_options=pa.csv.ParseOptions(newlines_in_values=True))
+    return pa.csv.read_csv(partial, convert_options=kinds, parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False))
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -75,7 +75,9 @@ def values_of(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _plain(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    return column.cast(column.type.value_type) if pt.is_dictionary(column.type) else column
+    """A column without a dictionary, and its text as one kind of text: Parquet knows no other."""
+    column = column.cast(column.type.value_type) if pt.is_dictionary(column.type) else column
+    return column.cast(pa.large_string()) if pt.is_string(column.type) else column
 
 
 def _listed(column: pa.ChunkedArray) -> pa.Array:
