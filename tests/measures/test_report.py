@@ -234,7 +234,7 @@ def test_a_map_can_use_any_measure_and_a_plan():
     class Doubling:
         name = "double"
 
-        def protect(self, frame, *, seed):
+        def protect(self, frame, *, teaching_seed):
             table = pa.table(frame)
             return table.set_column(0, "x", pa.array(np.array(table["x"]) * 2))
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide import ReleaseKey
 from confide.errors import Mistake
 from confide.tables import Hierarchy, Table
 from confide.tables.rounding.round import round as round_table
@@ -251,7 +252,7 @@ def test_small_counts_must_be_counts(cells, base):
 
 @pytest.mark.parametrize("method", ["small", "random"])
 def test_a_seed_is_a_whole_number(method):
-    with pytest.raises(Mistake, match="seed is a whole number"):
+    with pytest.raises(Mistake, match="seed must be a whole number"):
         round_table(table_of(np.array([1, 2])), method=method, teaching_seed=-1)
 
 
@@ -277,3 +278,15 @@ def test_huge_counts_are_rounded_exactly():
 def test_one_cell_is_rounded_with_its_total():
     assert round_table(table_of(np.array([4])), base=3, teaching_seed=1).table.value.tolist() == [3.0, 3.0]
     assert round_table(table_of(np.array([0])), base=3, teaching_seed=1).table.value.tolist() == [0.0, 0.0]
+
+
+def test_random_rounding_has_no_default_to_guess_and_no_draws_in_common_with_another_table(tmp_path):
+    one, two = (table_of(np.full((20, 20), count)) for count in (7, 10))
+    with pytest.raises(Mistake, match="Rounding draws at random, from a secret key"):
+        round_table(one, method="random")
+    key = ReleaseKey.kept(tmp_path / "k")
+    up = [round_table(table, method="random", key=key).deviations > 0 for table in (one, two)]
+    again = round_table(one, method="random", key=key).deviations > 0
+    assert (again == up[0]).all()
+    # both round up with probability 2/3; of 400 inner cells 5/9 agree by chance, with a standard error of 2.5 %
+    assert abs(np.mean(up[0] == up[1]) - 5 / 9) < 0.12

@@ -111,9 +111,13 @@ def test_posteriors_undo_a_little_pram_and_not_much_of_it(people_of, tried):
     original = people_of(1000)
     about = {"keys": ["age", "sex", "town"], "confidential": "ill"}
     weak = Pram(change=0.1)
-    released = weak.protect(original, columns=["sex", "town", "ill"], teaching_seed=31).frame
-    found = tried("pram-posteriors", original, released, method=weak, **about)
-    assert found.lift > 0.2 and found.success > tried("looking-up", original, released, **about).success + 0.02
+    more = []
+    for seed in range(31, 36):
+        released = weak.protect(original, columns=["sex", "town", "ill"], teaching_seed=seed).frame
+        found = tried("pram-posteriors", original, released, method=weak, **about)
+        more.append(found.success - tried("looking-up", original, released, **about).success)
+        assert found.lift > 0.2
+    assert np.mean(more) > 0.01  # .022 in ten draws, which spread by .006: of five the standard error is .003
     strong = Pram(change=0.9)
     hidden = strong.protect(original, columns=["sex", "town", "ill"], teaching_seed=31).frame
     assert tried("pram-posteriors", original, hidden, method=strong, **about).lift < 0.06

@@ -60,7 +60,11 @@ def _read(partial: Path, kind: str, written: pa.Table) -> pa.Table:
     if kind == ".arrow":
         return pa.feather.read_table(partial)
     kinds = pa.csv.ConvertOptions(column_types=dict.fromkeys(written.column_names, pa.string()))
-    return pa.csv.read_csv(partial, convert_options=kinds, parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False))
+    return pa.csv.read_csv(
+        partial,
+        convert_options=kinds,
+        parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+    )
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -64,10 +64,10 @@ class Release:
         A file that is there already is a Mistake; with `replace` it is replaced, if it was drawn from the same key.
         """
         released = masked if isinstance(masked, Released) else Released((masked,), {})
-        tables = [self._checked(Frame.of(frame), released) for frame in released.replicates]
-        paths = version_paths(Path(path), len(tables))
+        paths = version_paths(Path(path), len(released.replicates))
         for one in paths:
             self.check_place(one, replace=replace)
+        tables = [self._checked(Frame.of(frame), released) for frame in released.replicates]
         ready = [self._ready(table, number, released) for number, table in enumerate(tables)]
         with ExitStack() as places:  # all versions or none
             return tuple(

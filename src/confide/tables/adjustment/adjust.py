@@ -86,13 +86,13 @@ def adjust(
         whole,
         cost,
         _weights(table, weights),
+        chosen_key("Adjusting", key, teaching_seed).number("adjust", cost, table.value.tobytes()),
         plain=integer is False,
     )
-    seed = chosen_key("Adjusting", key, teaching_seed).number("adjust", cost, table.value.tobytes())
     deadline = Deadline(time_limit, progress)
     with deadline.running():
         inner = inner_cells(table.relations) if wish.countable else None
-        value, finished = wish.searched(inner, seed, deadline) if inner else wish.programmed(deadline)
+        value, finished = wish.searched(inner, deadline) if inner else wish.programmed(deadline)
     return Changed.to(value, of=table, before=original, finished=finished, notes=wish.notes(value, finished))
 
 
@@ -114,6 +114,7 @@ class _Wish:
     whole: bool
     cost: str
     weights: Floats
+    seed: int
     plain: bool = False
     """Whether values may get decimals that they did not have."""
 
@@ -183,11 +184,11 @@ class _Wish:
         bounded = (table.lower_bound > 0) | np.isfinite(table.upper_bound)
         return self.whole and table.is_count and not (more | bounded | (self.weights != 1)).any()
 
-    def searched(self, inner: InnerCells, seed: int, deadline: Deadline) -> tuple[Floats, bool]:
+    def searched(self, inner: InnerCells, deadline: Deadline) -> tuple[Floats, bool]:
         """By annealing over the inner cells."""
         counts, before = (table.value.astype(np.int64) for table in (self.table, self.before))
         limits = CountLimits(before, self.D, self.js, held=self.shown)
-        found = additive_counts(counts, inner, limits, cost=self.cost, seed=seed, deadline=deadline)
+        found = additive_counts(counts, inner, limits, cost=self.cost, seed=self.seed, deadline=deadline)
         return found.astype(np.float64), deadline.undisturbed
 
     def programmed(self, deadline: Deadline) -> tuple[Floats, bool]:
@@ -220,7 +221,7 @@ class _Wish:
             units = Units(replace(self.table, value=values), 10.0**-self.decimals)
             last = Deadline(LAST)
             with last.running():
-                found, _ = controlled(units, seed=1, deadline=last)
+                found, _ = controlled(units, seed=self.seed, deadline=last)
             plain = np.round(units.values(found), self.decimals)
             if not self._protects(plain):
                 return values
