@@ -193,6 +193,18 @@ def test_safe_gives_microdata_without_small_combinations(people):
     assert "SafeBase" in done.err
 
 
+@pytest.mark.parametrize("command", [["round", "--method", "random"], ["adjust"], ["safe", "--controlled", "1"]])
+def test_what_is_drawn_comes_from_a_key_beside_the_data_and_a_teaching_seed_is_marked(people, command):
+    words = [command[0], "people.csv", "--by", "region,sex", *command[1:]]
+    one, again = run(*words), run(*words)
+    key = people.with_name("people.csv.key")
+    assert one.status == 0 and one.out == again.out and "not for release" not in one.err
+    assert key.stat().st_mode & 0o777 == 0o600 and key.read_text().split()[0] not in one.out + one.err
+    assert "not for release" in run(*words, "--teaching-seed", "1").err
+    key.chmod(0o644)
+    assert run(*words).status == 2 and "chmod 600" in run(*words).err
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from confide.arrays import Bools, Floats, Ints
@@ -16,25 +15,20 @@ FEW = 2
 
 def unmasked(records: Records, masked: Masked) -> int:
     """How many values of one or two records by themselves (in a stratum, a zone, or alone known) are those there were."""
-    zones = masked.zones or (np.arange(len(records)),)
-    return sum(
-        _left(name, records.array(name), after, zones)
-        for name, after in masked.columns.items()
-        if name in records.columns
-    )
+    names = [name for name in masked.columns if name in records.columns]
+    return sum(_left(name, records.array(name), masked.columns[name], masked.zones) for name in names)
 
 
 def _left(name: str, before: pa.Array, after: Floats | pa.Array, zones: tuple[Ints, ...]) -> int:
     known = _known(before)
-    places = [rows[known[rows]] for rows in zones]
+    places = [rows[known[rows]] for rows in zones] if zones else [np.flatnonzero(known)]
     return sum(len(rows) for rows in places if 0 < len(rows) <= FEW and _same(name, before, after, rows))
 
 
 def _known(column: pa.Array) -> Bools:
-    known = column.is_valid()
-    return np.asarray(
-        pc.and_kleene(known, pc.invert(pc.is_nan(column).fill_null(False))) if pt.is_floating(column.type) else known
-    )
+    if pt.is_floating(column.type):
+        return np.asarray(~np.isnan(column.to_numpy(zero_copy_only=False)))  # what is missing is NaN there too
+    return np.asarray(column.is_valid())
 
 
 def _same(name: str, before: pa.Array, after: Floats | pa.Array, rows: Ints) -> bool:

@@ -125,8 +125,8 @@ class Release:
             )
 
     def _ready(self, table: pa.Table, number: int, released: Released) -> pa.Table:
-        # Another plan or version has another order: two files in one order could be laid side by side.
-        random = self.key.generator("order", number, *map(repr, released.steps))
+        # Another plan, version or choice of columns has another order: two files in one order could be laid side by side.
+        random = self.key.generator("order", number, table.column_names, *map(repr, released.steps))
         return cleaned(table, random.permutation(table.num_rows), self._decimals(table))
 
     def _put(
