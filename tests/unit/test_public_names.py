@@ -13,7 +13,18 @@ MODULES = [module.name for module in pkgutil.walk_packages(confide.__path__, "co
 
 
 def test_the_public_names_of_the_package_are_these():
-    assert confide.__all__ == ["Answer", "Denied", "Fault", "Mistake", "Refused", "Site", "add", "ingest", "open"]
+    assert confide.__all__ == [
+        "Answer",
+        "Denied",
+        "Fault",
+        "Mistake",
+        "Refused",
+        "ReleaseKey",
+        "Site",
+        "add",
+        "ingest",
+        "open",
+    ]
     assert confide.__version__.count(".") == 2
 
 

@@ -41,7 +41,7 @@ class RecordSwapping(Method):
     >>> released.frame["town"].to_pylist()
     ['a', 'a', 'b', 'b', 'b', 'a']
     >>> released
-    Released(6 records; at_risk 1; alone 0; swapped 2)
+    Released(6 records; at_risk 1; alone 0; swapped 2; not for release, drawn from a teaching seed)
     """
 
     draws: ClassVar = True
