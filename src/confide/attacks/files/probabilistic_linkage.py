@@ -16,8 +16,7 @@ __all__ = ["ProbabilisticAttack"]
 class ProbabilisticAttack(FileAttack):
     """Probabilistic record linkage (Fellegi and Sunter 1969): the record with the largest sum of log2(m / u) is the target's.
 
-    Knows the keys, not the method. It is `measures.risk.probabilistic_linkage` as it stands, which compares numbers by
-    four levels only and is therefore weak on numbers: what it does not link is not safe for that.
+    Knows the keys, not the method. It is `measures.risk.probabilistic_linkage` as it stands.
     """
 
     name: ClassVar = "probabilistic-linkage"
@@ -25,4 +24,4 @@ class ProbabilisticAttack(FileAttack):
     words: ClassVar = "Weighs how alike the keys are, attribute by attribute, and takes the likeliest record."
 
     def attack(self, released: pa.Table, known: Knowledge) -> WeighedLinks:
-        return WeighedLinks(known.keys, ("Numbers are compared by four levels only: a weak linkage of numbers.",))
+        return WeighedLinks(known.keys)

@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.data.threads import in_parts
-from confide.errors import Mistake
 from confide.measures.pairs import Both, Pair
 from confide.measures.ranks import ranked
 
-__all__ = ["LEVELS", "MISSING", "Comparison", "Patterns", "better"]
+__all__ = ["HOPELESS", "LEVELS", "MISSING", "UNLIKE", "Comparison", "Patterns", "better"]
 
-LEVELS = ("equal", "close", "near", "unlike")
-"""Numbers are close or near if at most 1 or 5 percent of the values lie between them; categories are equal or unlike."""
+LEVELS = (0.0, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4, 1.0)
+"""A pair of numbers is of the first level whose share of the values, or less, lies between them: 0 is equal, 1 unlike. Categories
+are equal or unlike. Of Tarragona's companies with noise of a tenth of a standard deviation on 13 numbers 43 percent are linked, with
+four levels (0, .01, .05, 1) 28; rank swapped with p = 15, 75 and 6."""
 
-MISSING = len(LEVELS)
-"""The level where a value is missing on either side."""
-
-CLOSE, NEAR = 0.01, 0.05
+UNLIKE, MISSING = len(LEVELS) - 1, len(LEVELS)
+"""The last level, and that where a value is missing on either side."""
 
 CELLS, PAIRS = 1 << 21, 1 << 26
 """Patterns are counted until a table of so many cells is half full, or so many pairs are seen."""
 
-MOST = 27
-"""Patterns of so many attributes fit into 64 bits."""
+HOPELESS = -10.0
+"""Pairs whose evidence at first sight is less, in bits, are not counted: all of them together are hardly a link in a thousand.
+With -30 the figures above are the same within 1.5 points, and take 3 to 5 times as long."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,6 @@ class Comparison:
 
     @classmethod
     def of(cls, pair: Pair) -> "Comparison":
-        if len(pair.columns) > MOST:
-            raise Mistake(f"Probabilistic linkage compares up to {MOST} columns; there are {len(pair.columns)}.")
         sides = [_positions(column) for column in pair.columns]
         nominal = np.array([not column.numeric for column in pair.columns])
         return cls(np.column_stack([a for a, _ in sides]), np.column_stack([b for _, b in sides]), nominal)
@@ -61,14 +59,19 @@ class Comparison:
             [_shares(*values) for values in zip(self.original.T, self.released.T, self.nominal, strict=True)]
         )
 
-    def patterns(self) -> Patterns:
-        """Count the patterns of released records, evenly spread over the file, with all original ones."""
+    def patterns(self, weight: Floats) -> Patterns:
+        """Count the patterns of released records, evenly spread over the file, with all original ones.
+
+        Pairs that are hopeless by this weight of levels are left out.
+        """
         rows = max(1, min(len(self.released), PAIRS // len(self.original)))
         some = self.released[np.linspace(0, len(self.released) - 1, rows).astype(np.int64)]
-        keys, counts = np.zeros(CELLS, np.uint64), np.zeros(CELLS, np.int64)
-        _tally(some, np.ascontiguousarray(self.original), self.nominal, keys, counts)
-        seen = np.flatnonzero(counts)
-        return Patterns(_digits(keys[seen], len(self.nominal)), counts[seen])
+        cells = CountedPatterns.empty(min(CELLS, 1 << (2 * rows * len(self.original)).bit_length()))
+        _tally(some, np.ascontiguousarray(self.original), self.nominal, weight, cells)
+        seen = np.flatnonzero(cells.count)
+        levels = np.empty((len(seen), len(self.nominal)), np.int8)
+        _levels(some[cells.released[seen]], self.original[cells.original[seen]], self.nominal, levels)
+        return Patterns(levels, cells.count[seen])
 
 
 def _positions(column: Both) -> tuple[Floats, Floats]:
@@ -86,9 +89,7 @@ def _shares(original: Floats, released: Floats, nominal: bool) -> Floats:
     if not pairs:
         return np.zeros(len(LEVELS))
     # the same comparisons as in the loops below, by counting: |a - b| <= limit as floating point sees it
-    reach = [_reached(a, b, limit) for limit in (0.0, CLOSE, NEAR)]
-    if nominal:
-        reach[1] = reach[2] = reach[0]
+    reach = [_reached(a, b, 0.0 if nominal else limit) for limit in LEVELS[:-1]]
     return np.diff([0, *reach, pairs]) / pairs
 
 
@@ -103,42 +104,61 @@ def _reached(a: Floats, b: Floats, limit: float) -> int:
 @compiled
 def _level(a: float, b: float, nominal: bool) -> int:
     if isnan(a) or isnan(b):
-        return 4
+        return MISSING
     gap = abs(a - b)
-    if gap <= 1e-15:
-        return 0
-    if nominal or gap > 0.05 + 1e-15:
-        return 3
-    return 1 if gap <= 0.01 + 1e-15 else 2
+    if nominal:
+        return 0 if gap <= 1e-15 else UNLIKE
+    level = UNLIKE  # most pairs are far apart
+    while level > 0 and gap <= LEVELS[level - 1] + 1e-15:
+        level -= 1
+    return level
+
+
+class CountedPatterns(NamedTuple):
+    """A hash table: the pattern's hash, how many pairs show it, and one of them."""
+
+    key: NDArray[np.uint64]
+    count: Ints
+    released: Ints
+    original: Ints
+
+    @classmethod
+    def empty(cls, cells: int) -> "CountedPatterns":
+        return cls(np.zeros(cells, np.uint64), *(np.zeros(cells, np.int64) for _ in range(3)))
 
 
 @compiled
-def _tally(released: Floats, original: Floats, nominal: Bools, keys: NDArray[np.uint64], counts: Ints) -> None:
-    """Count patterns in a hash table, row by row, while it is not half full."""
-    used, mask = 0, np.uint64(len(keys) - 1)
+def _tally(released: Floats, original: Floats, nominal: Bools, weight: Floats, cells: CountedPatterns) -> None:
+    """Count patterns row by row, while the table is not half full. Two patterns have one hash once in 2^64 / 2^40 files."""
+    used, mask = 0, np.uint64(len(cells.key) - 1)
     for i in range(len(released)):
-        if used > len(keys) // 2:
+        if used > len(cells.key) // 2:
             break
         for j in range(len(original)):
-            pattern = np.uint64(0)
+            pattern, total = np.uint64(1), 0.0
             for k in range(len(nominal)):
-                pattern = pattern * np.uint64(5) + np.uint64(_level(released[i, k], original[j, k], nominal[k]))
-            place = ((pattern * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32)) & mask
-            while counts[place] and keys[place] != pattern:
+                level = _level(released[i, k], original[j, k], nominal[k])
+                pattern = (pattern ^ np.uint64(level + 1)) * np.uint64(0x9E3779B97F4A7C15)
+                pattern ^= pattern >> np.uint64(29)
+                total += weight[k, level]
+            if total < HOPELESS:
+                continue
+            place = pattern & mask
+            while cells.count[place] and cells.key[place] != pattern:
                 place = (place + np.uint64(1)) & mask
-            used += counts[place] == 0
-            keys[place] = pattern
-            counts[place] += 1
-            if used >= len(keys) - 1:
+            if cells.count[place] == 0:
+                used += 1
+                cells.key[place], cells.released[place], cells.original[place] = pattern, i, j
+            cells.count[place] += 1
+            if used >= len(cells.key) - 1:
                 return
 
 
-def _digits(patterns: NDArray[np.uint64], columns: int) -> NDArray[np.int8]:
-    levels = np.empty((len(patterns), columns), np.int8)
-    for k in reversed(range(columns)):
-        levels[:, k] = patterns % np.uint64(5)
-        patterns = patterns // np.uint64(5)
-    return levels
+@compiled
+def _levels(released: Floats, original: Floats, nominal: Bools, levels: NDArray[np.int8]) -> None:
+    for i in range(len(released)):
+        for k in range(len(nominal)):
+            levels[i, k] = _level(released[i, k], original[i, k], nominal[k])
 
 
 SLACK = 1e-9
@@ -175,11 +195,12 @@ def _weight(a: Floats, b: Floats, nominal: Bools, weight: Floats) -> float:
 @compiled
 def _reach(value: float, own: float, nominal: bool, weight: Floats, rest: float) -> float:
     """How far from a value of the first attribute a record can be that weighs as much as the true one."""
-    if isnan(value) or weight[3] + rest >= own - SLACK:
+    if isnan(value) or weight[UNLIKE] + rest >= own - SLACK:
         return np.inf
-    if nominal:
-        return 1e-15
-    return (0.05 if weight[2] + rest >= own - SLACK else 0.01) + 1e-15
+    level = UNLIKE - 1
+    while level > 0 and weight[level] + rest < own - SLACK:
+        level -= 1
+    return (0.0 if nominal else LEVELS[level]) + 1e-15
 
 
 @compiled
