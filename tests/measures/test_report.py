@@ -204,7 +204,7 @@ def test_a_page_of_findings_without_charts_has_no_pictures():
 def test_a_map_measures_every_way_and_marks_the_frontier(people_of):
     original = people_of(150).dropna()
     ways = [Rounding(base=b) for b in (10, 1000, 5000)] + [Microaggregation(k=k) for k in (3, 10)]
-    found = measures.risk_utility_map(original, ways, columns=["income", "wealth"], seed=3)
+    found = measures.risk_utility_map(original, ways, columns=["income", "wealth"], risk="linkage", seed=3)
     assert [p.name for p in found.points][1:3] == ["Rounding(base=1000.0)", "Rounding(base=5000.0)"]
     for way, point in zip(ways, found.points, strict=True):
         released = way.protect(original, columns=["income", "wealth"], teaching_seed=3)
@@ -257,8 +257,8 @@ def test_a_map_of_samples_knows_where_records_come_from(people_of):
 
 def test_a_map_is_a_table_a_text_and_a_page(people_of):
     found = measures.risk_utility_map(people_of(50), [Rounding(base=10), Rounding(base=900)], columns="income")
-    assert pd.DataFrame(found.to_json()["points"]).shape == pa.table(found).to_pandas().shape == (2, 4)
-    assert found.to_csv().splitlines()[0] == "name,risk,loss,frontier"
+    assert pd.DataFrame(found.to_json()["points"]).shape == pa.table(found).to_pandas().shape == (2, 5)
+    assert found.to_csv().splitlines()[0] == "name,risk,loss,frontier,attack"
     assert "*" in found.to_text() and repr(found) == found.to_text()
     page = found.to_html()
     assert page == found._repr_html_() and page.count("<img") == 1 and "<script" not in page

@@ -12,10 +12,9 @@ import typer
 
 from confide.attacks.files.trying import attack_file
 from confide.attacks.result import Result
-from confide.cli.measure import read_file, read_ways
+from confide.cli.measure import read_file, read_method
 from confide.cli.terminal import working, write
 from confide.errors import Mistake
-from confide.microdata import Method
 
 __all__ = ["attack_file_command", "read_bytes"]
 
@@ -55,7 +54,7 @@ def attack_file_command(
     with working("Attacking"):
         found = attack_file(
             read_file(original, missing=marks), read_bytes(released, missing=marks),
-            keys=_split(keys), confidential=_split(confidential), method=_method(method), by=_split(by),
+            keys=_split(keys), confidential=_split(confidential), method=read_method(method), by=_split(by),
             identifier=identifier, holdout=None if holdout is None else read_file(holdout, missing=marks),
             seed=seed, only=None if only is None else _split(only),
         )  # fmt: skip
@@ -75,15 +74,6 @@ def read_bytes(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:
         return pq.read_table(path, read_dictionary=texts)
     except (OSError, pa.ArrowInvalid):
         raise Mistake(f"{str(path)!r} cannot be read as Parquet.") from None
-
-
-def _method(word: str | None) -> Method | None:
-    if word is None:
-        return None
-    ways = list(read_ways([word]).values())
-    if len(ways) != 1 or not isinstance(ways[0], Method):
-        raise Mistake("The file was masked in one way.", suggestions=["As in --method rank-swapping:p=15"])
-    return ways[0]
 
 
 def as_text(found: Sequence[Result]) -> str:

@@ -15,11 +15,11 @@ from confide import measures
 from confide.cli.terminal import working, write
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
-from confide.microdata import METHODS, Plan
+from confide.microdata import METHODS, Method, Plan
 from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
-__all__ = ["map_command", "measure_command", "read_file", "read_ways"]
+__all__ = ["map_command", "measure_command", "read_file", "read_method", "read_ways"]
 
 FORMATS = ("text", "csv", "json", "html")
 
@@ -42,6 +42,8 @@ def measure_command(
     weight: Annotated[str | None, typer.Option(help="The column of sampling weights.")] = None,
     household: Annotated[str | None, typer.Option(help="The column that says who lives together.")] = None,
     identifier: Annotated[str | None, typer.Option(help="The column that says which records belong together.")] = None,
+    method: Annotated[str | None, typer.Option(help="How it was masked, as rank-swapping:p=15.")] = None,
+    by: Annotated[str | None, typer.Option(help="The strata it was masked by, with commas.")] = None,
     holdout: Annotated[Path | None, typer.Option(help="Records not used for a synthetic file.")] = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="Records do not belong together (synthetic).")] = False,
     missing: Missing = None,
@@ -52,7 +54,8 @@ def measure_command(
     """Measure the risk and the utility of a file before it is released. True figures: for the custodian.
 
     Records belong together row by row, or by an identifier. Risk: k-anonymity, uniques, linkage, intervals, attribute
-    disclosure. Utility: information loss, tables, propensity, regressions. Then the score of both.
+    disclosure. Utility: information loss, tables, propensity, regressions. Then the score of both. With --method an intruder
+    is measured too who knows it, and the worst attack named.
 
     Example: confide measure original.csv released.csv --keys age,sex --confidential income --report out.html
     """
@@ -65,6 +68,7 @@ def measure_command(
     with working("Measuring"):
         files = [read_file(path, missing=marks) for path in (original, released)]
         spare = None if holdout is None else read_file(holdout, missing=marks)
+        named |= {"method": read_method(method), "by": _split(by)}
         found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
         if report is not None:
             write(found.to_html(), report)
@@ -79,7 +83,7 @@ def map_command(
         list[str], typer.Argument(help="Methods, as microaggregation:k=3,5, and plans, as plan.toml.", metavar="WAYS")
     ],
     columns: Annotated[str, typer.Option(help="The columns to mask and to measure, with commas.")],
-    risk: Annotated[str, typer.Option(help=f"{', '.join(RISKS)}.")] = "linkage",
+    risk: Annotated[str, typer.Option(help=f"{', '.join(RISKS)}.")] = "worst",
     utility: Annotated[str, typer.Option(help=f"{', '.join(LOSSES)}.")] = "variation",
     most: Annotated[
         float | None, typer.Option("--risk-at-most", help="Name the most useful with at most this risk.")
@@ -161,6 +165,16 @@ def read_ways(words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         ways |= {word: Plan.read(word)} if word.endswith(".toml") else _methods(word)
     return ways
+
+
+def read_method(word: str | None) -> Method | None:
+    """The one method by which a file was masked, as rank-swapping:p=15."""
+    if word is None:
+        return None
+    ways = list(read_ways([word]).values())
+    if len(ways) != 1 or not isinstance(ways[0], Method):
+        raise Mistake("The file was masked in one way.", suggestions=["As in --method rank-swapping:p=15"])
+    return ways[0]
 
 
 def _methods(word: str) -> dict[str, Any]:

@@ -1,5 +1,9 @@
 from . import risk as risk
 from . import utility as utility
+from .aware import AwareRisk as AwareRisk
+from .aware import WorstAttack as WorstAttack
+from .aware import aware_risk as aware_risk
+from .aware import worst_attack as worst_attack
 from .maps import MaskingMap as MaskingMap
 from .maps import risk_utility_map as risk_utility_map
 from .reports.report import Report as Report

@@ -15,6 +15,7 @@ from confide.formats.charts.colours import LINE, POINT
 from confide.formats.charts.theme import Spec
 from confide.measures import risk as risks
 from confide.measures import utility as utilities
+from confide.measures.aware import WorstAttack, worst_attack
 from confide.measures.reports.tabulate import aligned
 from confide.measures.scores import score
 from confide.microdata.method import Method
@@ -34,13 +35,14 @@ def _row(released: Any) -> str | None:
 
 
 RISKS: dict[str, Measure] = {
+    "worst": lambda a, b, names: worst_attack(a, b, columns=names, identifier=_row(b)).percent,
     "linkage": lambda a, b, names: risks.distance_linkage(a, b, columns=names, identifier=_row(b)).percent,
     "probabilistic": lambda a, b, names: risks.probabilistic_linkage(a, b, columns=names, identifier=_row(b)).percent,
     "intervals": lambda a, b, names: risks.interval_disclosure(a, b, columns=names, identifier=_row(b)).percent,
     "uniques": lambda a, b, names: risks.k_anonymity(b, keys=names).unique,
     "score": lambda a, b, names: score(a, b, columns=names, identifier=_row(b)).risk,
 }
-"""Percentages of records at risk, by name."""
+"""Percentages of records at risk, by name. In a map "worst" and "score" know how each file was masked."""
 
 LOSSES: dict[str, Measure] = {
     "variation": lambda a, b, names: utilities.discrepancies(a, b, columns=names, identifier=_row(b)).loss,
@@ -68,6 +70,8 @@ class MapPoint:
     risk: float
     loss: float
     frontier: bool
+    attack: str = ""
+    """The attack that the risk is of, where the worst of several was asked for."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,8 +107,8 @@ class MaskingMap:
 
     def to_text(self) -> str:
         """The ways as a table; a star marks the frontier."""
-        rows = [(p.name, shown(p.risk), shown(p.loss), "*" if p.frontier else "") for p in self.points]
-        table = aligned(("way", f"risk ({self.risk})", f"loss ({self.utility})", ""), rows)
+        rows = [(p.name, shown(p.risk), shown(p.loss), "*" if p.frontier else "", p.attack) for p in self.points]
+        table = aligned(("way", f"risk ({self.risk})", f"loss ({self.utility})", "", "by"), rows)
         return f"{table}\n* no other has less risk and less loss\n"
 
     def to_html(self) -> str:
@@ -114,6 +118,7 @@ class MaskingMap:
                 "Way": [point.name for point in self.points],
                 f"Risk ({self.risk})": [float(point.risk) for point in self.points],
                 f"Loss ({self.utility})": [float(point.loss) for point in self.points],
+                "Attack": [point.attack for point in self.points],
                 "On the frontier": ["yes" if point.frontier else "no" for point in self.points],
             }
         )
@@ -152,7 +157,7 @@ def risk_utility_map(
     methods: Iterable[Method | Protects] | Mapping[str, Method | Protects],
     *,
     columns: str | Sequence[str],
-    risk: str | Measure = "linkage",
+    risk: str | Measure = "worst",
     utility: str | Measure = "variation",
     seed: int = 1,
 ) -> MaskingMap:
@@ -160,7 +165,9 @@ def risk_utility_map(
 
     Methods mask `columns`; a plan masks the columns it names; both are measured on `columns`. Give ways in a list, or by
     names of your own. Measures are named, as in RISKS and LOSSES, or are functions of the original, the released file and
-    the columns. All ways draw from the same seed. Reference: Duncan et al. (2001), the survey's R-U maps.
+    the columns. The risk is that by the worst of the standard attacks and the best known one on the method or, of a plan,
+    on its only step; of a plan of several steps only standard attacks are known. All ways draw from the same seed.
+    Reference: Duncan et al. (2001), the survey's R-U maps.
 
     >>> import pyarrow as pa
     >>> from confide.microdata import Rounding
@@ -175,12 +182,34 @@ def risk_utility_map(
     numbered, measured = _numbered(frame), []
     for name, method in ways:
         released = _masked(method, numbered, names, seed)
-        measured.append((name, at_risk(numbered, released, names), lost(numbered, released, names)))
+        found = _risk_of(risk, at_risk, method)(numbered, released, names)
+        measured.append((name, found.percent, lost(numbered, released, names), found.attack))
     if not measured:
         raise Mistake("There is nothing to map. Give at least one method or plan.")
-    best = RiskUtilityMap(*np.array([(at_risk, -loss) for _, at_risk, loss in measured]).T).unbeaten()
-    points = tuple(MapPoint(*row, front) for row, front in zip(measured, best.tolist(), strict=True))
+    best = RiskUtilityMap(*np.array([(at_risk, -loss) for _, at_risk, loss, _ in measured]).T).unbeaten()
+    points = tuple(
+        MapPoint(name, found, loss, front, attack)
+        for (name, found, loss, attack), front in zip(measured, best.tolist(), strict=True)
+    )
     return MaskingMap(_word(risk), _word(utility), points)
+
+
+def _risk_of(word: str | Measure, measure: Measure, way: Any) -> Callable[[Any, Any, Sequence[str]], WorstAttack]:
+    """The risk with the attack it is of; the worst attack and the score know how the file was masked."""
+    how = _how(way)
+    if word == "worst":
+        return lambda a, b, names: worst_attack(a, b, columns=names, identifier=_row(b), **how)
+    if word == "score":
+        return lambda a, b, names: WorstAttack("", score(a, b, columns=names, identifier=_row(b), **how).risk)
+    return lambda a, b, names: WorstAttack("", measure(a, b, names))
+
+
+def _how(way: Any) -> Mapping[str, Any]:
+    """The method by which a file was masked, and its strata, if it was one."""
+    if isinstance(way, Method):
+        return {"method": way}
+    steps: Sequence[Any] = getattr(way, "steps", ())
+    return {"method": steps[0].method, "by": steps[0].by} if len(steps) == 1 else {}
 
 
 def _numbered(frame: Any) -> pa.Table:

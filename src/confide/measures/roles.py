@@ -10,6 +10,7 @@ import pyarrow as pa
 from confide.data.frame import Frame
 from confide.errors import Mistake, nearest
 from confide.measures.records import FileColumn, FileRecords, listed
+from confide.microdata import Method
 from confide.microdata.released import frame_of
 
 __all__ = ["Files", "Named", "Roles"]
@@ -110,6 +111,7 @@ class Files:
     """Both files as Arrow tables of the columns that have a role, those that are codes as text.
 
     `identifier` is named if both files have it. `paired` says that records belong together: by it, or row by row.
+    `method` is that by which the file was masked, with the columns that strata were made `by`, where it is known.
     """
 
     original: pa.Table
@@ -117,6 +119,8 @@ class Files:
     roles: Roles
     identifier: str | None
     paired: bool
+    method: Method | None = None
+    by: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, original: Any, released: Any, roles: Roles, *, paired: bool = True) -> "Files":

@@ -39,6 +39,9 @@ class Method(Parameters, ABC):
     weighs: ClassVar[bool] = False
     """Whether weights are used. To give them to a method that does not is a Mistake."""
 
+    best_attack: ClassVar[str] = ""
+    """The best known attack by somebody who knows the method, as `confide attack-file --only` names it."""
+
     @classmethod
     def word(cls) -> str:
         """The method's name in plans and on the command line: RankSwapping is rank-swapping."""

@@ -7,8 +7,8 @@ from confide.attacks.files.registry import FILE_ATTACKS
 from confide.attacks.published.registry import TABLE_ATTACKS
 
 TRUTH = {
-    "confide.attacks.files.scoring",
-    "confide.attacks.files.trial",
+    "confide.measures.transparency.scoring",
+    "confide.measures.transparency.trial",
     "confide.attacks.files.trying",
     "confide.attacks.published.trying",
 }
@@ -26,6 +26,6 @@ def test_an_attack_imports_nothing_that_knows_the_truth(name, graph):
 
 
 def test_an_attack_that_did_would_be_found(graph):
-    assert "confide.attacks.files.scoring" in graph.find_upstream_modules("confide.attacks.files.trying")
-    graph.add_import(importer="confide.attacks.files.windows", imported="confide.attacks.files.scoring")
+    assert "confide.measures.transparency.scoring" in graph.find_upstream_modules("confide.attacks.files.trying")
+    graph.add_import(importer="confide.measures.transparency.windows", imported="confide.measures.transparency.scoring")
     assert graph.find_upstream_modules(ATTACKS["rank-windows"]) & TRUTH

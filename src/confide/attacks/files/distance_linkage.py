@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
 from confide.attacks.files.nearest_records import nearest_records
 from confide.measures.space import Scaling
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["DistanceLinkage", "RankLinkage"]
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 from scipy.stats import f
 
 from confide.arrays import Bools, Floats
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Rebuilt
-from confide.attacks.files.knowledge import Knowledge
 from confide.data.release_key import ReleaseKey
 from confide.measures.records import FileRecords
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Rebuilt
+from confide.measures.transparency.knowledge import Knowledge
 from confide.microdata import AdditiveNoise, RankSwapping
 from confide.microdata.methods.gaussian import normals
 from confide.microdata.records import Records

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import IntervalClaims
-from confide.attacks.files.knowledge import Knowledge
 from confide.measures.records import FileRecords
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import IntervalClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["IntervalDisclosure"]
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import LookUps, ValueClaims
 from confide.attacks.files.registry import FILE_ATTACKS
-from confide.attacks.files.scoring import score
-from confide.attacks.files.trial import FileTrial, MaskedHow
 from confide.attacks.result import Result
 from confide.errors import Mistake, nearest
 from confide.measures.records import listed
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import LookUps, ValueClaims
+from confide.measures.transparency.scoring import score
+from confide.measures.transparency.trial import FileTrial, MaskedHow
 from confide.microdata import Method
 
 __all__ = ["attack_file"]
@@ -94,7 +94,7 @@ def _tried(attack: FileAttack, trial: FileTrial | None) -> Result:
         success=found.success,
         guess=found.guess,
         others=others,
-        notes=claims.notes,
+        notes=(*claims.notes, *found.notes),
         seconds=perf_counter() - began,
     )
 

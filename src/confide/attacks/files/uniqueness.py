@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
 from confide.measures.pairs import unpaired
 from confide.measures.risk.classes import class_of
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["Uniqueness"]
 

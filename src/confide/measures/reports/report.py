@@ -1,7 +1,7 @@
 """Risk and utility of a released file in one report: as data, text, JSON, CSV, and a page with pictures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from math import nan
 from typing import Any, Unpack
 
@@ -11,12 +11,14 @@ from confide.data.report import Chart, ReportPage, shown
 from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
 from confide.formats.charts.theme import Spec
+from confide.measures.records import listed
 from confide.measures.reports.charts import charts_of
 from confide.measures.reports.findings import Measurement
 from confide.measures.reports.risk import risks
 from confide.measures.reports.tabulate import aligned
 from confide.measures.reports.utility import losses, scored
 from confide.measures.roles import Files, Named, Roles
+from confide.microdata import Method
 
 __all__ = ["Report", "report"]
 
@@ -96,6 +98,8 @@ def report(
     roles: Mapping[str, str] | None = None,
     holdout: Any = None,
     paired: bool = True,
+    method: Method | None = None,
+    by: str | Sequence[str] = (),
     **named: Unpack[Named],
 ) -> Report:
     """Measure the risk and the utility of a released file against the original, by every measure that applies.
@@ -103,7 +107,8 @@ def report(
     Say what columns are, by `roles` ({"age": "key", "income": "confidential"}) or by name: keys, confidential, other,
     categorical (numbers that are codes), weight, identifier, household. Records belong together by an identifier that both
     files have, or row by row; a synthetic file is not `paired`, and `holdout`, records that were not used for it, tests
-    whether it remembers those that were. What cannot be measured says why.
+    whether it remembers those that were. Name the `method` that masked the file, and the strata `by`, and an
+    intruder is measured who knows them too. What cannot be measured says why.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("ffmm"), "age": [20, 30, 40, 50], "pay": [1.0, 2.0, 3.0, 4.0]})
@@ -112,6 +117,7 @@ def report(
     (1, 100.0, 0.0)
     """
     files = Files.of(original, released, Roles.of(roles, named), paired=paired)
+    files = replace(files, method=method, by=listed(by, "strata") if by else ())
     found = (*risks(files, holdout), *losses(files), *scored(files))
     return Report(_facts(files), found, charts_of(files, found))
 

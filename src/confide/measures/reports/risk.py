@@ -1,10 +1,11 @@
 """The risks of a report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from confide.measures import risk
+from confide.measures.aware import aware_risk
 from confide.measures.reports.findings import Measurement, attempted
 from confide.measures.roles import Files
 
@@ -31,7 +32,12 @@ def risks(files: Files, holdout: Any = None) -> Iterator[Measurement]:
         yield from finder("l-diversity", name, partial(_classes, files, name))
         yield from finder("attribute disclosure", name, partial(_attribute, files, name))
     if files.paired:
-        yield from finder("distance linkage", about, partial(_linkage, files))
+        standard = list(finder("distance linkage", about, partial(_linkage, files)))
+        yield from standard
+        if files.method is not None:
+            aware = list(finder("aware attack", about, partial(_aware, files, holdout)))
+            yield from aware
+            yield from _worst([*standard, *aware])
         if files.numeric:
             yield from finder("interval disclosure", "numbers", partial(_intervals, files))
     if holdout is not None:
@@ -124,6 +130,27 @@ def _linkage(files: Files) -> Iterator[Measurement]:
     likely = risk.probabilistic_linkage(*both, columns=columns, identifier=files.identifier)
     words = "Records linked correctly by weight of evidence (Fellegi and Sunter)."
     yield _risk("probabilistic linkage", about, likely.percent, "percent", words)
+
+
+def _aware(files: Files, holdout: Any) -> Iterator[Measurement]:
+    columns = files.roles.keys or files.roles.measured
+    assert files.method is not None
+    found = aware_risk(
+        files.original, files.released, method=files.method, columns=columns, by=files.by,
+        identifier=files.identifier, holdout=holdout,
+    )  # fmt: skip
+    words = f"{found.words} Right about {found.percent:.3g} percent of the targets, a guess about {found.guessing:.2g}."
+    yield _risk("aware attack", found.attack, found.advantage, "percent", words)
+
+
+def _worst(findings: Sequence[Measurement]) -> Iterator[Measurement]:
+    """The attack that gets most, whether it knows the method or not."""
+    measured = [(each.value, each) for each in findings if each.value is not None]
+    if measured:
+        value, worst = max(measured, key=lambda pair: pair[0])
+        name = worst.about if worst.name == "aware attack" else worst.name
+        words = "The worst of the linkages and of the attack by an intruder who knows the method."
+        yield _risk("worst attack", name, value, "percent", words)
 
 
 def _intervals(files: Files) -> Iterator[Measurement]:

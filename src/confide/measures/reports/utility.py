@@ -142,8 +142,12 @@ def scored(files: Files) -> Iterator[Measurement]:
 
 def _scored(files: Files) -> Iterator[Measurement]:
     about = "numbers"
-    found = score(files.original, files.released, columns=files.numeric, identifier=files.identifier)
-    words = "Numbers linked by distance and by evidence, and disclosed by intervals, if an intruder knows all of them."
+    found = score(
+        files.original, files.released, columns=files.numeric, identifier=files.identifier, method=files.method,
+        by=files.by,
+    )  # fmt: skip
+    words = "Numbers linked by distance and by evidence, and disclosed by intervals, if an intruder knows all of them"
+    words += "." if found.aware is None else ", and how they were masked."
     yield Measurement("score", "disclosure risk", about, found.risk, "percent", words)
     words = "The mean of information loss and this disclosure risk (Domingo-Ferrer and Torra): low is good."
     yield Measurement("score", "score", about, found.value, "percent", words)

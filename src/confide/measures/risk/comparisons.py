@@ -68,10 +68,10 @@ class Comparison:
         some = self.released[np.linspace(0, len(self.released) - 1, rows).astype(np.int64)]
         cells = CountedPatterns.empty(min(CELLS, 1 << (2 * rows * len(self.original)).bit_length()))
         _tally(some, np.ascontiguousarray(self.original), self.nominal, weight, cells)
-        seen = np.flatnonzero(cells.count)
+        seen = np.flatnonzero(cells.times)
         levels = np.empty((len(seen), len(self.nominal)), np.int8)
         _levels(some[cells.released[seen]], self.original[cells.original[seen]], self.nominal, levels)
-        return Patterns(levels, cells.count[seen])
+        return Patterns(levels, cells.times[seen])
 
 
 def _positions(column: Both) -> tuple[Floats, Floats]:
@@ -118,7 +118,7 @@ class CountedPatterns(NamedTuple):
     """A hash table: the pattern's hash, how many pairs show it, and one of them."""
 
     key: NDArray[np.uint64]
-    count: Ints
+    times: Ints
     released: Ints
     original: Ints
 
@@ -144,12 +144,12 @@ def _tally(released: Floats, original: Floats, nominal: Bools, weight: Floats, c
             if total < HOPELESS:
                 continue
             place = pattern & mask
-            while cells.count[place] and cells.key[place] != pattern:
+            while cells.times[place] and cells.key[place] != pattern:
                 place = (place + np.uint64(1)) & mask
-            if cells.count[place] == 0:
+            if cells.times[place] == 0:
                 used += 1
                 cells.key[place], cells.released[place], cells.original[place] = pattern, i, j
-            cells.count[place] += 1
+            cells.times[place] += 1
             if used >= len(cells.key) - 1:
                 return
 

@@ -16,7 +16,7 @@ from confide.measures.ranks import ranked
 from confide.measures.records import FileRecords, listed
 from confide.measures.space import Scaling, Space
 
-__all__ = ["Membership", "membership"]
+__all__ = ["Membership", "area_under_curve", "membership"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def membership(
     closer = float(np.mean((near < far) + 0.5 * (near == far)))
     fair = members / len(space.original)
     found = nearest(space.original, _tree(space.released, space))
-    auc, error = _curve(-found[:members], -found[members:])
+    auc, error = area_under_curve(-found[:members], -found[members:])
     spread = sqrt(fair * (1 - fair) / len(space.released))
     return Membership(100 * closer, 100 * fair, (closer - fair) / spread, auc, (auc - 0.5) / error)
 
@@ -91,8 +91,8 @@ def _joined(original: Any, holdout: Any, names: Sequence[str]) -> pa.Table:
         ) from None
 
 
-def _curve(members: Floats, others: Floats) -> tuple[float, float]:
-    """The area under the curve, and its standard error if there is nothing to tell."""
+def area_under_curve(members: Floats, others: Floats) -> tuple[float, float]:
+    """How often a member scores higher than another (Mann and Whitney), and the standard error if there is nothing to tell."""
     m, n = len(members), len(others)
     ranks = ranked(np.append(members, others))
     auc = (float(ranks[:m].sum()) - m * (m + 1) / 2) / (m * n)

@@ -43,6 +43,7 @@ class AdditiveNoise(Method):
     (np.float64(170.0), np.float64(200.0))
     """
 
+    best_attack: ClassVar = "noise-covariance"
     draws: ClassVar = True
     mixes: ClassVar = True
 

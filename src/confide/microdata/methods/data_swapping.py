@@ -31,6 +31,7 @@ class DataSwapping(Method):
     [2, 1, 4, 3]
     """
 
+    best_attack: ClassVar = "matched-sets"
     draws: ClassVar = True
     mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})

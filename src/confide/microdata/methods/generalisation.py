@@ -44,6 +44,7 @@ class Generalisation(Method):
     (['f', 'm', 'f', 'm'], ['A', 'A', 'A', 'A'], 0.25)
     """
 
+    best_attack: ClassVar = "own-list"
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset()
 

@@ -37,6 +37,7 @@ class GlobalRecoding(Method):
     (['<18', '18-39', '40+'], ['widowed or divorced', 'widowed or divorced', 'single'])
     """
 
+    best_attack: ClassVar = "own-list"
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "missing"})
 

@@ -33,6 +33,7 @@ class HybridData(Method):
     [[[8.0, 0.94], [0.94, 0.114667]], [[8.0, 0.94], [0.94, 0.114667]]]
     """
 
+    best_attack: ClassVar = "kept-order"
     draws: ClassVar = True
     mixes: ClassVar = True
 

@@ -36,6 +36,7 @@ class LocalSuppression(Method):
     ([None, None, 'f', 'f', None], 3)
     """
 
+    best_attack: ClassVar = "own-list"
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})
 

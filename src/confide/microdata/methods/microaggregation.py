@@ -43,6 +43,7 @@ class Microaggregation(Method):
     Released(6 records; groups 2; loss 0.0104712)
     """
 
+    best_attack: ClassVar = "group-windows"
     takes: ClassVar = frozenset({"numbers", "categories"})
     weighs: ClassVar = True
     mixes: ClassVar = True

@@ -41,6 +41,7 @@ class Pram(Method):
            [0.16666667, 0.83333333]])}
     """
 
+    best_attack: ClassVar = "pram-linkage"
     draws: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})
     weighs: ClassVar = True

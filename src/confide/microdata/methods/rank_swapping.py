@@ -30,6 +30,7 @@ class RankSwapping(Method):
     [35, 21, 52, 44, 80, 67]
     """
 
+    best_attack: ClassVar = "rank-windows"
     draws: ClassVar = True
     mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})

@@ -44,6 +44,7 @@ class RecordSwapping(Method):
     Released(6 records; at_risk 1; alone 0; swapped 2; not for release, drawn from a teaching seed)
     """
 
+    best_attack: ClassVar = "matched-sets"
     draws: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})

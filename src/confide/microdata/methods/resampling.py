@@ -27,6 +27,7 @@ class Resampling(Method):
     [2.0, 3.0, 5.5, 6.5]
     """
 
+    best_attack: ClassVar = "kept-order"
     draws: ClassVar = True
     mixes: ClassVar = True
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import floor
+from typing import ClassVar
 
 import numpy as np
 import pyarrow.types as pt
@@ -25,6 +26,8 @@ class Rounding(Method):
     >>> Rounding(base=100).protect(pa.table({"income": [1049, 1051, None]}), columns="income").frame["income"].to_pylist()
     [1000, 1100, None]
     """
+
+    best_attack: ClassVar = "own-list"
 
     base: float = parameter(10.0, "Values become multiples of this.", above=0)
 

@@ -26,6 +26,7 @@ class Sampling(Method):
     [40, 50]
     """
 
+    best_attack: ClassVar = "own-list"
     takes: ClassVar = frozenset()
     keeps: ClassVar = frozenset({"types", "missing"})
     draws: ClassVar = True

@@ -39,6 +39,7 @@ class Shuffling(Method):
     [9.0, 5.0, 1.0, 2.0, 4.0]
     """
 
+    best_attack: ClassVar = "kept-order"
     draws: ClassVar = True
     mixes: ClassVar = True
     takes: ClassVar = frozenset({"numbers", "categories"})

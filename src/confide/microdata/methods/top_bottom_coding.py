@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil, floor
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow.types as pt
@@ -27,6 +27,8 @@ class TopBottomCoding(Method):
     >>> TopBottomCoding(top=100).protect(pa.table({"age": [17, 103, 99]}), columns="age").frame["age"].to_pylist()
     [17, 100, 99]
     """
+
+    best_attack: ClassVar = "own-list"
 
     top: float | None = parameter(None, "Values above this become this.")
     bottom: float | None = parameter(None, "Values below this become this.")

@@ -39,6 +39,7 @@ class Synthesis(Method):
     (3, True)
     """
 
+    best_attack: ClassVar = "membership"
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})
     draws: ClassVar = True

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import UntouchedClaims
-from confide.attacks.files.knowledge import Knowledge
 from confide.measures.records import FileRecords
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import UntouchedClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["Decimals"]
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from confide.arrays import Ints
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import PlaceClaims
-from confide.attacks.files.knowledge import Knowledge
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import PlaceClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["KeptIndex"]
 

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import UntouchedClaims
-from confide.attacks.files.knowledge import Knowledge
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import UntouchedClaims
+from confide.measures.transparency.knowledge import Knowledge
 from confide.microdata.strata import numbered
 
 __all__ = ["LoneStrata"]

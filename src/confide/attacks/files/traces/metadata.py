@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import NameClaims
-from confide.attacks.files.knowledge import Knowledge
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import NameClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["FileMetadata"]
 

@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
 from confide.data.kdtree.static import apart
 from confide.measures.pairs import unpaired
 from confide.measures.space import Space
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["RowOrder"]
 

@@ -57,6 +57,7 @@ class MultiplicativeNoise(Method):
     (array([ 880.,  700., 3884., 6666., 2149.]), array([   0.,    0.,  686., 1959.,  193.]))
     """
 
+    best_attack: ClassVar = "noise-ratios"
     draws: ClassVar = True
     mixes: ClassVar = True
 

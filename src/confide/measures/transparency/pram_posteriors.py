@@ -1,6 +1,6 @@
 """L9: the chances by which PRAM changed categories, read backwards."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import ValueClaims
-from confide.attacks.files.knowledge import Knowledge
 from confide.measures.pairs import unpaired
 from confide.measures.records import FileColumn, FileRecords
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links, ValueClaims
+from confide.measures.transparency.knowledge import Knowledge
 from confide.microdata import Pram
 
-__all__ = ["PramPosteriors"]
+__all__ = ["PramLinkage", "PramPosteriors"]
 
 UNLIKE = 1e-9
 """The chance held of a key that PRAM did not touch to differ, so that nobody without an exact match is left out."""
@@ -49,17 +49,59 @@ class PramPosteriors(FileAttack):
     def attack(self, released: pa.Table, known: Knowledge) -> ValueClaims:
         assert isinstance(known.method, Pram)
         wanted = _wanted(released, known)
-        names = [name for name in (*known.keys, wanted) if name in known.masked]
-        matrices = known.method.protect(released, columns=names, teaching_seed=0).report["matrices"]
+        matrices = _matrices(released, known, (*known.keys, wanted))
         column = FileRecords.of(released, [wanted]).columns[wanted]
         back = _back(column, matrices.get(wanted))
-        keys = [
-            _chances(key.released, key.original, _matrix(matrices.get(key.name), key.labels))
-            for key in unpaired(released, known.targets, known.keys).columns
-        ]
-        size = len(known.targets)
+        keys, size = _keys(released, known, matrices), len(known.targets)
         best = np.array([_posterior(keys, target, back).argmax() for target in range(size)], np.int64)
         return ValueClaims(wanted, pa.array(column.labels, pa.string()).take(pa.array(best)))
+
+
+@dataclass(frozen=True)
+class PramLinkage(FileAttack):
+    """Linkage by the matrix of PRAM: the record that the target's keys are likeliest to have become, for its rareness.
+
+    Knows that categories were changed by PRAM, and the matrix, or the parameters from which it follows. A record weighs
+    the product over all keys of R(key, released key) / share(released key): a rare category that is the target's is
+    evidence, a common one hardly.
+    """
+
+    name: ClassVar = "pram-linkage"
+    code: ClassVar = "L9"
+    words: ClassVar = "Knows the chances by which categories were changed, and takes the record that is likeliest."
+
+    def unfit(self, released: pa.Table, known: Knowledge) -> str:
+        if not isinstance(known.method, Pram):
+            return "Against PRAM only."
+        if known.by:
+            return "Chances differ by stratum."
+        return "" if known.masked_keys else "No key was changed."
+
+    def attack(self, released: pa.Table, known: Knowledge) -> Links:
+        keys, rng = _keys(released, known, _matrices(released, known, known.keys)), known.rng()
+        rare = np.zeros(released.num_rows)
+        for column in unpaired(released, known.targets, known.masked_keys).columns:
+            _, place, count = np.unique(column.original, return_inverse=True, return_counts=True)
+            rare -= np.log(count)[place]
+        found = np.empty(len(known.targets), np.int64)
+        for target in range(len(found)):
+            weight = rare + sum(np.log(of_target(target)) for of_target in keys)
+            found[target] = rng.choice(np.flatnonzero(weight >= weight.max() - 1e-9))
+        return Links(found)
+
+
+def _matrices(released: pa.Table, known: Knowledge, names: Sequence[str]) -> Mapping[str, Any]:
+    """The chances of these columns, as the released file and the parameters give them."""
+    assert isinstance(known.method, Pram)
+    changed = [name for name in names if name in known.masked]
+    return dict(known.method.protect(released, columns=changed, seed=0).report["matrices"])
+
+
+def _keys(released: pa.Table, known: Knowledge, matrices: Mapping[str, Any]) -> list[Any]:
+    return [
+        _chances(key.released, key.original, _matrix(matrices.get(key.name), key.labels))
+        for key in unpaired(released, known.targets, known.keys).columns
+    ]
 
 
 def _wanted(released: pa.Table, known: Knowledge) -> str:

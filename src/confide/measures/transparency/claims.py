@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from confide.arrays import Bools, Ints
+from confide.arrays import Bools, Floats, Ints
 
 __all__ = [
     "FileClaims",
@@ -67,9 +67,10 @@ class IntervalClaims:
 
 @dataclass(frozen=True, eq=False)
 class MemberClaims:
-    """Whether each candidate is among those whose records the file was made from."""
+    """Whether each candidate is among those whose records the file was made from, and how much speaks for it."""
 
     member: Bools
+    evidence: Floats
     notes: tuple[str, ...] = ()
 
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 from scipy.special import logsumexp
 
 from confide.arrays import Floats, Ints
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
-from confide.attacks.files.noise_model import NoiseModel
-from confide.attacks.files.windows import Windows, compared
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
+from confide.measures.transparency.noise_model import NoiseModel
+from confide.measures.transparency.windows import Windows, compared
 from confide.microdata import AdditiveNoise
 
 __all__ = ["NoiseCovariance", "noise_unfit", "noisy_links"]

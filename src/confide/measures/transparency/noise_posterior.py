@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import ValueClaims
-from confide.attacks.files.knowledge import Knowledge
-from confide.attacks.files.noise_covariance import noise_unfit, noisy_links
-from confide.attacks.files.noise_model import NoiseModel
-from confide.attacks.files.windows import compared
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import ValueClaims
+from confide.measures.transparency.knowledge import Knowledge
+from confide.measures.transparency.noise_covariance import noise_unfit, noisy_links
+from confide.measures.transparency.noise_model import NoiseModel
+from confide.measures.transparency.windows import compared
 from confide.microdata import AdditiveNoise
 
 __all__ = ["NoisePosterior"]

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
-from confide.attacks.files.windows import ComparedKeys, Windows, compared, linked_within
 from confide.measures.ranks import ranked
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
+from confide.measures.transparency.windows import ComparedKeys, Windows, compared, linked_within
 from confide.microdata import RankSwapping
 from confide.microdata.search.exchange import pairs_near
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from confide.arrays import Floats, Ints
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import Links
-from confide.attacks.files.knowledge import Knowledge
-from confide.attacks.files.windows import ComparedKeys, Windows, compared, linked_within
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import Links
+from confide.measures.transparency.knowledge import Knowledge
+from confide.measures.transparency.windows import ComparedKeys, Windows, compared, linked_within
 from confide.microdata import Microaggregation
 
 __all__ = ["GroupWindows"]

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
-from confide.attacks.files.knowledge import Knowledge
 from confide.measures.pairs import Both, unpaired
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["ComparedKeys", "Windows", "compared", "linked_within"]
 

@@ -8,7 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats, Ints
-from confide.attacks.files.claims import (
+from confide.measures.pairs import Both, unpaired
+from confide.measures.records import FileRecords
+from confide.measures.risk import attribute_disclosure, interval_disclosure, probabilistic_linkage
+from confide.measures.risk.holdout import area_under_curve
+from confide.measures.transparency.claims import (
     FileClaims,
     IntervalClaims,
     Links,
@@ -21,9 +25,6 @@ from confide.attacks.files.claims import (
     ValueClaims,
     WeighedLinks,
 )
-from confide.measures.pairs import Both, unpaired
-from confide.measures.records import FileRecords
-from confide.measures.risk import attribute_disclosure, interval_disclosure, probabilistic_linkage
 
 __all__ = ["ConfidentialFile", "FileScore", "score"]
 
@@ -66,6 +67,7 @@ class FileScore:
     claimed: int
     right: float
     guess: float
+    notes: tuple[str, ...] = ()
 
     @property
     def success(self) -> float:
@@ -171,7 +173,9 @@ def _centre(values: Floats, within: float) -> float:
 def _(claims: MemberClaims, truth: ConfidentialFile) -> FileScore:
     share = float(truth.member.mean())
     right = int(np.sum(claims.member == truth.member))
-    return FileScore(len(truth.member), len(truth.member), right, max(share, 1 - share))
+    auc, error = area_under_curve(claims.evidence[truth.member], claims.evidence[~truth.member])
+    note = f"AUC {auc:.3f}, {(auc - 0.5) / error:.1f} standard errors from chance."
+    return FileScore(len(truth.member), len(truth.member), right, max(share, 1 - share), (note,))
 
 
 @score.register

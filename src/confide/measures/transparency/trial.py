@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Ints
-from confide.attacks.files.knowledge import Knowledge
-from confide.attacks.files.scoring import ConfidentialFile
 from confide.errors import Mistake
 from confide.measures.pairs import matched, side_by_side
 from confide.measures.records import FileColumn, FileRecords
+from confide.measures.transparency.knowledge import Knowledge
+from confide.measures.transparency.scoring import ConfidentialFile
 from confide.microdata import Method
 from confide.microdata.released import Released, frame_of
 

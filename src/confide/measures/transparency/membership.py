@@ -6,12 +6,12 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from confide.attacks.files.attack import FileAttack
-from confide.attacks.files.claims import MemberClaims
-from confide.attacks.files.knowledge import Knowledge
 from confide.data.kdtree.static import build, distinct_rows, nearest
 from confide.measures.pairs import unpaired
 from confide.measures.space import Scaling, Space
+from confide.measures.transparency.attack import FileAttack
+from confide.measures.transparency.claims import MemberClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["SyntheticMembership"]
 
@@ -39,4 +39,4 @@ class SyntheticMembership(FileAttack):
         order = np.lexsort((known.rng().random(len(far)), far))
         member = np.zeros(len(far), np.bool_)
         member[order[: len(far) // 2]] = True
-        return MemberClaims(member)
+        return MemberClaims(member, -far)

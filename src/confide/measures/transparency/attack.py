@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from confide.attacks.files.claims import FileClaims
-from confide.attacks.files.knowledge import Knowledge
+from confide.measures.transparency.claims import FileClaims
+from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["FileAttack"]
 

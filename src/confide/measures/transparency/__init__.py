@@ -1,0 +1,1 @@
+"""Attacks on a file by an intruder who knows how it was masked (transparency attacks), and what they are right about."""
