@@ -9,10 +9,12 @@ from confide import measures
 from confide.attacks.files.registry import FILE_ATTACKS
 from confide.errors import Mistake
 from confide.measures import AwareRisk, aware_risk, worst_attack
+from confide.measures.transparency.camouflage_intervals import CamouflageIntervals
 from confide.measures.transparency.registry import AWARE, attack_on
 from confide.microdata import (
     METHODS,
     AdditiveNoise,
+    Camouflage,
     DataSwapping,
     GlobalRecoding,
     HybridData,
@@ -235,3 +237,20 @@ def test_a_map_shows_the_worst_attack_on_each_way():
     scores = measures.risk_utility_map(FIRMS, [RankSwapping(p=15)], columns=names, risk="score", seed=5)
     released = RankSwapping(p=15).protect(pa.Table.from_pandas(FIRMS), columns=names, seed=5)
     assert scores.points[0].risk > measures.score(FIRMS, released, columns=names).risk
+
+
+def test_whoever_asks_camouflage_for_its_corners_is_nearer_than_the_middle_of_each_interval():
+    rng = np.random.default_rng(8)
+    pay = rng.lognormal(5, 1, 60)
+    hidden = Camouflage.hide(
+        pay, lower=pay * (1 - rng.uniform(0.1, 0.4, 60)), upper=pay * (1 + rng.uniform(0.1, 0.4, 60)), seed=918273645
+    )
+    attack = CamouflageIntervals()
+    assert hidden.best_attack == attack.name
+    corners = attack.corners(hidden)
+    assert len(corners) == len(hidden.points)
+    order, known = np.argsort(corners[:, 0]), np.argsort(hidden.points[:, 0])
+    np.testing.assert_allclose(corners[order], hidden.points[known], rtol=1e-3)
+    middle = np.array([sum(hidden.total([place])) / 2 for place in range(60)])
+    off, plain = (np.mean(np.abs(claimed - pay) / pay) for claimed in (attack.attack(hidden), middle))
+    assert off < plain / 2

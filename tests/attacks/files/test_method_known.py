@@ -125,8 +125,10 @@ def test_posteriors_undo_a_little_pram_and_not_much_of_it(people_of, tried):
 
 @pytest.mark.parametrize(
     "name",
-    ["rank-windows", "group-windows", "noise-covariance", "noise-posterior", "noise-ratios", "pram-linkage"]
-    + ["pram-posteriors", "matched-sets", "kept-order", "own-list"],
+    [
+        *("rank-windows", "group-windows", "noise-covariance", "noise-posterior", "noise-ratios", "pram-linkage"),
+        *("pram-posteriors", "matched-sets", "kept-order", "own-list"),
+    ],
 )
 def test_attacks_on_other_methods_say_that_they_do_not_apply(name, people_of, tried):
     original = people_of(50)

@@ -1,7 +1,7 @@
 """Camouflage: sums and means answered by intervals that hold the truth and tell nobody's value too closely."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,8 @@ class Camouflage:
     Promise: every answer contains the truth. Whatever is asked, and however often, answers narrow no value to less than
     its protection interval: each is the least and the most over the same set, the convex hull of the `points`, in
     which the vector is hidden and in which every value reaches both ends of its interval. Answers tell that set and no more.
-    Who knows besides how it is made may suppose that the truth is not near its edges, and who knows a rule by which ends
+    Who knows besides how it is made finds the corners by asking, and the truth is near their mean, off by about
+    a twentieth of half the interval (`measures.transparency.camouflage_intervals`); and who knows a rule by which ends
     follow from values turns it round: choose ends wider than they must be, and by no rule. Missing values are a Mistake.
 
     >>> pay = [1000.0, 2000.0, 3000.0, 4000.0]
@@ -37,6 +38,8 @@ class Camouflage:
     >>> total.low < 10_000 < total.high, hidden.total([0]).low <= 900, hidden.total([0]).high >= 1200
     (True, True, True)
     """
+
+    best_attack: ClassVar = "camouflage-intervals"
 
     points: Floats
 
