@@ -38,8 +38,10 @@ class CamouflageIntervals:
         """The corners that the answers show, one row each."""
         rng, size = np.random.default_rng(0), len(hidden)
         found: list[Floats] = []
+        width = np.array([max(high - low, 1e-300) for low, high in (hidden.total([place]) for place in range(size))])
         for weights in rng.normal(size=(self.directions, size)):
-            for corner in _reached(hidden, weights):
+            # in units of the intervals, so that a few large values do not decide which corner is reached
+            for corner in _reached(hidden, weights * np.where(width < 1e-9, 0.0, 1 / width)):
                 scale = STEP * max(1.0, float(np.abs(corner).max()))
                 if not any(np.abs(corner - other).max() < 1e3 * scale for other in found):
                     found.append(corner)

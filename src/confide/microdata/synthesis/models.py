@@ -62,8 +62,8 @@ Draw = Callable[[DrawingTask, np.random.Generator], Floats]
 def by_trees(task: DrawingTask, rng: np.random.Generator) -> Floats:
     """The value of a record that fell into the same leaf; rare numbers are blurred.
 
-    A rare number is moved by normal noise with the bandwidth of Silverman's rule in the leaf, so that it is not released
-    as it stands.
+    A rare number is moved by normal noise with the bandwidth of Silverman's rule in the leaf, or the distance to the next
+    other number if that is more, so that it is not released as it stands.
     """
     target, size, many = task.target, task.by.size, max(task.target.categories, 1)
     code = target.values.astype(np.int64) if target.categories else np.zeros(len(target.values), np.int64)
@@ -78,7 +78,7 @@ def by_trees(task: DrawingTask, rng: np.random.Generator) -> Floats:
         return drawn
     width = np.array([_bandwidth(target.values[tree.order[a:b]]) for a, b in zip(tree.start, tree.stop, strict=True)])
     floor = 0.01 * float(target.values.std())  # a leaf may hold one record drawn several times
-    moved = drawn + np.maximum(width[leaf], floor) * rng.standard_normal(size)
+    moved = drawn + np.maximum(np.maximum(width[leaf], floor), _gaps(target.values)[donor]) * rng.standard_normal(size)
     ends = float(target.values.min()), float(target.values.max())
     return np.where(task.rare[donor], _reflected(moved, *ends), drawn)
 
@@ -94,6 +94,15 @@ def _bandwidth(values: Floats) -> float:
     quartiles = np.quantile(values, [0.25, 0.75])
     spread = min(float(values.std()), float(quartiles[1] - quartiles[0]) / 1.34) or float(values.std())
     return float(0.9 * spread * len(values) ** -0.2)
+
+
+def _gaps(values: Floats) -> Floats:
+    """How far each number is from the nearest other one."""
+    value, place = np.unique(values, return_inverse=True)
+    if len(value) < 2:
+        return np.zeros(len(values))
+    apart = np.diff(value)
+    return np.asarray(np.minimum(np.append(np.inf, apart), np.append(apart, np.inf))[place])
 
 
 def _standardised(values: Floats) -> Floats:
