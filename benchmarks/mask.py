@@ -3,7 +3,7 @@
     python benchmarks/mask.py [--quick]
 
 Times are CPU seconds of one run, after a first small one that compiles. Those of sdcMicro are CPU seconds of its mdav on
-a file of the same size (k = 5, 5 columns), measured once on such a machine.
+a file of the same size (k = 5, 5 columns); peers.py has the command, and says that version and machine were not recorded.
 """
 
 import argparse
@@ -13,10 +13,10 @@ from math import log
 
 import numpy as np
 import pyarrow as pa
+from peers import of
 
 from confide.microdata import GlobalRecoding, Method, Microaggregation, Rounding, Sampling, TopBottomCoding
 
-SDCMICRO = {10_000: 0.29, 50_000: 9.4, 100_000: 54.0}
 K, COLUMNS = 5, 5
 
 
@@ -45,7 +45,11 @@ def microaggregation(sizes: list[int]) -> None:
         for rows in sizes:
             taken = seconds(method, numbers(rows, COLUMNS, shapes[shape]))
             growth = f"{log(taken / before[1]) / log(rows / before[0]):.2f}" if before[0] else ""
-            peer = SDCMICRO.get(rows) if (shape, algorithm) == ("normal", "mdav") else None
+            peer = (
+                of("sdcMicro", "mdav").get(f"{rows:,} x {COLUMNS}")
+                if (shape, algorithm) == ("normal", "mdav")
+                else None
+            )
             beside = f"{peer:>9.2f} {peer / taken:>7.0f}" if peer else ""
             print(f"{shape:>14} {algorithm:>10} {rows:>10,} {taken:>9.2f} {growth:>7} {beside}", flush=True)
             before = (rows, taken)

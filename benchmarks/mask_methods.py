@@ -3,7 +3,8 @@
     python benchmarks/mask_methods.py [--quick]
 
 Times are CPU seconds of one run, after a first small one that compiles. sdcMicro's are CPU seconds on files of 100,000
-records x 5 columns; the ratio is of those to ours on a file of that size.
+records x 5 columns; the ratio is of those to ours on a file of that size. peers.py has the commands, and says that version and
+machine were not recorded.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import time
 
 import numpy as np
 import pyarrow as pa
+from peers import of
 
 from confide.microdata import (
     AdditiveNoise,
@@ -23,8 +25,6 @@ from confide.microdata import (
     Resampling,
     Shuffling,
 )
-
-SDCMICRO = {"rank-swapping": 45.0, "pram": 0.85, "shuffling": 2.5}
 
 
 def amounts(rows: int, columns: int) -> pa.Table:
@@ -64,7 +64,7 @@ def noise_swapping(rows: int, columns: int) -> None:
     ]:
         seconds(method, make(1_000, 5))
         taken = seconds(method, make(100_000, 5))
-        peer = SDCMICRO.get(what)
+        peer = of("sdcMicro", what).get("100,000 x 5")
         beside = f"{peer:>9.2f} {peer / taken:>7.0f}" if peer else f"{'':>17}"
         print(f"{what:>24} {taken:>10.2f} s {beside} {seconds(method, make(rows, columns)):>14.2f} s", flush=True)
 
