@@ -255,3 +255,15 @@ def test_whoever_asks_camouflage_for_its_corners_is_nearer_than_the_middle_of_ea
     middle = np.array([sum(hidden.total([place])) / 2 for place in range(60)])
     off, plain = (np.mean(np.abs(claimed - pay) / pay) for claimed in (attack.attack(hidden), middle))
     assert off < plain / 2
+
+
+def test_strata_are_attacked_one_by_one_by_whoever_knows_them():
+    """Ranks are those of the stratum: over the whole file the windows would be in the wrong place."""
+    firms = FIRMS.assign(branch=np.array(["a", "b"])[np.arange(400) % 2])
+    firms.loc[firms["branch"] == "b", list(FIRMS)] *= 50
+    method, names = RankSwapping(p=15), list(FIRMS)
+    released = method.protect(firms, columns=names, by="branch", seed=918273645).frame
+    found = aware_risk(firms, released, method=method, columns=[*names, "branch"], by="branch")
+    assert found.attack == "rank-windows" and found.percent > 80
+    with pytest.raises(Mistake, match="does not know the stratum, 'branch'"):
+        aware_risk(firms, released, method=method, columns=names, by="branch")

@@ -10,6 +10,7 @@ from confide.measures.risk import distance_linkage, probabilistic_linkage
 from confide.measures.transparency.attack import FileAttack
 from confide.measures.transparency.registry import attack_on
 from confide.measures.transparency.scoring import score
+from confide.measures.transparency.strata import claimed_by_strata, unfit_by_strata
 from confide.measures.transparency.trial import FileTrial, MaskedHow
 from confide.microdata import Method
 
@@ -54,7 +55,8 @@ def aware_risk(
     """Risk by an intruder who knows the method (Nin, Herranz and Torra 2008): the best known attack, `method.best_attack`.
 
     They know `columns` of their targets, the method with its parameters and strata, and not what was drawn. At most 1,000
-    targets are tried, drawn by chance. Where the attack cannot be tried a Mistake says why.
+    targets are tried, drawn by chance. Strata that are among the columns are attacked one by one. Where the attack cannot
+    be tried a Mistake says why.
 
     >>> from confide import demo
     >>> from confide.microdata import RankSwapping
@@ -67,14 +69,14 @@ def aware_risk(
     attack = attack_on(method)
     how = MaskedHow(listed(columns, "columns"), (), method, listed(by, "strata") if by else (), identifier)
     trial = _fit(attack, FileTrial.of(original, released, how, seed=0), holdout)
-    found = score(attack.attack(trial.seen, trial.known), trial.truth)
+    found = score(claimed_by_strata(attack, trial.seen, trial.known), trial.truth)
     words = " ".join((attack.words, *found.notes))
     return AwareRisk(attack.name, words, 100 * found.success, 100 * found.guess)
 
 
 def _fit(attack: FileAttack, trial: FileTrial, holdout: Any) -> FileTrial:
     chosen = trial.of_members(holdout) if attack.of_members else trial
-    why = "Nothing was masked." if chosen is None else attack.unfit(chosen.seen, chosen.known)
+    why = "Nothing was masked." if chosen is None else unfit_by_strata(attack, chosen.seen, chosen.known)
     if chosen is None or why:
         raise Mistake(f"The attack {attack.name} cannot be tried. {why}")
     return chosen

@@ -33,7 +33,8 @@ class Synthesis(Method):
     columns before it (as drawn) and those `given` (as they are). If all columns are named, the file is fully synthetic,
     else partially. Trees: the value of one of `least` or more records that are alike in those columns, and a number
     that fewer than `least` records have is blurred, the more the farther it is from others. Far out in a tail, beyond
-    1.5 times the distance of the `least`-th largest (smallest) from the median, no number is drawn. Whether a value is missing is drawn as well. With `proper` each model
+    1.5 times the distance of the `least`-th largest (smallest) from the median, no number is drawn.
+    Whether a value is missing is drawn as well. With `proper` each model
     is fitted to records drawn with replacement, so that `combine` gives valid variances.
     References: Domingo-Ferrer (2007), synthetic microdata; Reiter (2005), trees; Raghunathan et al. (2003).
 
