@@ -11,7 +11,9 @@ from confide.errors import Mistake, nearest
 from confide.measures.records import listed
 from confide.measures.transparency.attack import FileAttack
 from confide.measures.transparency.claims import LookUps, ValueClaims
+from confide.measures.transparency.registry import AWARE
 from confide.measures.transparency.scoring import score
+from confide.measures.transparency.strata import claimed_by_strata, unfit_by_strata
 from confide.measures.transparency.trial import FileTrial, MaskedHow
 from confide.microdata import Method
 
@@ -79,11 +81,12 @@ def _tried(attack: FileAttack, trial: FileTrial | None) -> Result:
         return replace(
             about, applies=False, stopped="There is no holdout, and half of the file cannot be masked as the whole was."
         )
-    why = attack.unfit(trial.seen, trial.known)
+    seen, aware = (trial.seen, trial.known), attack.name in AWARE
+    why = unfit_by_strata(attack, *seen) if aware else attack.unfit(*seen)
     if why:
         return replace(about, applies=False, stopped=why)
     began = perf_counter()
-    claims = attack.attack(trial.seen, trial.known)
+    claims = claimed_by_strata(attack, *seen) if aware else attack.attack(*seen)
     found = score(claims, trial.truth)
     others = _others(attack, trial) if isinstance(claims, LookUps | ValueClaims) else None
     return replace(

@@ -36,8 +36,6 @@ class GroupWindows(FileAttack):
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         if not isinstance(known.method, Microaggregation):
             return "Against microaggregation only."
-        if known.by:
-            return "Groups were made within strata."
         return (
             ""
             if any(compared(released, known).ranked[known.keys.index(name)] for name in known.masked_keys)

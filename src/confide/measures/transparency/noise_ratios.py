@@ -63,8 +63,8 @@ class NoiseRatios(FileAttack):
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         if not isinstance(known.method, MultiplicativeNoise):
             return "Against multiplicative noise only."
-        if known.by or known.method.zones:
-            return "Noise was drawn within strata or zones."
+        if known.method.zones:
+            return "Noise was drawn within zones."
         return "" if known.masked_keys else "No key has noise."
 
     def attack(self, released: pa.Table, known: Knowledge) -> Links:

@@ -73,8 +73,6 @@ class PramLinkage(FileAttack):
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         if not isinstance(known.method, Pram):
             return "Against PRAM only."
-        if known.by:
-            return "Chances differ by stratum."
         return "" if known.masked_keys else "No key was changed."
 
     def attack(self, released: pa.Table, known: Knowledge) -> Links:

@@ -43,8 +43,6 @@ class RankWindows(FileAttack):
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         if not isinstance(known.method, RankSwapping):
             return "Against rank swapping only."
-        if known.by:
-            return "Ranks were swapped within strata."
         return "" if known.masked_keys else "No key was swapped."
 
     def attack(self, released: pa.Table, known: Knowledge) -> Links:
