@@ -75,7 +75,7 @@ ON_FIRMS = [
 def test_the_attack_on_a_method_finds_no_fewer_firms_than_distance_does(method):
     """Four standard errors of 400 targets at most below; the intruder and the measure look from different sides."""
     names = list(FIRMS)
-    released = method.protect(FIRMS, columns=names, seed=918273645)
+    released = method.protect(FIRMS, columns=names, teaching_seed=918273645)
     found = aware_risk(FIRMS, released, method=method, columns=names)
     near = measures.risk.distance_linkage(FIRMS, released, columns=names).percent
     assert found.attack == method.best_attack
@@ -85,7 +85,7 @@ def test_the_attack_on_a_method_finds_no_fewer_firms_than_distance_does(method):
 def test_rank_windows_over_13_attributes_link_four_of_five_at_p_15():
     """Issue 14: CASC-like data, p = 15, at least 80 percent; by distance 27 percent."""
     names, method = list(FIRMS), RankSwapping(p=15)
-    released = method.protect(FIRMS, columns=names, seed=918273645)
+    released = method.protect(FIRMS, columns=names, teaching_seed=918273645)
     found = worst_attack(FIRMS, released, columns=names, method=method)
     assert found.attack == "rank-windows" and found.percent >= 80
     assert measures.risk.distance_linkage(FIRMS, released, columns=names).percent < 60
@@ -94,7 +94,7 @@ def test_rank_windows_over_13_attributes_link_four_of_five_at_p_15():
 def test_ratios_betray_multiplicative_noise_unless_there_is_much():
     names, found = list(FIRMS), {}
     for k in (0.15, 20.0):
-        released = MultiplicativeNoise(k=k).protect(FIRMS, columns=names, seed=918273645)
+        released = MultiplicativeNoise(k=k).protect(FIRMS, columns=names, teaching_seed=918273645)
         found[k] = aware_risk(FIRMS, released, method=MultiplicativeNoise(k=k), columns=names).percent
         standard = worst_attack(FIRMS, released, columns=names).percent
         assert found[k] > standard + 10 or k == 20
@@ -107,7 +107,7 @@ def test_ratios_are_those_of_the_scheme(scheme):
     size = np.exp(rng.normal(size=300))
     frame = pd.DataFrame({f"x{j}": 100 * size * np.exp(0.3 * rng.normal(size=300)) for j in range(4)})
     method = MultiplicativeNoise(k=0.01, scheme=scheme)
-    released = method.protect(frame, columns=list(frame), seed=918273645)
+    released = method.protect(frame, columns=list(frame), teaching_seed=918273645)
     found = aware_risk(frame, released, method=method, columns=list(frame))
     assert found.percent > measures.risk.distance_linkage(frame, released, columns=list(frame)).percent
     assert found.percent > 70
@@ -130,7 +130,7 @@ CROWD, KEYS = crowd(), ["age", "sex", "town", "job"]
 
 
 def crowd_risk(method, columns, keys=KEYS):
-    released = method.protect(CROWD, columns=columns, seed=918273645)
+    released = method.protect(CROWD, columns=columns, teaching_seed=918273645)
     standard = worst_attack(CROWD, released, columns=keys).percent
     return aware_risk(CROWD, released, method=method, columns=keys), standard
 
@@ -149,7 +149,7 @@ def test_whoever_knows_what_moved_links_at_least_as_many(method):
 def test_a_column_that_was_swapped_everywhere_speaks_against_those_who_kept_it():
     """Everybody moves, so the record with the target's own town is somebody else's."""
     method = DataSwapping(match=["sex"], share=1.0)
-    released = method.protect(CROWD, columns="town", seed=918273645)
+    released = method.protect(CROWD, columns="town", teaching_seed=918273645)
     found = aware_risk(CROWD, released, method=method, columns=["age", "sex", "town"])
     plain = aware_risk(CROWD, released, method=method, columns=["age", "sex", "job"])
     near = measures.risk.distance_linkage(CROWD, released, columns=["age", "sex", "town"])
@@ -179,7 +179,7 @@ def test_whoever_masks_their_own_list_finds_everybody_who_is_alone_afterwards():
 
 def test_a_sample_is_looked_up_by_an_identifier():
     numbered = CROWD.assign(id=np.arange(len(CROWD)))
-    sample = Sampling(share=0.4).protect(numbered, seed=918273645)
+    sample = Sampling(share=0.4).protect(numbered, teaching_seed=918273645)
     found = aware_risk(numbered, sample, method=Sampling(share=0.4), columns=[*KEYS, "pay"], identifier="id")
     assert found.attack == "own-list" and found.percent == 100
 
@@ -187,7 +187,7 @@ def test_a_sample_is_looked_up_by_an_identifier():
 def test_membership_of_a_synthetic_file_is_an_advantage_over_a_coin_with_its_area_under_the_curve():
     names = list(CROWD)
     found = aware_risk(
-        CROWD, Synthesis().protect(CROWD, columns=names, seed=918273645), method=Synthesis(), columns=names
+        CROWD, Synthesis().protect(CROWD, columns=names, teaching_seed=918273645), method=Synthesis(), columns=names
     )
     assert found.attack == "membership" and found.guessing == 50 and "AUC 0." in found.words
     assert found.advantage == pytest.approx(max(0, 2 * found.percent - 100))
@@ -196,7 +196,7 @@ def test_membership_of_a_synthetic_file_is_an_advantage_over_a_coin_with_its_are
 
 def test_what_cannot_be_tried_says_why():
     method = RankSwapping(p=15)
-    released = method.protect(FIRMS, columns="v0", by=(), seed=5)
+    released = method.protect(FIRMS, columns="v0", by=(), teaching_seed=5)
     with pytest.raises(Mistake, match="rank-windows cannot be tried. No key was swapped"):
         aware_risk(FIRMS, released, method=method, columns="v1")
     assert worst_attack(FIRMS, released, columns="v1", method=method).attack == "distance linkage"
@@ -204,7 +204,7 @@ def test_what_cannot_be_tried_says_why():
 
 def test_score_and_report_show_the_worst_of_the_attacks():
     names, method = list(FIRMS), RankSwapping(p=15)
-    released = method.protect(FIRMS, columns=names, seed=918273645)
+    released = method.protect(FIRMS, columns=names, teaching_seed=918273645)
     unaware = measures.score(FIRMS, released, columns=names)
     aware = measures.score(FIRMS, released, columns=names, method=method)
     linked = aware_risk(FIRMS, released, method=method, columns=names).advantage
@@ -235,7 +235,7 @@ def test_a_map_shows_the_worst_attack_on_each_way():
     assert all(point.risk > 80 for point in found.points)
     assert "rank-windows" in found.to_text() and "rank-windows" in found.to_html()
     scores = measures.risk_utility_map(FIRMS, [RankSwapping(p=15)], columns=names, risk="score", seed=5)
-    released = RankSwapping(p=15).protect(pa.Table.from_pandas(FIRMS), columns=names, seed=5)
+    released = RankSwapping(p=15).protect(pa.Table.from_pandas(FIRMS), columns=names, teaching_seed=5)
     assert scores.points[0].risk > measures.score(FIRMS, released, columns=names).risk
 
 
@@ -243,7 +243,10 @@ def test_whoever_asks_camouflage_for_its_corners_is_nearer_than_the_middle_of_ea
     rng = np.random.default_rng(8)
     pay = rng.lognormal(5, 1, 60)
     hidden = Camouflage.hide(
-        pay, lower=pay * (1 - rng.uniform(0.1, 0.4, 60)), upper=pay * (1 + rng.uniform(0.1, 0.4, 60)), seed=918273645
+        pay,
+        lower=pay * (1 - rng.uniform(0.1, 0.4, 60)),
+        upper=pay * (1 + rng.uniform(0.1, 0.4, 60)),
+        teaching_seed=918273645,
     )
     attack = CamouflageIntervals()
     assert hidden.best_attack == attack.name
@@ -262,7 +265,7 @@ def test_strata_are_attacked_one_by_one_by_whoever_knows_them():
     firms = FIRMS.assign(branch=np.array(["a", "b"])[np.arange(400) % 2])
     firms.loc[firms["branch"] == "b", list(FIRMS)] *= 50
     method, names = RankSwapping(p=15), list(FIRMS)
-    released = method.protect(firms, columns=names, by="branch", seed=918273645).frame
+    released = method.protect(firms, columns=names, by="branch", teaching_seed=918273645).frame
     found = aware_risk(firms, released, method=method, columns=[*names, "branch"], by="branch")
     assert found.attack == "rank-windows" and found.percent > 80
     with pytest.raises(Mistake, match="does not know the stratum, 'branch'"):

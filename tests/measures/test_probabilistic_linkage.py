@@ -124,7 +124,7 @@ def test_numbers_that_were_swapped_are_linked_by_how_near_they_are():
     rng = np.random.default_rng(1)
     hidden = rng.normal(size=(600, 3)) @ rng.normal(size=(3, 10)) + rng.normal(size=(600, 10))
     frame = pd.DataFrame(hidden, columns=[f"x{j}" for j in range(10)])
-    swapped = RankSwapping(p=8).protect(frame, columns=list(frame), seed=3).frame
+    swapped = RankSwapping(p=8).protect(frame, columns=list(frame), teaching_seed=3).frame
     assert probabilistic_linkage(frame, swapped, columns=list(frame)).percent > 80
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import splink
+from splink import comparison_library as library
 
 from confide.measures.risk import probabilistic_linkage
-
-library = pytest.importorskip("splink.comparison_library", reason="splink is not installed: pip install 'confide[dev]'")
-import splink  # noqa: E402
 
 
 def files(rows=500):

@@ -61,7 +61,7 @@ def aware_risk(
     >>> from confide import demo
     >>> from confide.microdata import RankSwapping
     >>> people, names = demo.people(500), ["income", "wages", "taxes", "age"]
-    >>> released = RankSwapping(p=5).protect(people, columns=names, seed=33)
+    >>> released = RankSwapping(p=5).protect(people, columns=names, teaching_seed=33)
     >>> found = aware_risk(people, released, method=RankSwapping(p=5), columns=names)
     >>> found.attack, found.percent > distance_linkage(people, released, columns=names).percent
     ('rank-windows', True)

@@ -85,7 +85,7 @@ class NoiseRatios(FileAttack):
 
 def _again(released: pa.Table, known: Knowledge, method: MultiplicativeNoise) -> Floats:
     """The released file masked once more, with draws of one's own."""
-    masked = method.protect(released, columns=known.masked, seed=known.seed)
+    masked = method.protect(released, columns=known.masked, teaching_seed=known.seed)
     columns = FileRecords.of(masked, known.masked_keys).columns
     return np.column_stack([columns[name].numbers for name in known.masked_keys])
 

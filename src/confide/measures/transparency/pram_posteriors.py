@@ -92,7 +92,7 @@ def _matrices(released: pa.Table, known: Knowledge, names: Sequence[str]) -> Map
     """The chances of these columns, as the released file and the parameters give them."""
     assert isinstance(known.method, Pram)
     changed = [name for name in names if name in known.masked]
-    return dict(known.method.protect(released, columns=changed, seed=0).report["matrices"])
+    return dict(known.method.protect(released, columns=changed, teaching_seed=0).report["matrices"])
 
 
 def _keys(released: pa.Table, known: Knowledge, matrices: Mapping[str, Any]) -> list[Any]:
