@@ -93,6 +93,11 @@ def between(low: float, high: float) -> Promise:
     return promise
 
 
+def nothing_but_school_and_trade(before: pa.Table, after: pa.Table) -> None:
+    lumped = {"none": "school", "degree": "trade"}
+    assert after["education"].to_pylist() == [lumped.get(one, one) for one in before["education"].to_pylist()]
+
+
 def half_of_the_records(before: pa.Table, after: pa.Table) -> None:
     assert len(after) == len(before) / 2
     assert set(after["id"].to_pylist()) < set(before["id"].to_pylist())
@@ -170,6 +175,12 @@ CASES = [
     Case(microdata.Rounding(base=10), promise=multiples_of_ten),
     Case(microdata.TopBottomCoding(top=180, bottom=20), promise=between(20, 180)),
     Case(microdata.TopBottomCoding(top_share=0.1)),
+    Case(
+        microdata.TopBottomCoding(top="trade", bottom="school"),
+        ("education",),
+        nothing_but_school_and_trade,
+        microdata.TopBottomCoding(top=500),
+    ),
     Case(microdata.Sampling(share=0.5), (), half_of_the_records),
     Case(RECODING, ("age", "region", "sex"), coarser, microdata.GlobalRecoding(cutpoints={"rent": [300]})),
     Case(microdata.Synthesis(given=("area",)), ("income", "sex", "age", "region"), drawn_anew),

@@ -98,6 +98,44 @@ def test_a_threshold_that_is_not_whole_does_not_fit_whole_numbers() -> None:
         masked(TopBottomCoding(top=1.5), [1, 2])
 
 
+def levels(values: list[str | None]) -> pa.Table:
+    order = ["none", "school", "trade", "degree"]
+    places = pa.array([None if value is None else order.index(value) for value in values], pa.int8())
+    return pa.table({"x": pa.DictionaryArray.from_arrays(places, order, ordered=True)})
+
+
+def test_the_ends_of_an_ordered_category_are_lumped_together_in_the_order_that_is_declared() -> None:
+    frame = levels(["degree", "none", None, "trade", "school"])
+    released = TopBottomCoding(top="trade", bottom="school").protect(frame, columns="x")
+    assert released.frame["x"].to_pylist() == ["trade", "school", None, "trade", "school"]
+    assert released.frame.schema == frame.schema and released.report == {"top": 1, "bottom": 1}
+
+
+def test_a_share_of_an_ordered_category_is_cut_by_whole_categories() -> None:
+    frame = levels(["degree"] + ["trade"] * 4 + ["none"] * 5)
+    after = TopBottomCoding(top_share=0.2).protect(frame, columns="x").frame["x"].to_pylist()
+    assert after == ["trade"] * 5 + ["none"] * 5
+
+
+def test_numbers_as_codes_of_an_ordered_category_may_be_written_as_numbers() -> None:
+    frame = pd.DataFrame({"x": pd.Categorical([3, 1, 2], [1, 2, 3], ordered=True)})
+    assert TopBottomCoding(top=2).protect(frame, columns="x").frame["x"].tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "frame", "complaint"),
+    [
+        ({"top": "degre"}, levels(["none"]), "no category 'degre'.*'degree'"),
+        ({"top": "school", "bottom": "trade"}, levels(["none"]), "'trade' does not come before 'school'"),
+        ({"top": "school"}, pa.table({"x": [1]}), "holds numbers"),
+        ({"top": "b"}, pa.table({"x": ["a", "b"]}), "without an order"),
+    ],
+)
+def test_a_threshold_that_is_no_category_or_has_no_order_is_named(given: dict, frame: pa.Table, complaint: str) -> None:
+    with pytest.raises(Mistake, match=complaint):
+        TopBottomCoding(**given).protect(frame, columns="x")
+
+
 # ---- recoding
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
@@ -213,7 +213,8 @@ def _text(help: str) -> Any:
 def _option(f: Field[Any], hint: Any) -> Any:
     """An option of a parameter: numbers and words as they are, lists with commas, the rest in TOML."""
     kind = _bare(hint)
-    words = limits(f).help + ("" if kind in PLAIN else " With commas." if _listed(kind) else " In TOML.")
+    bare = kind in PLAIN or str in get_args(kind)
+    words = limits(f).help + ("" if bare else " With commas." if _listed(kind) else " In TOML.")
     return Annotated[kind | None if kind in PLAIN else str | None, typer.Option(help=words)]
 
 
@@ -235,7 +236,14 @@ def _value(name: str, text: Any, hint: Any) -> Any:
     if _listed(kind):
         words = [word.strip() for word in text.split(",") if word.strip()]
         return words if get_args(kind)[0] is str else [_parsed(name, word) for word in words]
-    return _parsed(name, text)
+    return _number_or_word(text) if get_origin(kind) is UnionType else _parsed(name, text)
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _parsed(name: str, text: str) -> Any:

@@ -13,6 +13,7 @@ from confide.microdata.records import Masked, Records
 from confide.microdata.search.attributes import Attribute, NumberAttribute, attribute
 from confide.microdata.search.grouping import Partition, group
 from confide.microdata.search.partition import Progress, mdav, optimal, v_mdav
+from confide.microdata.search.spanning_tree import spanning_tree
 from confide.model.parameter import parameter
 
 __all__ = ["Microaggregation"]
@@ -31,8 +32,8 @@ class Microaggregation(Method):
     Missing values stay missing. Records that miss the same columns are grouped among themselves; too few of them for
     a group take the averages of the nearest group that has all their columns.
 
-    References: Domingo-Ferrer (2007), algorithm MDAV; Solanas and Martínez-Ballesté (2006), V-MDAV; Hansen and
-    Mukherjee (2003), one number; Torra (2004), Domingo-Ferrer and Torra (2005), categories.
+    References: Domingo-Ferrer (2007), algorithm MDAV; Solanas and Martínez-Ballesté (2006), V-MDAV; Laszlo and
+    Mukherjee (2005), spanning tree; Hansen and Mukherjee (2003), one number; Torra (2004), Domingo-Ferrer and Torra (2005), categories.
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"income": [10.0, 11.0, 12.0, 50.0, 52.0, 57.0]})
@@ -51,8 +52,9 @@ class Microaggregation(Method):
     k: int = parameter(3, "Least records in a group.", low=2)
     algorithm: str = parameter(
         "mdav",
-        "mdav: groups of k. v-mdav: of k to 2k-1, as the records lie. optimal: each number by itself, with the least loss.",
-        among=("mdav", "v-mdav", "optimal"),
+        "mdav: groups of k. v-mdav, spanning-tree: of k to 2k-1, as the records lie. optimal: each number by itself, with the "
+        "least loss.",
+        among=("mdav", "v-mdav", "spanning-tree", "optimal"),
     )
     gamma: float = parameter(
         0.2, "v-mdav: how readily groups grow; about 0.2 for scattered records, 1.1 for clusters.", low=0
@@ -108,6 +110,8 @@ class Microaggregation(Method):
             return lambda space, progress: mdav(space, k=self.k, progress=progress)
         if self.algorithm == "v-mdav":
             return lambda space, progress: v_mdav(space, k=self.k, gamma=self.gamma, progress=progress)
+        if self.algorithm == "spanning-tree":
+            return lambda space, progress: spanning_tree(space, k=self.k, progress=progress)
         if not isinstance(attributes[0], NumberAttribute):
             raise Mistake(
                 f"Microaggregation: 'optimal' is for numbers, and column {attributes[0].name!r} holds categories."
