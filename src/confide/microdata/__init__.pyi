@@ -11,6 +11,7 @@ from .methods.microaggregation import Microaggregation as Microaggregation
 from .methods.multiplicative_noise.method import MultiplicativeNoise as MultiplicativeNoise
 from .methods.multiplicative_noise.moments import masked_moment as masked_moment
 from .methods.multiplicative_noise.moments import original_moment as original_moment
+from .methods.nonlinear_noise import NonlinearNoise as NonlinearNoise
 from .methods.pram import Pram as Pram
 from .methods.pram import estimated_counts as estimated_counts
 from .methods.rank_swapping import RankSwapping as RankSwapping

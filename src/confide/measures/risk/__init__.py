@@ -1,6 +1,6 @@
 """What an intruder could learn from a released file: one function a question, numbers for every record."""
 
-from confide.measures.risk.anonymity import k_anonymity, l_diversity, t_closeness
+from confide.measures.risk.anonymity import dominance, k_anonymity, l_diversity, t_closeness
 from confide.measures.risk.attributes import attribute_disclosure
 from confide.measures.risk.holdout import membership
 from confide.measures.risk.individual import household_risk, individual_risk
@@ -13,6 +13,7 @@ from confide.measures.risk.special_uniques import suda
 __all__ = [
     "attribute_disclosure",
     "distance_linkage",
+    "dominance",
     "household_risk",
     "individual_risk",
     "interval_disclosure",

@@ -1,4 +1,4 @@
-"""Uniqueness, k-anonymity, l-diversity and t-closeness: what the classes of records with equal keys protect."""
+"""Uniqueness, k-anonymity, l-diversity, t-closeness and dominance: what the classes of records with equal keys protect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,16 @@ from confide.errors import Mistake
 from confide.measures.records import FileColumn, FileRecords
 from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
-__all__ = ["Anonymity", "Closeness", "Diversity", "k_anonymity", "l_diversity", "t_closeness"]
+__all__ = [
+    "Anonymity",
+    "Closeness",
+    "Diversity",
+    "Dominance",
+    "dominance",
+    "k_anonymity",
+    "l_diversity",
+    "t_closeness",
+]
 
 
 @dataclass(frozen=True)
@@ -137,6 +146,43 @@ def t_closeness(frame: Any, *, keys: str | Sequence[str], confidential: str) -> 
         return Closeness(np.zeros(len(number)))
     measure = _ordered if ranked else _nominal
     return Closeness(np.where(size > 0, measure((which, value, count / size[which]), whole, len(size)), 0.0)[number])
+
+
+@dataclass(frozen=True)
+class Dominance:
+    """Of each record's class, the share of its total that is the largest contributor's: 0 where the total is."""
+
+    share: Floats
+
+    @property
+    def level(self) -> float:
+        """The largest share of all classes."""
+        return float(self.share.max())
+
+    def above(self, share: float) -> float:
+        """The percentage of records in classes of whose total one contributes more than this share."""
+        return 100 * float(np.mean(self.share > share))
+
+
+def dominance(frame: Any, *, keys: str | Sequence[str], confidential: str) -> Dominance:
+    """Dominance (Domingo-Ferrer 2007): how much of the total of each class is one record's.
+
+    Groups of k or more protect where no individual dominates: who has nearly all of a total is told by it, and by an
+    average. Totals are of absolute values; missing ones contribute nothing.
+
+    >>> import pyarrow as pa
+    >>> firms = pa.table({"area": list("aabb"), "sales": [9.0, 1.0, 5.0, 5.0]})
+    >>> found = dominance(firms, keys="area", confidential="sales")
+    >>> found.level, found.above(0.75)
+    (0.9, 50.0)
+    """
+    number, column = _with_confidential(frame, keys, confidential)
+    if column.kind == "categories":
+        raise Mistake(f"Column {confidential!r} holds categories, and dominance is about amounts.")
+    amount = np.nan_to_num(np.abs(column.numbers))
+    total, most = np.bincount(number, amount), np.zeros(int(number.max()) + 1)
+    np.maximum.at(most, number, amount)
+    return Dominance(np.divide(most, total, out=np.zeros_like(most), where=total > 0)[number])
 
 
 def _nominal(part: tuple[Ints, Ints, Floats], whole: Floats, classes: int) -> Floats:

@@ -10,7 +10,8 @@ from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.records import Masked, Records
-from confide.microdata.search.attributes import Attribute, NumberAttribute, attribute
+from confide.microdata.search.attributes import Attribute, NumberAttribute, RecordGroups, attribute
+from confide.microdata.search.dominance import undominated
 from confide.microdata.search.grouping import Partition, group
 from confide.microdata.search.partition import Progress, mdav, optimal, v_mdav
 from confide.microdata.search.spanning_tree import spanning_tree
@@ -27,13 +28,15 @@ class Microaggregation(Method):
     with `household`); each is an average over at least k. Numbers become means, weighted if there are weights, so that
     totals stay, but for rounding where the column holds whole numbers; ordered categories become medians, other
     categories the one nearest to the group, which without a hierarchy is the commonest. The report's `loss` is
-    SSE / SST, of standardised columns.
+    SSE / SST, of standardised columns. With `dominance` no record has more than that share of the total of a number in its
+    group, so that nobody's value can be told from the average: groups in which one has are joined with the nearest.
 
     Missing values stay missing. Records that miss the same columns are grouped among themselves; too few of them for
     a group take the averages of the nearest group that has all their columns.
 
     References: Domingo-Ferrer (2007), algorithm MDAV; Solanas and Martínez-Ballesté (2006), V-MDAV; Laszlo and
-    Mukherjee (2005), spanning tree; Hansen and Mukherjee (2003), one number; Torra (2004), Domingo-Ferrer and Torra (2005), categories.
+    Mukherjee (2005), spanning tree; Hansen and Mukherjee (2003), one number; Torra (2004), Domingo-Ferrer and Torra
+    (2005), categories.
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"income": [10.0, 11.0, 12.0, 50.0, 52.0, 57.0]})
@@ -61,6 +64,9 @@ class Microaggregation(Method):
     )
     groups: tuple[tuple[str, ...], ...] = parameter((), "Which columns are averaged together; all, if none are named.")
     hierarchies: Mapping[str, str] = parameter({}, "Hierarchies of categories in the τ-ARGUS format, by column.")
+    dominance: float | None = parameter(
+        None, "Most that one record may have of a group's total of a number, as a share.", above=0, below=1
+    )
 
     def _check(self) -> None:
         if self.groups and self.algorithm == "optimal":
@@ -75,8 +81,7 @@ class Microaggregation(Method):
         together, formed = self._together(records.columns), 0
         for number, names in enumerate(together):
             attributes = [attribute(records, name, self.hierarchies.get(name)) for name in names]
-            progress = _share(records.progress, number, len(together))
-            groups = group(attributes, self._partition(attributes), k=self.k, where=records.where, progress=progress)
+            groups = self._groups(records, attributes, _share(records.progress, number, len(together)))
             formed += groups.count
             for one in attributes:
                 columns[one.name] = one.averaged(groups, records.weights)
@@ -104,6 +109,13 @@ class Microaggregation(Method):
             left = next(name for name in columns if name not in named)
             raise Mistake(f"Microaggregation: groups leave out column {left!r}.", suggestions=["Name it in a group."])
         return self.groups or (columns,)
+
+    def _groups(self, records: Records, attributes: Sequence[Attribute], progress: Progress) -> RecordGroups:
+        cut = self._partition(attributes)
+        groups = group(attributes, cut, k=self.k, where=records.where, progress=progress)
+        if self.dominance is None:
+            return groups
+        return undominated(attributes, groups, most=self.dominance, weights=records.weights, where=records.where)
 
     def _partition(self, attributes: Sequence[Attribute]) -> Partition:
         if self.algorithm == "mdav":

@@ -9,6 +9,7 @@ from confide.microdata.methods.hybrid_data import HybridData
 from confide.microdata.methods.local_suppression import LocalSuppression
 from confide.microdata.methods.microaggregation import Microaggregation
 from confide.microdata.methods.multiplicative_noise.method import MultiplicativeNoise
+from confide.microdata.methods.nonlinear_noise import NonlinearNoise
 from confide.microdata.methods.pram import Pram
 from confide.microdata.methods.rank_swapping import RankSwapping
 from confide.microdata.methods.record_swapping import RecordSwapping
@@ -32,6 +33,7 @@ METHODS: dict[str, type[Method]] = {
         LocalSuppression,
         Microaggregation,
         MultiplicativeNoise,
+        NonlinearNoise,
         Pram,
         RankSwapping,
         RecordSwapping,

@@ -16,7 +16,16 @@ from scipy.stats import rankdata
 from confide.arrays import Bools, Floats, Ints
 from confide.microdata.synthesis.trees import BINS, grow, leaves
 
-__all__ = ["MODELS", "Draw", "DrawingTask", "SynthesisPredictors", "SynthesisVariable", "by_regressions", "by_trees"]
+__all__ = [
+    "MODELS",
+    "Draw",
+    "DrawingTask",
+    "SynthesisPredictors",
+    "SynthesisVariable",
+    "by_regressions",
+    "by_trees",
+    "quantiles",
+]
 
 
 @dataclass(frozen=True)
@@ -163,10 +172,10 @@ def by_regressions(task: DrawingTask, rng: np.random.Generator) -> Floats:
     weights = np.linalg.solve(design.T @ design + 1e-6 * np.eye(design.shape[1]), design.T @ score)
     spread = np.sqrt(np.sum((score - design @ weights) ** 2) / max(1, n - design.shape[1]))
     share = ndtr(others @ weights + spread * rng.standard_normal(size))
-    return _quantiles(share, target.values, task.rare)
+    return quantiles(share, target.values, task.rare)
 
 
-def _quantiles(share: Floats, values: Floats, rare: Bools) -> Floats:
+def quantiles(share: Floats, values: Floats, rare: Bools) -> Floats:
     """The values below which these shares lie: between rare numbers and never on them, and on others as often as they are."""
     value, first, count = np.unique(values, return_index=True, return_counts=True)
     last = np.cumsum(count)
