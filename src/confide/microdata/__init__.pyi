@@ -22,6 +22,7 @@ from .methods.rounding import Rounding as Rounding
 from .methods.sampling import Sampling as Sampling
 from .methods.shuffling import Shuffling as Shuffling
 from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
+from .optimisation import post_masking as post_masking
 from .plan import Plan as Plan
 from .release.manifest import Manifest as Manifest
 from .release.release import Release as Release
