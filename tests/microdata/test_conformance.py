@@ -185,6 +185,7 @@ CASES = [
     Case(RECODING, ("age", "region", "sex"), coarser, microdata.GlobalRecoding(cutpoints={"rent": [300]})),
     Case(microdata.Synthesis(given=("area",)), ("income", "sex", "age", "region"), drawn_anew),
     Case(microdata.Synthesis(model="regressions", versions=2), ("größe", "education", "income"), drawn_anew),
+    Case(microdata.TableSynthesis(versions=2), CATEGORIES, no_new_values),
     Case(microdata.HybridData(proximity=0.3), promise=every_value_moved),
     Case(microdata.HybridData(given=("größe",)), ("income", "age")),
     Case(microdata.Generalisation(k=5, left_out=0.1), CATEGORIES, coarse_classes_of_five),

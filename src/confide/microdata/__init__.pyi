@@ -30,3 +30,4 @@ from .released import Released as Released
 from .synthesis.combining import Combined as Combined
 from .synthesis.combining import combine as combine
 from .synthesis.synthesis import Synthesis as Synthesis
+from .synthesis.tables import TableSynthesis as TableSynthesis

@@ -13,7 +13,7 @@ from confide.arrays import Floats, Ints
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 
-__all__ = ["Categories", "Columns", "Masked", "Records", "kind_of", "numbers", "restored"]
+__all__ = ["Categories", "Columns", "Masked", "NewRecords", "Records", "kind_of", "numbers", "restored"]
 
 Columns = Mapping[str, Floats | pa.Array]
 
@@ -124,6 +124,19 @@ class Records:
 
 
 @dataclass(frozen=True)
+class NewRecords:
+    """Records that were drawn instead of those there were.
+
+    `rows`: from which record, by place, each takes the columns that are not drawn. `columns`: what is drawn, one value for
+    each. `weight`: what each counts for, where there are weights.
+    """
+
+    rows: Ints
+    columns: Columns
+    weight: float
+
+
+@dataclass(frozen=True)
 class Masked:
     """What a method did to the records of one stratum.
 
@@ -131,7 +144,7 @@ class Masked:
     column is) or an Arrow array, one value for each record. `report`: facts; numbers are added up over strata. `rows`:
     which records are kept, by place, if not all. `factor`: by what the weight of each record is multiplied.
     `replicates`: further versions of `columns`. `zones`: the places of records that were masked apart from the others, if
-    not all were masked together.
+    not all were masked together. `drawn`: versions of another kind, of new records, instead of all that.
     """
 
     columns: Columns
@@ -140,6 +153,7 @@ class Masked:
     factor: Floats | None = None
     replicates: tuple[Columns, ...] = ()
     zones: tuple[Ints, ...] = ()
+    drawn: tuple[NewRecords, ...] = ()
 
 
 def numbers(name: str, column: pa.Array) -> Floats:

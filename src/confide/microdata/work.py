@@ -12,7 +12,7 @@ from confide.arrays import Floats, Ints
 from confide.data.frame import Frame
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
-from confide.microdata.records import Columns, Masked, Records, kind_of, numbers, restored
+from confide.microdata.records import Columns, Masked, NewRecords, Records, kind_of, numbers, restored
 from confide.microdata.released import Released, StepDone
 from confide.microdata.strata import first_of_each, must_agree, numbered, split
 from confide.microdata.unmasked import unmasked
@@ -99,6 +99,8 @@ class Masking:
             return Released((self.frame.given,), self.method._combined([]), (self._step(0),))
         parts = self._parts(progress)
         progress(1.0)
+        if parts[0].masked.drawn:
+            return Released(self._new_files(parts), self._report(parts), (self._step(0),))
         rows, weights = self._rows(parts), self._new_weights(parts)
         versions = zip(*[(part.masked.columns, *part.masked.replicates) for part in parts], strict=True)
         places = [part.places for part in parts]
@@ -187,6 +189,34 @@ class Masking:
         parameters = {f.name: getattr(self.method, f.name) for f in fields(self.method)}
         told = {name: value for name, value in parameters.items() if isinstance(value, bool | int | float | str)}
         return StepDone(self.method.word(), self.columns, told, left, taught)
+
+    def _new_files(self, parts: Sequence[StratumPart]) -> tuple[Any, ...]:
+        """Versions of the file made of new records, those of one stratum after those of the other."""
+        if self.household is not None:
+            raise Mistake("New records live in no household. Leave out household, or keep the records that there are.")
+        known = {*self.columns, *self.by, *self.method.reads, self.weight}
+        if left := [name for name in self.frame.names if name not in known]:
+            raise Mistake(
+                f"Column {left[0]!r} is neither drawn nor given, so new records have no value of it.",
+                suggestions=["Name it too, or leave it out of the file."],
+            )
+        return tuple(self._new_file([(part.places, one) for part, one in zip(parts, version, strict=True)])
+            for version in zip(*[part.masked.drawn for part in parts], strict=True))  # fmt: skip
+
+    def _new_file(self, strata: Sequence[tuple[Ints, NewRecords]]) -> Any:
+        rows = np.concatenate([places[new.rows] for places, new in strata])
+        columns = {name: self._new_column(name, rows, [new for _, new in strata]) for name in self.columns}
+        if self.weight is not None:
+            weights = np.concatenate([np.full(len(new.rows), new.weight) for _, new in strata])
+            columns[self.weight] = restored(self.weight, weights, self._before(self.weight).take(pa.array(rows)))
+        return self.frame.replaced(columns, rows)
+
+    def _new_column(self, name: str, rows: Ints, strata: Sequence[NewRecords]) -> pa.Array:
+        parts = [new.columns[name] for new in strata]
+        if isinstance(parts[0], np.ndarray):
+            return restored(name, np.concatenate(parts), self._before(name).take(pa.array(rows)))
+        joined = pa.chunked_array(parts).unify_dictionaries().combine_chunks()
+        return joined.cast(self._before(name).type)
 
     def _report(self, parts: Sequence[StratumPart]) -> dict[str, Any]:
         report = self.method._combined([part.masked.report for part in parts])

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import hyp1f1
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.proportional_fitting import margin, proportionally_fitted
 from confide.errors import Mistake
 from confide.measures.records import weights_of
 from confide.measures.risk.classes import keyed
@@ -20,8 +21,6 @@ Terms = Literal["main", "pairs"]
 
 CELLS = 1 << 24
 """Fitting pairs needs the whole table of the keys; it may have so many cells, 128 MB for each copy of it."""
-
-STEPS, ENOUGH = 500, 1e-9
 
 
 @dataclass(frozen=True)
@@ -96,27 +95,8 @@ def _fitted(codes: Ints, weights: Floats, terms: str) -> Floats:
             f"The table of all keys has {prod(shape):,} cells, too many for a model with all pairs.",
             suggestions=["Use terms='main', or fewer or coarser keys."],
         )
-    return np.asarray(_raked(codes, weights, shape)[tuple(cells.T)])
-
-
-def _raked(codes: Ints, weights: Floats, shape: tuple[int, ...]) -> Floats:
-    """Iterative proportional fitting to all two-way margins."""
-    pairs = list(combinations(range(len(shape)), 2))
-    targets = [_margin(codes[:, pair], weights, tuple(shape[axis] for axis in pair)) for pair in pairs]
-    table = np.full(shape, weights.sum() / prod(shape))
-    for _ in range(STEPS):
-        change = 0.0
-        for pair, target in zip(pairs, targets, strict=True):
-            others = tuple(axis for axis in range(len(shape)) if axis not in pair)
-            now = table.sum(axis=others)
-            ratio = np.divide(target, now, out=np.zeros_like(target), where=now > 0)
-            change = max(change, float(np.abs(now - target).max()))
-            table *= np.expand_dims(ratio, others)
-        if change <= ENOUGH * weights.sum():
-            break
-    return table
-
-
-def _margin(codes: Ints, weights: Floats, shape: tuple[int, ...]) -> Floats:
-    place = np.ravel_multi_index(tuple(codes.T), shape)
-    return np.asarray(np.bincount(place, weights, minlength=prod(shape)).reshape(shape), dtype=np.float64)
+    pairs = combinations(range(len(shape)), 2)
+    margins: dict[tuple[int, ...], Floats] = {
+        pair: margin(codes[:, pair], weights, tuple(shape[axis] for axis in pair)) for pair in pairs
+    }
+    return np.asarray(proportionally_fitted(margins, shape)[tuple(cells.T)])

@@ -113,7 +113,7 @@ def _between(low: Floats, high: Floats, mean: Floats | float, spread: float, rng
     """A normal draw for each pair of ends, between them."""
     first, last = ndtr((low - mean) / spread), ndtr((high - mean) / spread)
     chance = np.clip(first + (last - first) * rng.random(len(low)), 1e-12, 1 - 1e-12)
-    return np.clip(mean + spread * ndtri(chance), low, high)
+    return np.asarray(np.clip(mean + spread * ndtri(chance), low, high))
 
 
 def _covariances(scores: Floats) -> Floats:

@@ -19,6 +19,7 @@ from confide.microdata.methods.sampling import Sampling
 from confide.microdata.methods.shuffling import Shuffling
 from confide.microdata.methods.top_bottom_coding import TopBottomCoding
 from confide.microdata.synthesis.synthesis import Synthesis
+from confide.microdata.synthesis.tables import TableSynthesis
 
 __all__ = ["METHODS"]
 
@@ -42,6 +43,7 @@ METHODS: dict[str, type[Method]] = {
         Sampling,
         Shuffling,
         Synthesis,
+        TableSynthesis,
         TopBottomCoding,
     )
 }

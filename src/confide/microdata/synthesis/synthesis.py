@@ -11,8 +11,9 @@ from confide.arrays import Bools, Floats, Ints
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 from confide.microdata.method import Method
-from confide.microdata.records import Columns, Masked, Records, kind_of
+from confide.microdata.records import Columns, Masked, NewRecords, Records, kind_of
 from confide.microdata.synthesis.models import MODELS, DrawingTask, SynthesisPredictors, SynthesisVariable
+from confide.microdata.synthesis.pool import RecordPool
 from confide.model.parameter import parameter
 
 __all__ = ["Synthesis"]
@@ -34,9 +35,15 @@ class Synthesis(Method):
     else partially. Trees: the value of one of `least` or more records that are alike in those columns, and a number
     that fewer than `least` records have is blurred, the more the farther it is from others. Far out in a tail, beyond
     1.5 times the distance of the `least`-th largest (smallest) from the median, no number is drawn.
-    Whether a value is missing is drawn as well. With `proper` each model
-    is fitted to records drawn with replacement, so that `combine` gives valid variances.
-    References: Domingo-Ferrer (2007), synthetic microdata; Reiter (2005), trees; Raghunathan et al. (2003).
+    Whether a value is missing is drawn as well. With `proper` each model is fitted to records drawn with replacement, so that
+    `combine` gives valid variances.
+
+    With weights, records are drawn for the models in proportion to them, so that what is synthetic is as the population is.
+    With `size` the file has so many new records, and what is `given` is that of records drawn at random. With `sampled` the
+    file is a population of which only some records were surveyed: models learn from those, and the new records are a
+    random sample of the others, as Rubin proposed, so that nobody who answered is in the file.
+    References: Domingo-Ferrer (2007), synthetic microdata; Rubin (1993); Reiter (2002), populations; Reiter (2005),
+    trees; Raghunathan et al. (2003).
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("fm") * 50, "pay": [1000, 2000] * 50})
@@ -50,6 +57,7 @@ class Synthesis(Method):
     keeps: ClassVar = frozenset({"rows", "types"})
     draws: ClassVar = True
     mixes: ClassVar = True
+    weighs: ClassVar = True
 
     model: str = parameter(
         "trees", "trees: classification and regression trees. regressions: linear and logistic.", among=tuple(MODELS)
@@ -58,33 +66,56 @@ class Synthesis(Method):
     versions: int = parameter(1, "How many versions of the file to draw.", low=1, high=1000)
     least: int = parameter(5, "Least records in a leaf of a tree.", low=2)
     proper: bool = parameter(True, "Models are uncertain too: each is fitted to records drawn with replacement.")
+    size: int | None = parameter(
+        None, "How many new records to draw, in each stratum; as many as there are, if not said.", low=1
+    )
+    sampled: str | None = parameter(
+        None, "A column that is true where a record was surveyed; the others are the rest of the population."
+    )
 
     @property
     def reads(self) -> tuple[str, ...]:
-        return self.given
+        return (*self.given, *(() if self.sampled is None else (self.sampled,)))
+
+    def _check(self) -> None:
+        if self.sampled is not None and not self.given:
+            raise Mistake("Synthesis: with sampled, say by given what is known of the whole population.")
 
     def drawing(self, key: ReleaseKey) -> ReleaseKey:
         """More versions leave the first ones as they were."""
         return Method.drawing(replace(self, versions=1), key)
 
     def _mask(self, records: Records) -> Masked:
-        for name in self.given:
+        for name in self.reads:
             if name in records.columns:
                 raise Mistake(f"Synthesis: {name!r} is to be drawn, so it cannot be given.")
-        if len(records) < self.least:
+        pool = RecordPool.of(records, self.sampled)
+        if len(pool.surveyed) < self.least:
             raise Mistake(
-                f"Synthesis: least is {self.least}, and there are {len(records)} records{records.where}.",
+                f"Synthesis: least is {self.least}, and there are {len(pool.surveyed)} records{records.where}.",
                 suggestions=["Take larger strata, or a smaller least."],
             )
-        file = {name: self._variable(name, records) for name in (*self.given, *records.columns)}
+        file = {name: self._variable(name, records, pool) for name in (*self.given, *records.columns)}
+        if self.size is None and self.sampled is None:
+            return self._replaced(records, file, pool)
+        size = len(pool.surveyed) if self.size is None else self.size
+        drawn = []
+        for version in range(self.versions):
+            rows = pool.new(size, records.rng("new records", str(version)), where=records.where)
+            columns = self._version(records, file, pool, rows, version)
+            drawn.append(NewRecords(rows, columns, pool.people / size))
+            records.progress((version + 1) / self.versions)
+        return Masked({}, {"drawn": size}, drawn=tuple(drawn))
+
+    def _replaced(self, records: Records, file: Mapping[str, SynthesisVariable], pool: RecordPool) -> Masked:
+        """The records that there are, with other values."""
         versions: list[Columns] = []
         for version in range(self.versions):
-            drawn = self._version(records, file, version)
-            versions.append({name: _column(name, records, drawn[name]) for name in records.columns})
+            versions.append(self._version(records, file, pool, pool.surveyed, version))
             records.progress((version + 1) / self.versions)
         return Masked(versions[0], replicates=tuple(versions[1:]))
 
-    def _variable(self, name: str, records: Records) -> SynthesisVariable:
+    def _variable(self, name: str, records: Records, pool: RecordPool) -> SynthesisVariable:
         if kind_of(name, records.array(name).type) == "numbers":
             found = SynthesisVariable(records.numbers([name])[:, 0])
         else:
@@ -95,7 +126,7 @@ class Synthesis(Method):
                     suggestions=["If it identifies, take it out; else make it coarser."],
                 )
             found = SynthesisVariable(np.where(coded.codes < 0, np.nan, coded.codes), len(coded))
-        known = int((~np.isnan(found.values)).sum())
+        known = int((~np.isnan(found.values[pool.surveyed])).sum())
         if 0 < known < self.least and name in records.columns:
             raise Mistake(
                 f"Synthesis: column {name!r} has fewer than {self.least} known values{records.where}.",
@@ -104,23 +135,26 @@ class Synthesis(Method):
         return found
 
     def _version(
-        self, records: Records, file: Mapping[str, SynthesisVariable], version: int
-    ) -> dict[str, SynthesisVariable]:
-        """All columns, drawn one after the other."""
-        drawn = {name: file[name] for name in self.given}
+        self, records: Records, file: Mapping[str, SynthesisVariable], pool: RecordPool, rows: Ints, version: int
+    ) -> Columns:
+        """All columns, drawn one after the other for these records."""
+        drawn = {name: file[name].at(rows) for name in self.given}
         for name in records.columns:
             rng = records.rng(name, str(version))
-            by = SynthesisPredictors([file[one] for one in drawn], list(drawn.values()), len(records))
-            values = self._drawn(file[name], by, rng)
+            old = [file[one].at(pool.surveyed) for one in drawn]
+            by = SynthesisPredictors(old, list(drawn.values()), len(rows))
+            values = self._drawn(file[name].at(pool.surveyed), by, pool, rng)
             drawn[name] = SynthesisVariable(values, file[name].categories)
-        return drawn
+        return {name: _column(name, records, drawn[name], rows) for name in records.columns}
 
-    def _drawn(self, target: SynthesisVariable, by: SynthesisPredictors, rng: np.random.Generator) -> Floats:
+    def _drawn(
+        self, target: SynthesisVariable, by: SynthesisPredictors, pool: RecordPool, rng: np.random.Generator
+    ) -> Floats:
         """One column: first whether a value is missing, or a number that many have; and then the others."""
-        n, draw = len(target.values), MODELS[self.model]
+        draw = MODELS[self.model]
         special, kind, rare = self._special(target)
-        rows = np.sort(rng.integers(0, n, n)) if self.proper else np.arange(n)
-        drawn = np.zeros(n, np.int64)
+        rows = pool.fitting(rng, proper=self.proper)
+        drawn = np.zeros(by.size, np.int64)
         if len(special):
             kinds = SynthesisVariable(kind[rows].astype(np.float64), len(special) + 1)
             drawn = draw(DrawingTask(kinds, rare[rows], by.at(rows), self.least), rng).astype(np.int64)
@@ -158,7 +192,8 @@ def _inner(target: SynthesisVariable, ordinary: Bools, least: int) -> SynthesisV
     return SynthesisVariable(np.clip(target.values, low - TAIL * (middle - low), high + TAIL * (high - middle)))
 
 
-def _column(name: str, records: Records, drawn: SynthesisVariable) -> Floats | pa.Array:
+def _column(name: str, records: Records, drawn: SynthesisVariable, rows: Ints) -> Floats | pa.Array:
     if not drawn.categories:
-        return drawn.values if kind_of(name, records.array(name).type) == "numbers" else records.array(name)
+        column = records.array(name)
+        return drawn.values if kind_of(name, column.type) == "numbers" else column.take(pa.array(rows))
     return records.categories(name).column(np.nan_to_num(drawn.values, nan=-1).astype(np.int64))
