@@ -4,7 +4,8 @@ import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -15,11 +16,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
+from confide.cli.described import Described, Encoding, Missing, described, remark_codes
 from confide.cli.options import Drawing, Gate, names, with_options
 from confide.data.writing import FRAMES, check_target
 from confide.errors import Mistake
 from confide.microdata import METHODS, Manifest, Method, Plan, Release, Released
-from confide.microdata.plan import read_text
+from confide.microdata.description import FileDescription, read_text
 from confide.microdata.step import PlanStep
 from confide.model.parameter import limits
 from confide.sources.columns import blanked, typed
@@ -27,7 +29,11 @@ from confide.sources.source import read_source
 
 __all__ = ["app", "read_blanked", "say_released"]
 
+ABOUT_FILES = ("dataset", "categorical", "missing", "encoding", "as_is")
 PLAIN = (bool, int, float, str)
+
+AVERAGING = ("microaggregation", "synthesis")
+"""Methods that calculate with numbers and count codes: to them it matters which of the two a column holds."""
 
 
 class _PlanUnlessNamed(TyperGroup):
@@ -50,15 +56,13 @@ app.add_typer(methods_app, name="apply")
 
 In = Annotated[Path, typer.Argument(help="The data: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.", metavar="IN")]
 Out = Annotated[Path, typer.Argument(help="The masked file, by its ending: csv, parquet or arrow.", metavar="OUT")]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
-]
 AsIs = Annotated[
     bool,
     typer.Option(
         "--as-is", help="Write the masked file as it is, records in their order: to measure, not for release."
     ),
 ]
+Categorical = Annotated[str | None, typer.Option(help="Columns whose numbers are codes, with commas.")]
 
 
 @app.command("plan")
@@ -69,7 +73,9 @@ def by_plan(
     plan: Annotated[Path, typer.Argument(help="The steps, in TOML.", metavar="PLAN")],
     file: In,
     output: Out,
+    categorical: Categorical = None,
     missing: Missing = None,
+    encoding: Encoding = None,
     as_is: AsIs = False,
 ) -> None:
     """Mask a file by the steps of a plan, and release it: see 'confide release'. What is printed is for the custodian.
@@ -78,7 +84,15 @@ def by_plan(
 
     Example: confide mask plan.toml survey.csv public.parquet --identifiers person_id
     """
-    _Work(Plan.read(plan), file, output, missing or (), drawing, gate, as_is).run()
+    read = partial(read_blanked, file, missing or (), encoding)
+    _Work(_completed(Plan.read(plan), file, categorical), file, read, output, drawing, gate, as_is).run()
+
+
+def _completed(plan: Plan, file: Path, categorical: str | None) -> Plan:
+    """The plan with what it does not say itself: columns that hold codes, as named here; and what the file beside the data says."""
+    beside = FileDescription.beside(file)
+    codes = dict.fromkeys((*plan.categorical, *names(categorical), *beside.categorical))
+    return replace(plan, roles=plan.roles or beside.roles, categorical=tuple(codes))
 
 
 @dataclass(frozen=True)
@@ -87,8 +101,8 @@ class _Work:
 
     plan: Plan
     file: Path
+    read: Callable[[], pa.Table]
     output: Path
-    missing: Sequence[str]
     drawing: Drawing
     gate: Gate
     as_is: bool
@@ -98,10 +112,10 @@ class _Work:
             raise Mistake("The masked file would replace the confidential one.", suggestions=["Name another file."])
         check_target(self.output, *FRAMES)
         every = self.output.suffix.lower() != ".csv"
-        table = _typed(read_blanked(self.file, self.missing), self.plan, every=every)
+        table = _typed(self.read(), self.plan, every=every)
         key = self.drawing.chosen(self.file)
-        identifiers = [*names(self.gate.identifiers or ""), *self.plan.roles.get("identifier", ())]
-        release = Release(table, key=key, identifiers=identifiers, keep=names(self.gate.keep or ""))
+        identifiers = [*names(self.gate.identifiers), *self.plan.roles.get("identifier", ())]
+        release = Release(table, key=key, identifiers=identifiers, keep=names(self.gate.keep))
         release.check_place(self.output, replace=self.gate.replace)
         with _bar(f"Masking {self.file.name}") as progress:
             released = self.plan.protect(table, key=key, progress=progress)
@@ -127,9 +141,9 @@ def say_released(manifests: Sequence[Manifest], folder: Path) -> None:
         typer.echo(" ".join(["Not for release.", *manifests[0].notes]))
 
 
-def read_blanked(file: Path, missing: Sequence[str]) -> pa.Table:
+def read_blanked(file: Path, missing: Sequence[str], encoding: str | None) -> pa.Table:
     """The data in a file, without the words that mean missing."""
-    table = read_source(file).table
+    table = read_source(file, encoding=encoding).table
     columns = [blanked(column, missing) for column in table.columns]
     return pa.table(columns, names=table.column_names)
 
@@ -139,10 +153,19 @@ def _typed(table: pa.Table, plan: Plan, *, every: bool) -> pa.Table:
     masked = {name: step.method for step in plan.steps for name in plan.columns(step)}
     used = {name for step in plan.steps for name in (step.weight, *step.method.reads) if name is not None}
     for place, name in enumerate(table.column_names):
-        if every or name in masked or name in used:
+        if name in plan.categorical:
+            table = table.set_column(place, name, _codes(table[name]))
+        elif every or name in masked or name in used:
             amounts = name in masked and masked[name].takes == {"numbers"}
             table = table.set_column(place, name, _numbers(name, table[name], amounts=amounts))
+            if name in masked and masked[name].word() in AVERAGING:
+                remark_codes(name, table[name])
     return table
+
+
+def _codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as categories: text as it is, numbers as the codes that they are."""
+    return column if pa.types.is_string(column.type) else column.dictionary_encode()
 
 
 def _numbers(name: str, column: pa.ChunkedArray, *, amounts: bool) -> pa.ChunkedArray:
@@ -170,10 +193,13 @@ def _add(kind: type[Method]) -> None:
     hints = get_type_hints(kind)
 
     def command(drawing: Drawing, gate: Gate, file: Path, output: Path, **given: Any) -> None:
-        missing, as_is = given.pop("missing") or (), given.pop("as_is")
+        dataset, categorical, missing, encoding, as_is = (given.pop(name) for name in ABOUT_FILES)
         raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
         step = PlanStep.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
-        _Work(Plan((step,)), file, output, missing, drawing, gate, as_is).run()
+        about = described(file, dataset)
+        plan = _completed(Plan((step,), about.roles, about.categorical), file, categorical)
+        read = partial(read_blanked, file, missing or (), encoding)
+        _Work(plan, file, read, output, drawing, gate, as_is).run()
 
     shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("drawing", "gate")]
     shown += [
@@ -195,14 +221,18 @@ def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str
     yield "file", In, inspect.Parameter.empty
     yield "output", Out, inspect.Parameter.empty
     if kind.takes:
-        yield "columns", Annotated[str, typer.Option(help="The columns to mask, with commas.")], inspect.Parameter.empty
+        yield "columns", _text("The columns to mask, with commas."), None
+        yield "role", _text("Instead: all columns that have this role."), None
     for f in fields(kind):
         yield f.name, _option(f, hints[f.name]), f.default if _bare(hints[f.name]) in PLAIN else None
     yield "by", _text("Columns whose values are strata, each masked alone; with commas."), None
     if kind.weighs:
         yield "weight", _text("The column of weights."), None
     yield "household", _text("The column that says which household; its members keep equal values."), None
+    yield "dataset", Described, None
+    yield "categorical", Categorical, None
     yield "missing", Missing, None
+    yield "encoding", Encoding, None
     yield "as_is", AsIs, False
 
 

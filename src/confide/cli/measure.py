@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,8 @@ import pyarrow as pa
 import typer
 
 from confide import measures
+from confide.cli.described import Described, Encoding, Missing, described, measured_roles, remark_codes
+from confide.cli.options import names
 from confide.cli.terminal import working, write
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
@@ -25,9 +28,6 @@ FORMATS = ("text", "csv", "json", "html")
 
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")]
 Format = Annotated[str, typer.Option(help="text, csv, json or html.")]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
-]
 
 
 def measure_command(
@@ -46,29 +46,37 @@ def measure_command(
     by: Annotated[str | None, typer.Option(help="The strata it was masked by, with commas.")] = None,
     holdout: Annotated[Path | None, typer.Option(help="Records not used for a synthetic file.")] = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="Records do not belong together (synthetic).")] = False,
+    dataset: Described = None,
     missing: Missing = None,
+    encoding: Encoding = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with pictures here as well.")] = None,
     format: Format = "text",
     output: Output = None,
 ) -> None:
     """Measure the risk and the utility of a file before it is released. True figures: for the custodian.
 
-    Records belong together row by row, or by an identifier. Risk: k-anonymity, uniques, linkage, intervals, attribute
-    disclosure. Utility: information loss, tables, propensity, regressions. Then the score of both. With --method an intruder
-    is measured too who knows it, and the worst attack named.
+    Records belong together row by row, or by an identifier. What columns are may stand in original.roles.toml. Risk:
+    k-anonymity, uniques, linkage, intervals, attribute disclosure. Utility: information loss, tables, propensity,
+    regressions. Then the score of both. With --method an intruder is measured too who knows it, and the worst attack named.
 
     Example: confide measure original.csv released.csv --keys age,sex --confidential income --report out.html
     """
     roles = {"keys": keys, "confidential": confidential, "other": other, "categorical": categorical}
-    named: dict[str, Any] = {name: _split(value) for name, value in roles.items() if value is not None}
+    named: dict[str, Any] = {name: names(value) for name, value in roles.items() if value is not None}
     singles = {"weight": weight, "household": household, "identifier": identifier}
     named |= {name: value for name, value in singles.items() if value is not None}
     _known(format)
-    marks = missing or ()
+    read = partial(read_file, missing=missing or (), encoding=encoding)
     with working("Measuring"):
-        files = [read_file(path, missing=marks) for path in (original, released)]
-        spare = None if holdout is None else read_file(holdout, missing=marks)
-        named |= {"method": read_method(method), "by": _split(by)}
+        files = [read(path) for path in (original, released)]
+        if not {"keys", "confidential", "other"} & set(named):
+            shared = [name for name in files[0].column_names if name in files[1].column_names]
+            named = measured_roles(described(original, dataset), shared, named)
+        elif dataset is not None:
+            raise Mistake("Name columns by their roles, or give a dataset that has them: not both.")
+        _remark_codes(files[0], named)
+        spare = None if holdout is None else read(holdout)
+        named |= {"method": read_method(method), "by": names(by)}
         found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
         if report is not None:
             write(found.to_html(), report)
@@ -90,6 +98,7 @@ def map_command(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of all random draws.")] = 1,
     missing: Missing = None,
+    encoding: Encoding = None,
     format: Format = "text",
     output: Output = None,
 ) -> None:
@@ -103,8 +112,8 @@ def map_command(
     _known(format)
     with working("Masking and measuring"):
         found = measures.risk_utility_map(
-            read_file(file, missing=missing or ()), read_ways(ways),
-            columns=_split(columns), risk=risk, utility=utility, seed=seed,
+            read_file(file, missing=missing or (), encoding=encoding), read_ways(ways),
+            columns=names(columns), risk=risk, utility=utility, seed=seed,
         )  # fmt: skip
         write(_written(found, format), output)
     if most is not None:
@@ -129,16 +138,19 @@ def _written(found: Any, format: str) -> str:
     return writers[format]()
 
 
-def _split(names: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (names or "").split(",") if name.strip())
+def _remark_codes(original: pa.Table, named: Mapping[str, Any]) -> None:
+    """Say which columns that are measured as numbers may hold codes."""
+    for name in (name for role in ("keys", "confidential", "other") for name in named.get(role, ())):
+        if name in original.column_names and name not in named.get("categorical", ()):
+            remark_codes(name, original[name])
 
 
-def read_file(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:
+def read_file(path: Path, *, missing: Sequence[str] = (), encoding: str | None = None) -> pa.Table:
     """A data file with the columns of a CSV as what they hold: numbers if every value is one, else categories.
 
     Only what is empty, or a word named in `missing`, is missing. A column that is mostly numbers is remarked on.
     """
-    source = read_source(path)
+    source = read_source(path, encoding=encoding)
     table = source.table
     for place, name in enumerate(table.column_names):
         column = table[name].cast(pa.string()) if name in source.value_labels else _typed(name, table[name], missing)

@@ -83,6 +83,6 @@ def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., 
     return decorate
 
 
-def names(text: str) -> list[str]:
+def names(text: str | None) -> tuple[str, ...]:
     """Names with commas between them."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

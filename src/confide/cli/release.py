@@ -6,6 +6,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
+from confide.cli.described import Encoding, Missing
 from confide.cli.mask import read_blanked, say_released
 from confide.cli.options import Drawing, Gate, names, with_options
 from confide.errors import Mistake
@@ -25,9 +26,8 @@ def release(
         Path | None, typer.Argument(help="The released file, by its ending: csv, parquet or arrow.", metavar="OUT")
     ] = None,
     original: Annotated[Path | None, typer.Option(help="The confidential file that FILE was made of.")] = None,
-    missing: Annotated[
-        list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA; may be repeated.")
-    ] = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check that FILE is what its manifest says.")] = False,
 ) -> None:
     """Release a masked file: what it betrays beside its values is taken out, and a manifest tells what was done.
@@ -48,9 +48,9 @@ def release(
     if output.resolve() in (file.resolve(), original.resolve()):
         raise Mistake(f"The released file would replace {str(output)!r}.", suggestions=["Name another file."])
     steps = Manifest.read(file).steps if manifest_path(file).exists() else ()
-    tables = [_numbers(read_blanked(one, missing or ())) for one in (file, original)]
+    tables = [_numbers(read_blanked(one, missing or (), encoding)) for one in (file, original)]
     gated = Release(
-        tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers or ""), keep=names(gate.keep or "")
+        tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep)
     )
     say_released(gated.write(Released((tables[0],), {}, steps), output, replace=gate.replace), output.parent)
 

@@ -13,18 +13,18 @@ from typing import Any
 
 from confide.data.release_key import ReleaseKey, chosen_key
 from confide.errors import Mistake, nearest
+from confide.microdata.description import KEYS, FileDescription, read_text
 from confide.microdata.released import Released, StepDone, frame_of
 from confide.microdata.step import PlanStep, ReadFile, known_keys, toml
-from confide.model.catalog.toml import read_dataset
 
-__all__ = ["Plan", "PlanStep", "read_text"]
+__all__ = ["Plan", "PlanStep"]
 
 Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps, one after the other, and the roles that columns have.
+    """Steps, one after the other, and what is known of the columns: their roles, and which hold codes.
 
     >>> import pyarrow as pa
     >>> plan = Plan.parse('''
@@ -41,6 +41,8 @@ class Plan:
 
     steps: tuple[PlanStep, ...]
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    categorical: tuple[str, ...] = ()
+    """Columns whose numbers are codes, wherever a file is read by the plan."""
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -54,7 +56,7 @@ class Plan:
             raw = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise Mistake(f"The plan is not valid TOML: {error}.") from None
-        known_keys(raw, ("dataset", "roles", "step"), "the plan")
+        known_keys(raw, (*KEYS, "step"), "the plan")
         steps = raw.get("step")
         if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
             raise Mistake("A plan has one [[step]] or more.")
@@ -63,12 +65,14 @@ class Plan:
         for number, step in enumerate(steps, 1):
             with _naming(number, of=len(steps)):
                 read.append(PlanStep.read(step, read_file=reading))
-        return cls(tuple(read), _roles(raw, reading))
+        described = FileDescription.of(raw, reading)
+        return cls(tuple(read), described.roles, described.categorical)
 
     def text(self) -> str:
         """The plan as TOML, with hierarchies in full."""
         roles = "".join(f"{toml(role)} = {toml(names)}\n" for role, names in self.roles.items())
-        return "\n".join([*([f"[roles]\n{roles}"] if roles else []), *(step.text() for step in self.steps)])
+        codes = [f"categorical = {toml(self.categorical)}\n"] if self.categorical else []
+        return "\n".join([*codes, *([f"[roles]\n{roles}"] if roles else []), *(step.text() for step in self.steps)])
 
     def protect(
         self,
@@ -126,42 +130,8 @@ class Plan:
                         raise Mistake(f"No column called {name!r}.", suggestions=nearest(name, map(str, names)))
 
 
-def read_text(file: Path) -> str:
-    """The text of a file that a plan names."""
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        raise Mistake(f"{str(file)!r} cannot be read as a text file.") from None
-
-
 def _no_files(name: str) -> str:
     raise Mistake(f"The plan names a file, {name!r}, and is not itself in one.", suggestions=["Read it from a file."])
-
-
-def _roles(raw: Mapping[str, Any], read_file: ReadFile) -> dict[str, tuple[str, ...]]:
-    """Columns by role, as the plan or the catalog of a data set declares."""
-    if "dataset" in raw and "roles" in raw:
-        raise Mistake("A plan has roles or a dataset, not both.")
-    if "dataset" in raw:
-        return _declared(raw["dataset"], read_file)
-    roles = raw.get("roles", {})
-    if not isinstance(roles, dict):
-        raise Mistake("[roles] must be a section.")
-    for role, names in roles.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise Mistake(f"Role {role!r} must be a list of columns, not {names!r}.")
-    return {role: tuple(names) for role, names in roles.items()}
-
-
-def _declared(name: Any, read_file: ReadFile) -> dict[str, tuple[str, ...]]:
-    if not isinstance(name, str):
-        raise Mistake(f"'dataset' must be the name of a file, not {name!r}.")
-    beside = Path(name).parent
-    dataset = read_dataset(read_file(name), name=name, read_file=lambda other: read_file(str(beside / other)))
-    roles: dict[str, dict[str, None]] = {}
-    for variable in dataset.variables.values():
-        roles.setdefault(str(variable.role), {})[variable.column] = None
-    return {role: tuple(columns) for role, columns in roles.items()}
 
 
 @contextmanager

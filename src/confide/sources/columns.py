@@ -10,13 +10,28 @@ import pyarrow.compute as pc
 from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 
-__all__ = ["LEADING_ZERO", "Distinct", "Typed", "blanked", "distinct", "fits", "numbers", "texts", "typed"]
+__all__ = [
+    "LEADING_ZERO",
+    "Distinct",
+    "Typed",
+    "blanked",
+    "distinct",
+    "few_whole_numbers",
+    "fits",
+    "numbers",
+    "texts",
+    "typed",
+]
 
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?$"
 """What is written like this is a number."""
 
 LEADING_ZERO = r"^[+-]?0\d"
 """What is written like this is a code, as 007 is."""
+
+
+FEW = 12
+"""Codes are rarely more than this many where somebody took them for numbers; amounts rarely so few."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +129,18 @@ def typed(column: pa.ChunkedArray, *, amounts: bool = False) -> Typed:
         return Typed(bare.cast(pa.int64()), others)
     except pa.ArrowInvalid:
         return Typed(bare.cast(pa.float64()), others)
+
+
+def few_whole_numbers(column: pa.ChunkedArray) -> int:
+    """How many different whole numbers a column holds, if so few that they may be codes; else 0.
+
+    >>> few_whole_numbers(pa.chunked_array([[1, 2] * 10])), few_whole_numbers(pa.chunked_array([[1, 2, 3]]))
+    (2, 0)
+    """
+    if not pa.types.is_integer(column.type):
+        return 0
+    values = len(pc.unique(column.drop_null()))
+    return values if 0 < values <= FEW and len(column) - column.null_count >= 10 * values else 0
 
 
 def blanked(column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:

@@ -1,5 +1,6 @@
 """Reading CSV and its relatives: separated by comma, semicolon, tab or bar; gzipped or not."""
 
+import codecs
 import csv
 import gzip
 from pathlib import Path
@@ -14,33 +15,71 @@ from confide.errors import Mistake
 __all__ = ["read_delimited"]
 
 SEPARATORS = ",;\t|"
+UTF_8 = "utf-8-sig"
+"""UTF-8, with or without the mark that some programs begin it with."""
+
+COMMON = "latin-1, cp1252 (Windows), utf-16"
 BLOCK = 1 << 24
 """A row longer than this many bytes is not read."""
 
 
-def read_delimited(path: Path) -> pa.Table:
-    """Every column as text, so that codes such as 007 stay what they are; empty fields are missing."""
+def read_delimited(path: Path, *, encoding: str | None = None) -> pa.Table:
+    """Every column as text, so that codes such as 007 stay what they are; empty fields are missing.
+
+    Text is UTF-8. What is not is read by `encoding`, if that is named: so files of both kinds can be read side by side.
+    """
     try:
-        separator, names = _header(path)
-        table = _rows(path, separator, names)
-    except UnicodeDecodeError:
-        raise Mistake(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from None
+        return _read(path, UTF_8)
+    except UnicodeError:
+        if encoding is None:
+            raise _not_utf_8(path) from None
+    try:
+        return _read(path, codecs.lookup(encoding).name)
+    except LookupError:
+        raise Mistake(f"There is no encoding {encoding!r}.", suggestions=[f"Common ones: {COMMON}."]) from None
+    except UnicodeError:
+        raise Mistake(f"{path.name} is not text in {encoding}.", suggestions=[f"Others: {COMMON}."]) from None
+
+
+def _read(path: Path, encoding: str) -> pa.Table:
+    separator, names = _header(path, encoding)
+    table = _rows(path, separator, names, encoding)
     if table.num_rows and any("\n" in (value.as_py() or "") for value in (c[-1] for c in table.columns)):
-        _check_quotes(path)
+        _check_quotes(path, encoding)
     return _decimal_points(table) if separator == ";" else table
 
 
-def _check_quotes(path: Path) -> None:
+def _not_utf_8(path: Path) -> Mistake:
+    """Where it begins not to be, and what it may be instead. Half of the bytes of UTF-16 are 0 in most languages."""
+    with _opener(path)(path, "rb") as file:
+        number, line = next((number, line) for number, line in enumerate(file, 1) if not _utf_8(line))
+    likely = "utf-16" if b"\0" in line else "latin-1"
+    return Mistake(
+        f"{path.name} is not UTF-8 text (line {number}).",
+        suggestions=["Save it as UTF-8.", f"Or mask and measure it with --encoding {likely}."],
+    )
+
+
+def _utf_8(line: bytes) -> bool:
+    try:
+        return "\0" not in line.decode()
+    except UnicodeDecodeError:
+        return False
+
+
+def _check_quotes(path: Path, encoding: str) -> None:
     """A quote that is never closed swallows the rest of the file into the last field."""
-    with _open(path) as file:
+    with _open(path, encoding) as file:
         if sum(line.count('"') for line in file) % 2:
             raise Mistake(f"A double quote in {path.name} is never closed, so rows run together. Nothing was read.")
 
 
-def _header(path: Path) -> tuple[str, list[str]]:
+def _header(path: Path, encoding: str) -> tuple[str, list[str]]:
     """The separator, which is the commonest in the header, and the names of the columns."""
-    with _open(path) as file:
+    with _open(path, encoding) as file:
         first = file.readline()
+        if "\0" in first:
+            raise UnicodeError  # UTF-16 without a mark: every second byte is 0, which UTF-8 allows and nobody writes
         if not first.strip():
             raise Mistake(f"{path.name} is empty. Its first line must name the columns.")
         bare = "".join(first.split('"')[::2])
@@ -49,12 +88,15 @@ def _header(path: Path) -> tuple[str, list[str]]:
         return separator, next(csv.reader(file, delimiter=separator))
 
 
-def _open(path: Path) -> Any:
-    opener = gzip.open if path.suffix.lower() == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
+def _opener(path: Path) -> Any:
+    return gzip.open if path.suffix.lower() == ".gz" else open
 
 
-def _rows(path: Path, separator: str, names: list[str]) -> pa.Table:
+def _open(path: Path, encoding: str) -> Any:
+    return _opener(path)(path, "rt", encoding=encoding, newline="")
+
+
+def _rows(path: Path, separator: str, names: list[str], encoding: str) -> pa.Table:
     broken: list[int] = []
 
     def note(row: Any) -> str:
@@ -64,7 +106,9 @@ def _rows(path: Path, separator: str, names: list[str]) -> pa.Table:
     try:
         table = pa.csv.read_csv(
             path,
-            read_options=pa.csv.ReadOptions(use_threads=False, block_size=BLOCK),
+            read_options=pa.csv.ReadOptions(
+                use_threads=False, block_size=BLOCK, encoding="utf8" if encoding == UTF_8 else encoding
+            ),
             parse_options=pa.csv.ParseOptions(
                 delimiter=separator,
                 newlines_in_values=True,
@@ -77,7 +121,7 @@ def _rows(path: Path, separator: str, names: list[str]) -> pa.Table:
         )
     except pa.ArrowInvalid as error:
         if "UTF8" in str(error):
-            raise Mistake(f"{path.name} is not UTF-8 text. Save it as UTF-8.") from None
+            raise UnicodeError from None
         raise
     if broken:
         which = ", ".join(str(number) for number in broken[:5])

@@ -30,8 +30,11 @@ class Source:
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_source(source: Any, *, table: str | None = None) -> Source:
-    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame."""
+def read_source(source: Any, *, table: str | None = None, encoding: str | None = None) -> Source:
+    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame.
+
+    `encoding` is that of a text file that is not UTF-8.
+    """
     if not isinstance(source, str | Path):
         return _checked(Source(arrow_table(source)))
     path = Path(source)
@@ -39,14 +42,14 @@ def read_source(source: Any, *, table: str | None = None) -> Source:
         raise Mistake(f"There is no file {str(source)!r}.")
     kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
     try:
-        return _checked(_read(path, kind, table))
+        return _checked(_read(path, kind, table, encoding))
     except (pa.ArrowException, duckdb.Error, OSError, EOFError) as error:
         raise Mistake(f"{path.name} cannot be read as {kind}: {_reason(error)}") from None
 
 
-def _read(path: Path, kind: str, table: str | None) -> Source:
+def _read(path: Path, kind: str, table: str | None, encoding: str | None) -> Source:
     if kind in ("csv", "tsv", "txt"):
-        return Source(read_delimited(path))
+        return Source(read_delimited(path, encoding=encoding))
     if kind in ("parquet", "pq"):
         return Source(pa.parquet.read_table(path))
     if kind in ("arrow", "feather", "ipc"):
