@@ -25,6 +25,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, fields
@@ -43,6 +44,7 @@ from confide.attacks.studies import EXPECTED, STUDIES
 from confide.attacks.workload.proportions import PROPORTIONS
 from confide.cli.main import main
 from confide.microdata import METHODS, Method, Plan
+from confide.microdata.description import FileDescription
 from confide.model.catalog.toml import read_dataset
 from confide.model.parameter import described
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
@@ -266,6 +268,8 @@ def read_toml(title: str, text: str, folder: Path) -> None:
         read_policy(text)
     elif title.endswith("access.toml"):
         list_tokens(folder / title)
+    elif title.endswith("roles.toml"):
+        FileDescription.of(tomllib.loads(text), lambda name: (folder / name).read_text(encoding="utf-8"))
     elif title.endswith("plan.toml"):
         Plan.read(folder / title)
     else:

@@ -79,6 +79,11 @@ def test_codes_are_masked_as_codes_where_that_is_said(run: Run, file: str) -> No
     assert areas <= {"1", "2", "3"} and said == ""
 
 
+def test_all_columns_that_were_masked_are_told_whatever_they_hold(run: Run) -> None:
+    done = run("mask", "apply", "microaggregation", *COLUMNS, "--categorical", "area", "survey.csv", "out.csv")
+    assert done.stdout.startswith("microaggregation: area, age; groups ")
+
+
 def test_a_file_beside_the_data_says_what_columns_are(run: Run) -> None:
     Path("survey.roles.toml").write_text(ROLES)
     assert averaged(run, "--role", "key") == averaged(run, *COLUMNS, "--categorical", "area")

@@ -126,9 +126,9 @@ class _Work:
         self._say(released, manifests)
 
     def _say(self, released: Released, manifests: Sequence[Manifest]) -> None:
-        for step in released.report["steps"]:
-            facts = "".join(f"; {name} {value:,.6g}" for name, value in step.items() if isinstance(value, int | float))
-            typer.echo(f"{step['method']}: {', '.join(step['columns']) or 'all columns'}{facts}")
+        for step, report in zip(self.plan.steps, released.report["steps"], strict=True):
+            facts = "".join(f"; {fact} {value:,.6g}" for fact, value in report.items() if isinstance(value, int | float))
+            typer.echo(f"{report['method']}: {', '.join(self.plan.columns(step)) or 'all columns'}{facts}")
         typer.echo("This report is for the custodian only.")
         say_released(manifests, self.output.parent)
 
