@@ -125,9 +125,27 @@ def test_files_in_another_encoding_are_masked_and_measured(run: Run) -> None:
     assert "Keys: größe, town" in done.stdout
 
 
+def test_codes_of_a_text_file_may_have_an_order(run: Run) -> None:
+    Path("school.csv").write_text("level,n\n" + "none,1\ntrade,2\n,3\ndegree,4\n" * 3)
+    words = ("mask", "apply", "top-bottom-coding", "--columns", "level", "--top", "trade", "school.csv")
+    with pytest.raises(Mistake, match="without an order"):
+        run(*words, "out.csv")
+    Path("school.roles.toml").write_text('ordered = { level = ["none", "trade", "degree"] }')
+    run(*words, "out.csv")
+    run(*words, "out.parquet")
+    assert Path("out.csv").read_text() == "level,n\n" + "none,1\ntrade,2\n,3\ntrade,4\n" * 3
+    assert pa.parquet.read_table("out.parquet")["level"].to_pylist()[:4] == ["none", "trade", None, "trade"]
+    Path("school.roles.toml").write_text('ordered = { level = ["none", "trade"] }')
+    with pytest.raises(Mistake, match="The order of 'level' leaves out 'degree'"):
+        run(*words, "out.csv")
+
+
 def test_a_plan_keeps_which_columns_are_codes() -> None:
-    plan = Plan.parse(f'{ROLES}\n[[step]]\nmethod = "rounding"\nrole = "confidential"\n')
-    assert plan.categorical == ("area",) and Plan.parse(plan.text()) == plan
+    plan = Plan.parse(
+        f'ordered = {{ area = ["1", "2", "3"] }}\n{ROLES}\n[[step]]\nmethod = "rounding"\nrole = "confidential"\n'
+    )
+    assert plan.categorical == ("area",) and plan.ordered == {"area": ("1", "2", "3")}
+    assert Plan.parse(plan.text()) == plan
 
 
 @pytest.mark.parametrize(
@@ -137,6 +155,7 @@ def test_a_plan_keeps_which_columns_are_codes() -> None:
         ("roles = [", "d.toml is not valid TOML"),
         ('categorical = "area"', "'categorical' must be a list"),
         ('dataset = "x"\ncategorical = ["a"]', "not both"),
+        ("ordered = { area = [1, 2] }", "Order of 'area' must be a list of codes, as text"),
         ('dataset = "none.toml"', "none.toml' cannot be read"),
     ],
 )

@@ -91,8 +91,10 @@ def by_plan(
 def _completed(plan: Plan, file: Path, categorical: str | None) -> Plan:
     """The plan with what it does not say itself: columns that hold codes, as named here; and what the file beside the data says."""
     beside = FileDescription.beside(file)
-    codes = dict.fromkeys((*plan.categorical, *names(categorical), *beside.categorical))
-    return replace(plan, roles=plan.roles or beside.roles, categorical=tuple(codes))
+    codes = tuple(dict.fromkeys((*plan.categorical, *names(categorical), *beside.categorical)))
+    return replace(
+        plan, roles=plan.roles or beside.roles, categorical=codes, ordered={**beside.ordered, **plan.ordered}
+    )
 
 
 @dataclass(frozen=True)
@@ -152,20 +154,14 @@ def _typed(table: pa.Table, plan: Plan, *, every: bool) -> pa.Table:
     """Text that is numbers as numbers: in columns that the plan uses, or in all. Codes such as 007 stay text."""
     masked = {name: step.method for step in plan.steps for name in plan.columns(step)}
     used = {name for step in plan.steps for name in (step.weight, *step.method.reads) if name is not None}
+    table = FileDescription(plan.roles, plan.categorical, plan.ordered).apply(table)
     for place, name in enumerate(table.column_names):
-        if name in plan.categorical:
-            table = table.set_column(place, name, _codes(table[name]))
-        elif every or name in masked or name in used:
+        if name not in plan.categorical and (every or name in masked or name in used):
             amounts = name in masked and masked[name].takes == {"numbers"}
             table = table.set_column(place, name, _numbers(name, table[name], amounts=amounts))
             if name in masked and masked[name].word() in AVERAGING:
                 remark_codes(name, table[name])
     return table
-
-
-def _codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as categories: text as it is, numbers as the codes that they are."""
-    return column if pa.types.is_string(column.type) else column.dictionary_encode()
 
 
 def _numbers(name: str, column: pa.ChunkedArray, *, amounts: bool) -> pa.ChunkedArray:
@@ -197,7 +193,7 @@ def _add(kind: type[Method]) -> None:
         raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
         step = PlanStep.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
         about = described(file, dataset)
-        plan = _completed(Plan((step,), about.roles, about.categorical), file, categorical)
+        plan = _completed(Plan((step,), about.roles, about.categorical, about.ordered), file, categorical)
         read = partial(read_blanked, file, missing or (), encoding)
         _Work(plan, file, read, output, drawing, gate, as_is).run()
 

@@ -42,7 +42,9 @@ class Plan:
     steps: tuple[PlanStep, ...]
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
-    """Columns whose numbers are codes, wherever a file is read by the plan."""
+    """Columns whose numbers are codes, where a file is read by the plan."""
+    ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The codes of columns that have an order, from the lowest, where a file is read by the plan."""
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -66,12 +68,13 @@ class Plan:
             with _naming(number, of=len(steps)):
                 read.append(PlanStep.read(step, read_file=reading))
         described = FileDescription.of(raw, reading)
-        return cls(tuple(read), described.roles, described.categorical)
+        return cls(tuple(read), described.roles, described.categorical, described.ordered)
 
     def text(self) -> str:
         """The plan as TOML, with hierarchies in full."""
         roles = "".join(f"{toml(role)} = {toml(names)}\n" for role, names in self.roles.items())
-        codes = [f"categorical = {toml(self.categorical)}\n"] if self.categorical else []
+        about = {"categorical": self.categorical, "ordered": self.ordered}
+        codes = [f"{key} = {toml(value)}\n" for key, value in about.items() if value]
         return "\n".join([*codes, *([f"[roles]\n{roles}"] if roles else []), *(step.text() for step in self.steps)])
 
     def protect(
