@@ -50,12 +50,12 @@ class Intruder:
                     yield from ((cell, level, number - 1) for level in _missed(table, cell, interval, (least, most)))
 
     def contributors(self, table: Table, records: Sequence[tuple[Mapping[str, str], str, float]]) -> list[Knowledge]:
-        """What each contributor of a cell with one or two of them knows; records are codes, whose, and how much."""
+        """What each contributor knows; records are codes, whose, and how much."""
         cells: list[dict[str, float]] = [{} for _ in range(len(table))]
         for codes, who, amount in records:
             for cell in np.flatnonzero(_inside(table, codes)).tolist():
                 cells[cell][who] = cells[cell].get(who, 0.0) + amount
-        close = sorted({who for givers in cells if len(givers) <= 2 for who in givers})
+        close = sorted({who for givers in cells for who in givers})
         signed = bool((table.lower_bound < 0).any())
         return [_known(table.value, cells, who, signed) for who in close]
 

@@ -10,7 +10,7 @@ from confide.tables import Dominance, Status, Table, Threshold, audit, suppress
 from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.insiders import insiders_of
 from confide.tables.suppression.optimal import optimise
-from confide.tables.suppression.problem import SuppressionProblem
+from confide.tables.suppression.problem import Insiders, SuppressionProblem
 
 
 def business(cells: dict[str, list[float]], *, whose: dict[str, str] | None = None, **options) -> Table:
@@ -36,7 +36,7 @@ def blamed(table: Table) -> set[str]:
 
 def against_outsiders_only(table: Table) -> Table:
     """The cheapest pattern if contributors knew nothing."""
-    problem = replace(SuppressionProblem.of(table), insiders=())
+    problem = replace(SuppressionProblem.of(table), insiders=Insiders.of(()))
     proof = optimise(problem, ~problem.shown, Deadline())
     return table.mark(np.flatnonzero(proof.suppressed & ~table.primary), "secondary")
 
@@ -76,6 +76,48 @@ def test_three_singletons_are_not_enough_if_the_third_is_small():
     assert not blamed(suppress(table).table)
     enough = business({"v": [100.0], "w": [100.0], "x": [90.0], **LARGE}).flag(Threshold(2))
     assert hidden(suppress(enough).table) == {"v", "w", "x"}
+
+
+def test_the_largest_of_three_knows_that_their_cell_is_large():
+    table = business({"w": [100.0], "x": [90.0, 1, 1], **LARGE}).flag(Threshold(2))
+    alone = suppress(table, attackers="singletons").table
+    assert hidden(alone) == {"w", "x"}
+    # Whoever gave 90 knows that x is at least 90, so w is at most 102: to within 2 percent.
+    assert blamed(alone) == {"w"}
+    assert audit(alone, attackers="singletons").passed
+    assert "y" in hidden(suppress(table).table)
+
+
+def test_two_of_three_who_share_what_they_know_are_a_coalition():
+    table = business({"w": [100.0], "x": [46.0, 45, 1], **LARGE}).flag(Threshold(2))
+    alone = suppress(table).table
+    assert hidden(alone) == {"w", "x"}
+    assert audit(alone).passed
+    assert audit(alone, attackers="coalitions").missed == {int(table.find(a="w")[0]): "upper against a contributor"}
+    assert not audit(suppress(table, attackers="coalitions").table, attackers="coalitions").failures
+
+
+def test_two_who_share_know_the_cell_that_is_theirs_alone():
+    table = business({"w": [100.0], "x": [50.0, 42], "y": [60.0, 30], **{"z": LARGE["z"]}})
+    known = [
+        one for one in insiders_of(table, "coalitions") if set(table.find(a="x")) <= set(one.cells[one.most < np.inf])
+    ]
+    assert [one.least[one.cells == table.find(a="x")[0]].tolist() for one in known] == [[92.0]]
+
+
+def test_the_outsider_alone_needs_the_fewest_and_knows_nothing_more():
+    table = business({"w": [9.0], "x": [11.0], **LARGE}).flag(Threshold(2))
+    found = suppress(table, attackers="outsider")
+    assert hidden(found.table) == {"w", "x"}
+    assert found.audit.passed
+    assert not audit(found.table, attackers="singletons").passed
+
+
+def test_attackers_go_by_their_names():
+    table = business({"w": [9.0], "x": [11.0], **LARGE}).flag(Threshold(2))
+    with pytest.raises(Mistake, match="no attackers 'outsiders'") as caught:
+        suppress(table, attackers="outsiders")
+    assert "outsider" in str(caught.value)
 
 
 def test_a_holding_with_several_cells_knows_them_all():
@@ -178,7 +220,7 @@ def test_negative_contributions_tell_only_sole_contributors_something():
 def test_whoever_is_counted_does_not_know_that_he_is_alone_unless_the_records_are_his():
     data = {"a": list("wwwxxxyyyzzzzz"), "h": list("HHHKKK12345678")}
     people = Table.from_microdata(data, by=["a"]).flag(Threshold(5))
-    assert insiders_of(people) == ()
+    assert not len(insiders_of(people))
     firms = Table.from_microdata(data, by=["a"], holding="h").flag(Threshold(2))
     assert hidden(firms) == {"w", "x"}
     assert blamed(firms) == {"w", "x"}

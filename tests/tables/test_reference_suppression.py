@@ -30,6 +30,13 @@ def test_less_value_goes_than_with_tau_argus(made, name):
     assert found.cost < 0.5 * table.value[made.answer_of_tau_argus(name, table)].sum()
 
 
+@pytest.mark.parametrize("name", ["Simple2D", "test_1"])
+def test_against_the_outsider_alone_fewer_cells_go_than_with_tau_argus(made, name):
+    table = made.SCENARIOS[name]()
+    found = suppress(table, cost="value", method="fast", attackers="outsider")
+    assert len(found.secondaries) <= made.answer_of_tau_argus(name, table).sum()
+
+
 def test_the_pattern_of_tau_argus_for_holdings_passes_and_that_for_firms_forgets_who_knows_himself(made):
     attackers = {}
     for name, make in made.SCENARIOS.items():

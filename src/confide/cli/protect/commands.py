@@ -40,6 +40,9 @@ Output = Annotated[
     typer.Option("-o", "--output", help="Where to write: .csv, .parquet or .arrow; without it, CSV to the screen."),
 ]
 Report = Annotated[Path | None, typer.Option(help="Write a report with charts, true values too: .html.")]
+Attackers = Annotated[
+    str, typer.Option(help="Against whom, each with all before: outsider, singletons, contributors or coalitions.")
+]
 TimeLimit = Annotated[float, typer.Option(min=0.1, help="Seconds to search.")]
 
 
@@ -51,6 +54,7 @@ def suppress(
     destination: Destination,
     cost: Annotated[str, typer.Option(help="What to save: value, count, cells or given.")] = "value",
     method: Annotated[str, typer.Option(help="auto, optimal or fast.")] = "auto",
+    attackers: Attackers = "contributors",
     time_limit: TimeLimit = 60,
 ) -> None:
     """Suppress primary cells, and others so that nobody can work them out.
@@ -66,7 +70,9 @@ def suppress(
     """
     table = rules.find(source.table())
     with _progress("Suppressing") as progress:
-        result = tables.suppress(table, cost=cost, method=method, time_limit=time_limit, progress=progress)
+        result = tables.suppress(
+            table, cost=cost, method=method, attackers=attackers, time_limit=time_limit, progress=progress
+        )
     destination.write(result)
     _say(repr(result))
 
@@ -82,6 +88,7 @@ def audit(
             help="What was published, if FILE is the truth: CSV, Parquet, .tab; .txt as τ-ARGUS saves tables."
         ),
     ] = None,
+    attackers: Attackers = "contributors",
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Write the intervals, true values too: .csv, .parquet or .arrow."),
@@ -105,12 +112,13 @@ def audit(
     given = source.table()
     table = rules.find(given)
     with _progress("Auditing") as progress:
+        told = {"attackers": attackers, "progress": progress}
         if pattern is not None:
-            judged = tables.audit_pattern(table, tables.read_pattern(pattern, table), progress=progress)
+            judged = tables.audit_pattern(table, tables.read_pattern(pattern, table), **told)
         elif given.suppressed.any():  # a cell that a rule marks and the file shows is a failure
-            judged = tables.audit_pattern(table, given.suppressed, progress=progress)
+            judged = tables.audit_pattern(table, given.suppressed, **told)
         else:
-            judged = tables.audit(table, progress=progress)
+            judged = tables.audit(table, **told)
     if output is not None:
         write_frame(judged.intervals, output)
     if report is not None:

@@ -42,8 +42,8 @@ class Failure:
 class Audit:
     """The judgement on a pattern: between `lower` and `upper` an outsider can enclose each cell, `failures` are too narrow.
 
-    Who attacks: an outsider, who knows the relations, the bounds and all that is published; and every contributor of a
-    cell with one or two of them, who knows besides what they gave (a sole contributor: their cell). A holding is one contributor.
+    Who attacks: an outsider, who knows the relations, the bounds and all that is published; and contributors, who know
+    besides what they gave (a sole contributor: their cell). A holding is one contributor.
     """
 
     table: Table
@@ -123,8 +123,11 @@ def _who(failure: Failure) -> str:
     return "" if failure.attacker == OUTSIDER else " against a contributor who knows their own cells"
 
 
-def audit(table: Table, *, progress: Progress | None = None) -> Audit:
+def audit(table: Table, *, attackers: str = "contributors", progress: Progress | None = None) -> Audit:
     """Judge the pattern of a table, made here or elsewhere: which primary cells somebody can know too well.
+
+    `attackers` says against whom, each with all before: the "outsider" who sees it, "singletons" who are alone in a cell, all
+    "contributors" whom the table names, "coalitions" of any two of the largest of a cell.
 
     Promise: the intervals are exact, for real numbers: the least and the largest value that fit all relations, bounds and
     published cells. Counts are whole numbers, so an interval is rounded inwards, and a level is met only if a table of
@@ -138,7 +141,7 @@ def audit(table: Table, *, progress: Progress | None = None) -> Audit:
     'Audit of 1 suppressed cells: FAILED for 1 of 1 primary cells.'
     """
     table = given_table(table)
-    problem = SuppressionProblem.of(table)
+    problem = SuppressionProblem.of(table, attackers=attackers)
     suppressed = table.suppressed
     lower, upper = intervals(problem, suppressed, progress=_part(progress, 0.0, 0.7))
     narrow = _narrow(problem, lower, upper)

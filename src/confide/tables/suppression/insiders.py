@@ -1,81 +1,146 @@
 """Which contributors could use what they know of their own cells against the cells of others."""
 
+from dataclasses import dataclass, replace
+from itertools import combinations
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.suppression.problem import Insider
+from confide.errors import Mistake, nearest
+from confide.tables.suppression.problem import Insiders
 from confide.tables.table.table import Table
 
-__all__ = ["insiders_of"]
+__all__ = ["ATTACKERS", "insiders_of"]
 
 
 FEW = 2
-"""Contributors of cells with so many or fewer are insiders."""
+"""Of those whom nobody has named, the contributors of cells with so many or fewer can be told apart."""
+
+ATTACKERS = ("outsider", "singletons", "contributors", "coalitions")
+"""Against whom a table can be protected, each with all before: who sees it, and who knows what of it beforehand."""
 
 
-def insiders_of(table: Table) -> tuple[Insider, ...]:
-    """Each contributor of a cell with one or two of them, and what they know of all cells.
+def insiders_of(table: Table, attackers: str = "contributors") -> Insiders:
+    """Each contributor who attacks, or two who share what they know, with what that is of all cells.
+
+    The "singletons" are the sole contributors of a cell. The "contributors" are all whom the table names: with microdata the
+    largest of every cell, as many as it keeps; others know less than these. Where nobody is named, they are those of cells
+    with one or two. "coalitions" are besides any two of the largest of a cell.
 
     A holding, or a record that falls in a cell and its totals, is one contributor with one knowledge of them all. Sole
     contributors know their cells; others know that a cell, and every total of it, is at least what they gave, unless
     contributions may be negative. Whoever is counted knows that they are there, not that they are alone: in a table of counts
     there are no insiders, unless it counts the records of holdings.
     """
-    if table.is_count and table.contributions.names is None:
-        return ()
+    if attackers not in ATTACKERS:
+        hint = nearest(attackers, ATTACKERS) or [f"They may be {', '.join(ATTACKERS)}."]
+        raise Mistake(f"There are no attackers {attackers!r}.", suggestions=hint)
+    if attackers == "outsider" or (table.is_count and table.contributions.names is None):
+        return Insiders.of(())
     holders, gave = _holders(table)
     cells, ranks = np.nonzero(holders >= 0)
     who, own = holders[cells, ranks], gave[cells, ranks]
-    inside = np.isin(who, who[table.units[cells] <= FEW])
-    order = np.flatnonzero(inside)[np.lexsort((cells[inside], who[inside]))]
-    groups = np.split(order, np.flatnonzero(np.diff(who[order])) + 1) if len(order) else []
-    others = _Others(table)
-    found = [others.insider(cells[group], own[group]) for group in groups]
-    # In an order that does not depend on that of the records, for the same pattern.
-    return tuple(sorted((one for one in found if len(one.cells)), key=_content))
+    told = (table.units[cells] == 1) | (table.lower_bound[cells] >= 0)
+    if attackers == "singletons":
+        told &= np.isin(who, who[table.units[cells] == 1])
+    cells, who, own = cells[told], who[told], own[told]
+    known = _Known(who, cells, np.where(table.units[cells] == 1, table.value[cells], own), np.ones(len(cells)))
+    known = known.passed_on(_above(table), table.lower_bound >= 0)
+    if attackers == "coalitions":
+        known = known.and_pairs(_pairs(holders))
+    return known.insiders(table)
 
 
-def _content(one: Insider) -> tuple[list[float], ...]:
-    return one.cells.tolist(), one.least.tolist(), one.most.tolist()
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What everybody gave: `who` at least `least` to each of `cells`, where they are so `many` of the contributors."""
 
+    who: Ints
+    cells: Ints
+    least: Floats
+    many: Floats
 
-class _Others:
-    """Which cells somebody who gave to a cell gave to as well."""
+    def and_more(self, *others: "_Known") -> "_Known":
+        return _Known(*(np.concatenate([vars(each)[name] for each in (self, *others)]) for name in vars(self)))
 
-    def __init__(self, table: Table) -> None:
-        matrix = table.relations.matrix
-        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        self._table = table
-        total = np.full(matrix.shape[0], -1)
-        total[row[matrix.data < 0]] = matrix.indices[matrix.data < 0]
-        there = (matrix.data > 0) & (total[row] >= 0)
-        above, below = total[row[there]], matrix.indices[there]
-        same = _alike(table, above, below)
-        links = (np.ones(len(above) + same.sum()), (np.append(below, above[same]), np.append(above, below[same])))
-        self._others = sparse.csr_array(links, shape=(len(table), len(table)))
-        self._least_bound = table.lower_bound >= 0
+    def joined(self, join: np.ufunc) -> "_Known":
+        """One entry for each of them in each cell."""
+        order = np.lexsort((self.cells, self.who))
+        who, cells = self.who[order], self.cells[order]
+        starts = np.flatnonzero(np.diff(who, prepend=-1) | np.diff(cells, prepend=-1)) if len(order) else order
+        least, many = (
+            join.reduceat(column[order], starts) if len(order) else column for column in (self.least, self.many)
+        )
+        return _Known(who[starts], cells[starts], least, many)
 
-    def insider(self, cells: Ints, own: Floats) -> Insider:
-        """What somebody knows who gave this in these cells."""
-        value, units = self._table.value, self._table.units
-        known = {cell: gave for cell, gave in zip(cells.tolist(), own.tolist(), strict=True) if self._least_bound[cell]}
-        sole = [cell for cell in cells.tolist() if units[cell] == 1]
-        known |= {cell: float(value[cell]) for cell in sole}
-        for cell in list(known):
-            self._pass_on(cell, known)
-        found = np.array(sorted(known), dtype=np.int64)
+    def passed_on(self, above: sparse.csr_array, bounded: Bools) -> "_Known":
+        """With what they gave to a cell as the least of what they gave to its totals, where nobody takes anything away."""
+        whole = last = self.joined(np.maximum)
+        while len(last.cells):
+            times = np.diff(above.indptr)[last.cells]
+            entry = np.repeat(np.arange(len(times)), times)
+            total = above.indices[_ranges(above.indptr[last.cells], times)]
+            more = _Known(last.who[entry], total, last.least[entry], np.zeros(len(entry))).where(bounded[total])
+            both = whole.and_more(more).joined(np.maximum)
+            before = np.full(len(both.cells), -np.inf)
+            before[np.searchsorted(both.key(len(bounded)), whole.key(len(bounded)))] = whole.least
+            whole, last = both, both.where(both.least > before)
+        return whole
+
+    def where(self, kept: Bools | Ints) -> "_Known":
+        return _Known(*(column[kept] for column in vars(self).values()))
+
+    def key(self, cells: int) -> Ints:
+        """A number for each entry, in their order."""
+        return self.who * np.int64(cells) + self.cells
+
+    def and_pairs(self, pairs: Ints) -> "_Known":
+        """With those who share what they know: what they gave together."""
+        if not len(pairs):
+            return self
+        starts = np.searchsorted(self.who, np.arange(self.who.max() + 2))
+        shared = []
+        for member in pairs.T:
+            times = starts[member + 1] - starts[member]
+            theirs = self.where(_ranges(starts[member], times))
+            shared.append(replace(theirs, who=len(starts) + np.repeat(np.arange(len(pairs)), times)))
+        return self.and_more(shared[0].and_more(shared[1]).joined(np.add))
+
+    def insiders(self, table: Table) -> Insiders:
+        """What that tells them of the values."""
+        value = table.value[self.cells]
+        alone = (self.many > 0) & (self.many == table.units[self.cells])
         # What someone gave may be more than the value by rounding, and then must not rule the truth out.
-        least = np.minimum([known[cell] for cell in found.tolist()], value[found])
-        return Insider(found, least, np.where(np.isin(found, sole), value[found], np.inf))
+        least = np.where(alone, value, np.minimum(self.least, value))
+        starts = np.flatnonzero(np.diff(self.who, prepend=-1)) if len(self.who) else np.zeros(0, np.int64)
+        return Insiders(np.append(starts, len(self.who)), self.cells, least, np.where(alone, value, np.inf)).in_order()
 
-    def _pass_on(self, cell: int, known: dict[int, float]) -> None:
-        """What they gave in a cell they gave in its totals; what they are known to have given there may be more."""
-        for other in self._others.indices[self._others.indptr[cell] : self._others.indptr[cell + 1]].tolist():
-            if self._least_bound[other] and known.get(other, 0.0) < known[cell]:
-                known[other] = known[cell]
-                self._pass_on(other, known)
+
+def _ranges(starts: Ints, lengths: Ints) -> Ints:
+    """The numbers from each start on, so many of each."""
+    ends = np.cumsum(lengths)
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())
+
+
+def _pairs(holders: Ints) -> Ints:
+    """Any two of the largest of a cell."""
+    both = np.concatenate([holders[:, list(two)] for two in combinations(range(holders.shape[1]), 2)])
+    return np.unique(np.sort(both[(both >= 0).all(axis=1) & (both[:, 0] != both[:, 1])], axis=1), axis=0)
+
+
+def _above(table: Table) -> sparse.csr_array:
+    """Which cells somebody who gave to a cell gave to as well: its totals, and a part that is all of it."""
+    matrix = table.relations.matrix
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    total = np.full(matrix.shape[0], -1)
+    total[row[matrix.data < 0]] = matrix.indices[matrix.data < 0]
+    there = (matrix.data > 0) & (total[row] >= 0)
+    above, below = total[row[there]], matrix.indices[there]
+    same = _alike(table, above, below)
+    links = (np.ones(len(above) + same.sum()), (np.append(below, above[same]), np.append(above, below[same])))
+    return sparse.csr_array(links, shape=(len(table), len(table)))
 
 
 def _holders(table: Table) -> tuple[Ints, Floats]:

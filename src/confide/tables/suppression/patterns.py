@@ -86,7 +86,9 @@ def _suppressed(table: Table, codes: Mapping[str, Sequence[str]], hidden: Sequen
     return np.array([marks.get(cell, False) for cell in cells.tolist()])
 
 
-def audit_pattern(table: Table, suppressed: Bools, *, progress: Progress | None = None) -> Audit:
+def audit_pattern(
+    table: Table, suppressed: Bools, *, attackers: str = "contributors", progress: Progress | None = None
+) -> Audit:
     """Judge a pattern on a table whose primary cells are marked: a primary cell that is shown fails too.
 
     >>> from confide import tables
@@ -100,7 +102,7 @@ def audit_pattern(table: Table, suppressed: Bools, *, progress: Progress | None 
     clean = table.mark(np.flatnonzero(shown), Status.PUBLISHED)
     status = np.where(clean.status == Status.SECONDARY, Status.SAFE, clean.status)
     status = np.where(suppressed & (status != Status.PRIMARY), Status.SECONDARY, status)
-    judged = audit(replace(clean, status=status.astype(np.int8)), progress=progress)
+    judged = audit(replace(clean, status=status.astype(np.int8)), attackers=attackers, progress=progress)
     status = np.where(shown, Status.PRIMARY, status)
     failures = (*(Failure(cell, "shown", OUTSIDER) for cell in np.flatnonzero(shown).tolist()), *judged.failures)
     return replace(judged, table=replace(table, status=status.astype(np.int8)), failures=failures)

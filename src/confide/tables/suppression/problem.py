@@ -1,7 +1,7 @@
 """What cell suppression needs to know of a table: relations, bounds, levels, costs, and who knows what beforehand."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,7 @@ from confide.tables.table.relations import Relations
 if TYPE_CHECKING:
     from confide.tables.table.table import Table
 
-__all__ = ["Demand", "Insider", "SuppressionProblem"]
+__all__ = ["Demand", "Insider", "Insiders", "SuppressionProblem"]
 
 
 EXACT = 1e-3
@@ -30,6 +30,43 @@ class Insider:
     cells: Ints
     least: Floats
     most: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Insiders:
+    """Many insiders, one after the other: number i knows of the entries from starts[i] to starts[i + 1].
+
+    >>> both = Insiders.of([Insider(np.array([1]), np.array([5.0]), np.array([np.inf]))])
+    >>> len(both), both[0].least.tolist()
+    (1, [5.0])
+    """
+
+    starts: Ints
+    cells: Ints
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def of(cls, insiders: Sequence[Insider]) -> "Insiders":
+        """From each by itself; the cells of each are in order."""
+        starts = np.cumsum([0, *(len(one.cells) for one in insiders)])
+        nobody = Insider(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+        parts = ([getattr(one, name) for one in (nobody, *insiders)] for name in ("cells", "least", "most"))
+        return cls(starts, *map(np.concatenate, parts))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: int) -> Insider:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        part = slice(self.starts[number], self.starts[number + 1])
+        return Insider(self.cells[part], self.least[part], self.most[part])
+
+    def in_order(self) -> "Insiders":
+        """In an order that does not depend on that of the records, for the same pattern; those who know the same once."""
+        known = {tuple(map(np.ndarray.tobytes, vars(one).values())): one for one in self}
+        return Insiders.of([known[key] for key in sorted(known)])
 
 
 @dataclass(frozen=True)
@@ -70,7 +107,7 @@ class SuppressionProblem:
     cost: Floats
     shown: Bools
     whole: bool = False
-    insiders: tuple[Insider, ...] = ()
+    insiders: Insiders = field(default_factory=lambda: Insiders.of(()))
     name: Callable[[int], str] = "cell {}".format
 
     def __post_init__(self) -> None:
@@ -109,7 +146,9 @@ class SuppressionProblem:
                    (values == 0) & ~primary, whole=whole)  # fmt: skip
 
     @classmethod
-    def of(cls, table: "Table", *, cost: str | Floats = "value") -> "SuppressionProblem":
+    def of(
+        cls, table: "Table", *, cost: str | Floats = "value", attackers: str = "contributors"
+    ) -> "SuppressionProblem":
         """The problem of a table: its empty cells and those that must be published are shown."""
         from confide.tables.suppression.insiders import insiders_of
         from confide.tables.table.table import Status
@@ -121,7 +160,7 @@ class SuppressionProblem:
             table.upper_protection, table.lower_protection, table.sliding_protection,
             table.costs(cost) if isinstance(cost, str) else np.asarray(cost, dtype=np.float64),
             np.isin(table.status, (Status.PUBLISHED, Status.EMPTY)),
-            whole=whole, insiders=insiders_of(table), name=table.name,
+            whole=whole, insiders=insiders_of(table, attackers), name=table.name,
         )  # fmt: skip
 
     @property

@@ -26,40 +26,46 @@ class Protection:
     def __init__(self, finder: Finder) -> None:
         self.finder = finder
         self._values = finder.problem.values
-        self._known: dict[int, list[tuple[int, float, float]]] = {}
-        for number, insider in enumerate(finder.problem.insiders):
-            for cell, least, most in zip(insider.cells.tolist(), insider.least, insider.most, strict=True):
-                self._known.setdefault(cell, []).append((number, float(least), float(most)))
+        insiders = finder.problem.insiders
+        who = np.repeat(np.arange(len(insiders)), np.diff(insiders.starts))
+        order = np.lexsort((-insiders.least, insiders.cells))
+        self._number, self._least = who[order], -insiders.least[order]
+        self._starts = np.searchsorted(insiders.cells[order], np.arange(len(self._values) + 1))
+        self._most: dict[int, list[tuple[int, float]]] = {}
+        for entry in np.flatnonzero(insiders.most < np.inf).tolist():
+            known = int(who[entry]), float(insiders.most[entry])
+            self._most.setdefault(int(insiders.cells[entry]), []).append(known)
 
     def prying(self, witness: Witness, demand: Demand) -> list[int]:
         """The insiders who can rule the witness out and must be kept from the demand."""
-        if not self._known:
-            return []
         tiny = TINY * demand.amount
-        found = set()
+        found: set[int] = set()
         for cell, value in zip(witness.cells.tolist(), self._values[witness.cells] + witness.moves, strict=True):
-            for number, least, most in self._known.get(cell, ()):
-                if value < least - tiny or value > most + tiny:
-                    found.add(number)
+            start, end = self._starts[cell], self._starts[cell + 1]
+            more = int(np.searchsorted(self._least[start:end], -(value + tiny)))
+            found.update(self._number[start : start + more].tolist())
+            found.update(number for number, most in self._most.get(cell, ()) if value > most + tiny)
         return sorted(number for number in found if self.asked(demand, number).amount > tiny)
 
     def asked(self, demand: Demand, attacker: int) -> Demand:
         """The demand as far as the attacker's knowledge of its cell allows."""
-        for number, least, most in self._known.get(demand.cell, ()):
-            if number == attacker:
-                value = float(self._values[demand.cell])
-                room = {1: most - value, -1: value - least, 0: most - least}[demand.side]
-                return replace(demand, amount=min(demand.amount, room))
-        return demand
+        if attacker == OUTSIDER:
+            return demand
+        insider = self.finder.problem.insiders[attacker]
+        at = int(np.searchsorted(insider.cells, demand.cell))
+        if at == len(insider.cells) or insider.cells[at] != demand.cell:
+            return demand
+        value, least, most = float(self._values[demand.cell]), float(insider.least[at]), float(insider.most[at])
+        room = {1: most - value, -1: value - least, 0: most - least}[demand.side]
+        return replace(demand, amount=min(demand.amount, room))
 
     def room(self, *attackers: int) -> Room:
         """How far each cell may lie above and below its value for those who know what all of these know."""
-        up, down = self.finder.room
+        up, down = (room.copy() if attackers else room for room in self.finder.room)
         for number in attackers:
             if number != OUTSIDER:
                 insider = self.finder.problem.insiders[number]
                 cells, values = insider.cells, self._values[insider.cells]
-                up, down = up.copy(), down.copy()
                 up[cells] = np.minimum(up[cells], insider.most - values)
                 down[cells] = np.minimum(down[cells], values - insider.least)
         return up, down
@@ -90,17 +96,16 @@ class Protection:
 
     def undoing(self, demand: Demand, price: Floats, barred: Bools) -> list[int]:
         """The attackers from whom a demand is not kept; the outsider alone if they are one of them."""
-        if self.serve(demand, price, barred) is not None:
-            return []
-        undoing = []
-        for attacker in (OUTSIDER, *range(len(self.finder.problem.insiders))):
-            asked = self.asked(demand, attacker)
-            if asked.amount > TINY * demand.amount:
-                if self._keep(asked, self.room(attacker), price, barred, np.inf) is None:
-                    undoing.append(attacker)
-                if undoing == [OUTSIDER]:
-                    break
-        return undoing
+        found = self._keep(demand, self.room(), price, barred, np.inf)
+        if found is None:
+            return [OUTSIDER]
+        # Whoever cannot rule out what an outsider cannot is kept from it too.
+        prying = sorted({number for witness in found for number in self.prying(witness, demand)})
+        return [
+            number
+            for number in prying
+            if self._keep(self.asked(demand, number), self.room(number), price, barred, np.inf) is None
+        ]
 
     def _keep(self, demand: Demand, room: Room, price: Floats, barred: Bools, dear: float) -> list[Witness] | None:
         """The witness, or on two sides the two, that keep a demand from attackers who know this room."""

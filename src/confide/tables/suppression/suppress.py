@@ -85,6 +85,7 @@ def suppress(
     *,
     cost: str | Floats = "value",
     method: str = "auto",
+    attackers: str = "contributors",
     time_limit: float | None = 60.0,
     progress: Progress | None = None,
 ) -> Suppressed:
@@ -96,9 +97,8 @@ def suppress(
     tables. Linked and hierarchical tables are protected in one go, with all their relations. The time limit, in seconds,
     is for the search: when it is over, or somebody interrupts, the best pattern so far is audited.
 
-    Promise: the pattern passes its audit (`tables.audit`), against outsiders and against the contributors of cells with
-    one or two of them. Empty cells and those that must be published are never suppressed. The same table gets the same
-    pattern, unless time ran out.
+    Promise: the pattern passes its audit against the same `attackers` (`tables.audit`). Empty cells and those that must be
+    published are never suppressed. The same table gets the same pattern, unless time ran out.
     Reference: Fischetti and Salazar (2001), Management Science 47, for what is optimal.
 
     >>> from confide import tables
@@ -114,7 +114,7 @@ def suppress(
     started = time.monotonic()
     table = given_table(table)
     deadline = Deadline(limit=time_limit, progress=progress)
-    problem = SuppressionProblem.of(table, cost=cost)
+    problem = SuppressionProblem.of(table, cost=cost, attackers=attackers)
     with deadline.running():
         pattern, failed = protect(problem, deadline)
         if failed:
@@ -125,7 +125,7 @@ def suppress(
             proof = optimise(problem, suppressed, deadline)
             suppressed, total, bound = proof.suppressed, proof.cost, proof.bound
     complete = not deadline.over
-    judged = audit(_with(table, suppressed), progress=progress)
+    judged = audit(_with(table, suppressed), attackers=attackers, progress=progress)
     if not judged.passed:
         raise Fault("A pattern of suppression failed its audit and was thrown away.")
     used = "optimal" if bound is not None else "fast"
