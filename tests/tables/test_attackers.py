@@ -98,7 +98,7 @@ def test_two_of_three_who_share_what_they_know_are_a_coalition():
 
 
 def test_two_who_share_know_the_cell_that_is_theirs_alone():
-    table = business({"w": [100.0], "x": [50.0, 42], "y": [60.0, 30], **{"z": LARGE["z"]}})
+    table = business({"w": [100.0], "x": [50.0, 42], "y": [60.0, 30], "z": LARGE["z"]})
     known = [
         one for one in insiders_of(table, "coalitions") if set(table.find(a="x")) <= set(one.cells[one.most < np.inf])
     ]

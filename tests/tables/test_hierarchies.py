@@ -118,12 +118,31 @@ def test_a_hierarchy_is_read_from_a_csv_and_with_another_sign_of_depth(tmp_path)
         ("code,parent\nA,\nA,\n", "x.csv", "'A' stands twice"),
         ("A\n@@B\n", "x.hrc", "deeper than its parent"),
         ("", "x.hrc", "empty"),
+        ("A\n@X\nB\n\n@X\n", "x.hrc", "'X' stands twice in the hierarchy file, on the lines 2 and 5"),
     ],
 )
 def test_a_file_that_is_no_hierarchy_is_a_mistake(tmp_path, text, name, words):
     (tmp_path / name).write_text(text)
     with pytest.raises(Mistake, match=words):
         read_hierarchy(tmp_path / name)
+
+
+def test_several_totals_may_have_one_code_as_in_tau_argus_and_are_told_apart_by_their_lines(tmp_path):
+    path = tmp_path / "nuts.hrc"
+    path.write_text("1\n@11\n@@013\n2\n@11\n@@001\n")
+    assert read_hierarchy(path).codes == ("Total", "1", "11", "013", "2", "11 (line 5)", "001")
+
+
+def test_records_have_the_code_and_a_total_of_that_name_the_number_of_its_line(tmp_path):
+    path = tmp_path / "own.hrc"
+    path.write_text("A\n@A\n@B\n")
+    assert read_hierarchy(path).codes == ("Total", "A (line 1)", "A", "B")
+
+
+def test_a_hierarchy_in_utf_16_is_read(tmp_path):
+    path = tmp_path / "w.hrc"
+    path.write_bytes("Größe\n@Łódź\n".encode("utf-16"))
+    assert read_hierarchy(path).codes == ("Total", "Größe", "Łódź")
 
 
 def test_a_file_that_is_not_there_is_a_mistake(tmp_path: Path):

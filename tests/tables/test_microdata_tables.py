@@ -203,3 +203,41 @@ def test_a_variable_may_have_the_name_of_a_column():
     odd = Table.from_microdata({"value": ["x"], "mark": ["y"]}, by=["value", "mark"])
     assert odd.published().column_names == ["value", "mark", "cell_value", "cell_mark"]
     assert "<td" in odd._repr_html_()
+
+
+def test_codes_stand_as_people_count():
+    sizes = ["10-19", "5-9", "250+", "1-4"]
+    assert Table.from_microdata({"size": sizes}, by=["size"]).hierarchies[0].codes[1:] == (
+        "1-4",
+        "5-9",
+        "10-19",
+        "250+",
+    )
+    assert Table.from_microdata({"n": ["10", "2", "1"]}, by=["n"]).hierarchies[0].codes[1:] == ("1", "2", "10")
+
+
+def test_ordered_categories_stand_as_declared():
+    kind = pa.dictionary(pa.int8(), pa.string(), ordered=True)
+    column = pa.DictionaryArray.from_arrays(pa.array([2, 0, 1], pa.int8()), ["low", "middle", "high"], ordered=True)
+    frame = pa.table({"level": column.cast(kind)})
+    assert Table.from_microdata(frame, by=["level"]).hierarchies[0].codes[1:] == ("low", "middle", "high")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_a_file_in_another_encoding_is_read_as_told_and_otherwise_named(tmp_path, encoding):
+    path = tmp_path / "towns.csv"
+    path.write_bytes("town,n\nGrößenau,1\nÅs,2\n".encode(encoding))
+    table = Table.from_microdata(path, by=["town"], encoding=encoding)
+    assert table.hierarchies[0].codes[1:] == ("Größenau", "Ås")
+    with pytest.raises(Mistake, match=r"towns.csv is not UTF-8 text.*--encoding"):
+        Table.from_microdata(path, by=["town"])
+
+
+def test_an_encoding_that_nobody_knows_and_one_for_a_file_that_needs_none_are_mistakes(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\nx\n")
+    with pytest.raises(Mistake, match="no encoding 'latin-99'"):
+        Table.from_microdata(path, by=["a"], encoding="latin-99")
+    pq.write_table(pa.table({"a": ["x"]}), tmp_path / "t.parquet")
+    with pytest.raises(Mistake, match="says itself how its letters are written"):
+        Table.from_microdata(tmp_path / "t.parquet", by=["a"], encoding="latin-1")

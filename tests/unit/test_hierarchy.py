@@ -35,7 +35,7 @@ def test_empty_lines_spaces_line_endings_and_a_byte_order_mark_do_not_matter() -
         ("A\n\n@@A1\n", "Line 3"),
         ("A\n@\n", "Line 2 of the hierarchy file has no code"),
         ("A\n@B\n@B\n", "'B' stands twice"),
-        ("A\n@A\n", "'A' stands twice"),
+        ("A\n@B\nC\n@B\n", "lines 2 and 4"),
     ],
 )
 def test_a_file_that_is_no_tree_is_a_mistake_that_names_the_line(text: str, words: str) -> None:

@@ -3,9 +3,10 @@
 Columns that nobody asks for are never touched: no conversion, no change of type.
 """
 
+import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,9 +47,12 @@ class Frame:
         return frame
 
     @classmethod
-    def read(cls, source: Any) -> "Frame":
-        """From a file too: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS. The named index of a pandas frame is columns."""
-        return source if isinstance(source, Frame) else cls(read_source(source).table, "pyarrow")
+    def read(cls, source: Any, *, encoding: str | None = None) -> "Frame":
+        """From a file too: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS. The named index of a pandas frame is columns.
+
+        `encoding` says how the letters of a CSV file are written, if not as UTF-8.
+        """
+        return source if isinstance(source, Frame) else cls(read_source(source, encoding=encoding).table, "pyarrow")
 
     def __len__(self) -> int:
         return len(self.given)
@@ -70,11 +74,12 @@ class Frame:
         return self._column(name)
 
     def coded(self, name: str, *, nothing: str | None = None) -> CodedColumn:
-        """A column of codes, in the order of its kind: numbers by size, text by letters. Spaces around do not matter.
+        """A column of codes: ordered categories as declared, others as people count: 1, 2, 10. Spaces around do not matter.
 
         Where a code is missing it is `nothing`, if that is given.
         """
-        found = distinct(name, pa.chunked_array([self.column(name)]))
+        column = self.column(name)
+        found = distinct(name, pa.chunked_array([column]))
         text = texts(name, found.values).to_pylist()
         if (found.places < 0).any() or None in text:
             if nothing is None:
@@ -84,7 +89,7 @@ class Frame:
                 )
             # A row without a value has the place -1: the last.
             text = [*(nothing if code is None else code for code in text), nothing]
-        kept = sorted(set(text), key=None if pt.is_string(found.values.type) else _by_size)
+        kept = sorted(set(text), key=_declared(column) or (_by_size if _is_number(found.values.type) else _naturally))
         place = {code: number for number, code in enumerate(kept)}
         return CodedColumn(kept, np.array([place[code] for code in text], dtype=np.int64)[found.places])
 
@@ -173,6 +178,28 @@ def _whole(column: Any) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return pa.array([], column.type) if column.num_chunks == 0 else column.combine_chunks()
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind))
+
+
+def _declared(column: pa.Array) -> Callable[[str], tuple[int, str]] | None:
+    """The place of a code among ordered categories, if the column has such."""
+    if not (pt.is_dictionary(column.type) and column.type.ordered):
+        return None
+    place = {str(code).strip(): number for number, code in enumerate(column.dictionary.to_pylist())}
+    return lambda code: (place.get(code, len(place)), code)
+
+
+def _naturally(code: str) -> tuple[list[tuple[bool, int, str]], str]:
+    """Digits in a text count as the number they are.
+
+    >>> sorted(["10-19", "5-9", "250+", "a"], key=_naturally)
+    ['5-9', '10-19', '250+', 'a']
+    """
+    parts = re.findall(r"[0-9]{1,18}|[^0-9]+", code)
+    return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts], code
 
 
 def _by_size(code: str) -> tuple[float, str]:

@@ -10,7 +10,7 @@ __all__ = ["read_text", "write_text"]
 
 
 def read_text(path: str | Path) -> str:
-    """The text of a file, gzipped or not: UTF-8, or what Windows programs write."""
+    """The text of a file, gzipped or not: UTF-8, UTF-16 that says so, or what Windows programs write."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -18,7 +18,7 @@ def read_text(path: str | Path) -> str:
     except (OSError, EOFError) as error:
         raise Mistake(f"There is no file {str(path)!r} that can be read.") from error
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
         # Every sequence of bytes is text in Windows-1252 but for five bytes that nobody writes.
         return content.decode("cp1252", errors="replace")

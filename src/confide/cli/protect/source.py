@@ -68,6 +68,10 @@ class TableSource:
         typer.Option("--tau-argus", help="Cells as τ-ARGUS writes a protected table: codes of --by, value, status."),
     ] = False
 
+    encoding: Annotated[str | None, option("CSV: how its letters are written, if not as UTF-8: latin-1, utf-16.")] = (
+        None
+    )
+
     def table(self, *, additive: bool = True) -> Table:
         """The table that was asked for; linked tables as one."""
         self._check()
@@ -125,7 +129,7 @@ class TableSource:
             return read_tab(file, rda=self._described, value=self.value)
         if self.tau_argus:
             return read_safe_table(file, by=by, hierarchies=self._hierarchies(file, None, by), totals=self._totals(by))
-        frame = frames.setdefault(file, frames.get(file) or read_frame(file, self._described))
+        frame = frames.setdefault(file, frames.get(file) or read_frame(file, self._described, encoding=self.encoding))
         hierarchies = self._hierarchies(file, frame, by)
         if self.value or self.frequency:
             return self._from_cells(frame, by, hierarchies, additive)
@@ -171,11 +175,11 @@ class TableSource:
                 raise Mistake(f"{option} speaks of {name!r}, which spans no table.", suggestions=nearest(name, known))
 
 
-def read_frame(file: Path, rda: Rda | None = None) -> Frame:
+def read_frame(file: Path, rda: Rda | None = None, *, encoding: str | None = None) -> Frame:
     """The records or cells in a file."""
     if ending(file) == ".asc" or rda:
         return Frame.of(read_asc(file, rda=rda))
-    return Frame.read(file)
+    return Frame.read(file, encoding=encoding)
 
 
 def _spelled(name: str) -> str:

@@ -78,12 +78,14 @@ class Table:
         hierarchies: "Mapping[str, HierarchyLike] | None" = None,
         top: int = 3,
         empty: bool = True,
+        encoding: str | None = None,
     ) -> "Table":
         """The table of a frame or data file: how many records, or the total `of` a column, in each cell and every total.
 
         A hierarchy is a `.hrc` or CSV file, a `Hierarchy`, a mapping from codes to the codes they are parts of, or a list
         of columns with coarser codes. `holding` says whose a record is; without it every record is a contributor. The
-        `top` largest contributors of each cell are kept. `empty=False` leaves out cells that nobody is in.
+        `top` largest contributors of each cell are kept. `empty=False` leaves out cells that nobody is in. `encoding` says
+        how the letters of a CSV file are written, if not as UTF-8.
 
         Promise: a contributor counts once in each cell, with the sum of their records, which may be negative.
         """
@@ -91,7 +93,7 @@ class Table:
         from confide.tables.table.from_microdata import RecordLayout, table_of_records
 
         layout = RecordLayout(by, of, weight, holding, hierarchies or {}, top, empty)
-        return table_of_records(Frame.read(frame), layout)
+        return table_of_records(Frame.read(frame, encoding=encoding), layout)
 
     @classmethod
     def from_cells(
@@ -105,14 +107,15 @@ class Table:
         hierarchies: "Mapping[str, HierarchyLike] | None" = None,
         totals: str | Mapping[str, str] = TOTAL,
         additive: bool = True,
+        encoding: str | None = None,
         **columns: str,
     ) -> "Table":
         """The table in a frame or file of cells, made elsewhere: one row a cell, with the totals in it or without them.
 
         `value` is the column of magnitudes, `frequency` that of the numbers of contributors; with only one of them the
         table is of counts or of unknown contributors. `top` names columns of the largest contributions, `totals` the code
-        of the total, for all variables or for each; other columns of a `Table` are named as they are called here:
-        status="mark", cost="price".
+        of the total, for all variables or for each, `encoding` how the letters of a CSV file are written; other columns of a
+        `Table` are named as they are called here: status="mark", cost="price".
 
         Promise: if a total is in the frame it is the sum of its parts, but for noisy tables, which need not be
         `additive`; otherwise it is computed.
@@ -121,7 +124,7 @@ class Table:
         from confide.tables.table.from_cells import CellLayout, table_of_cells
 
         layout = CellLayout(by, value, frequency, top, hierarchies or {}, totals, additive, columns)
-        return table_of_cells(Frame.read(frame), layout)
+        return table_of_cells(Frame.read(frame, encoding=encoding), layout)
 
     @classmethod
     def link(cls, tables: Iterable["Table"]) -> "Table":
