@@ -31,6 +31,8 @@ from .sensitivity import Dominance as Dominance
 from .sensitivity import PPercent as PPercent
 from .sensitivity import Threshold as Threshold
 from .suppression.audit import audit as audit
+from .suppression.changes import audit_changed as audit_changed
+from .suppression.changes import read_changed as read_changed
 from .suppression.patterns import audit_pattern as audit_pattern
 from .suppression.patterns import read_pattern as read_pattern
 from .suppression.suppress import suppress as suppress

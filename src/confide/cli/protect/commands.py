@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -88,6 +88,14 @@ def audit(
             help="What was published, if FILE is the truth: CSV, Parquet, .tab; .txt as τ-ARGUS saves tables."
         ),
     ] = None,
+    changed: Annotated[
+        Path | None,
+        typer.Option(help="What was published, rounded, adjusted or perturbed, with a column value: CSV or Parquet."),
+    ] = None,
+    D: Annotated[
+        float | None, typer.Option("--D", min=0, help="With --changed: the farthest that values move.")
+    ] = None,
+    base: Annotated[float | None, typer.Option(min=0, help="With --changed: what they were rounded to.")] = None,
     attackers: Attackers = "contributors",
     output: Annotated[
         Path | None,
@@ -95,25 +103,32 @@ def audit(
     ] = None,
     report: Report = None,
 ) -> None:
-    """Judge a pattern of suppression, made here or elsewhere: can anyone work out what must stay uncertain?
+    """Judge a protected table, made here or elsewhere: can anyone work out what must stay uncertain?
 
     True values are needed. Either FILE has the pattern too: .tab, .jj, a column of marks, or as τ-ARGUS saves a table.
-    Or FILE is the truth, best microdata, rules find the primary cells, and --pattern is what was published.
+    Or FILE is the truth, best microdata, rules find the primary cells, and --pattern or --changed is what was published.
     Exit status: 0 passed, 1 failed; the cells that can be known too well are named.
 
     \b
     Example: confide protect audit firms.csv --by activity,region --of turnover --p-percent 15 \\
         --pattern published.csv --report audit.html
+    Example: confide protect audit people.csv --by region,sex --threshold 3 --changed rounded.csv --base 3
     Example: confide protect audit protected.tab
     Example: confide protect audit cells.csv --by act,region --value tot --column status=mark --range 10
     Example: confide protect audit saved.txt --tau-argus --by Size,Region --hierarchy Region=region.hrc
     """
     _check(output, report)
+    if changed is None and (D is not None or base is not None):
+        raise Mistake("--D and --base are for --changed, a table with changed values.")
+    if changed is not None and pattern is not None:
+        raise Mistake("A table has gaps or changed values. Give --pattern or --changed.")
     given = source.table()
     table = rules.find(given)
     with _progress("Auditing") as progress:
-        told = {"attackers": attackers, "progress": progress}
-        if pattern is not None:
+        told: Any = {"attackers": attackers, "progress": progress}
+        if changed is not None:
+            judged = tables.audit_changed(table, tables.read_changed(changed, table), D=D, base=base, progress=progress)
+        elif pattern is not None:
             judged = tables.audit_pattern(table, tables.read_pattern(pattern, table), **told)
         elif given.suppressed.any():  # a cell that a rule marks and the file shows is a failure
             judged = tables.audit_pattern(table, given.suppressed, **told)
@@ -132,7 +147,7 @@ def audit(
 
 def _failing(judged: "Audit") -> Iterator[str]:
     """The cells that fail, and how."""
-    exact = set(judged.recovered)
+    exact = set() if judged.ends.many else set(judged.recovered)
     for cell, levels in islice(judged.missed.items(), NAMED):
         known = "can be computed" if cell in exact else f"can be known too well ({levels})"
         yield f"{judged.table.name(cell)}: {'is shown' if levels == 'shown' else known}"

@@ -33,35 +33,43 @@ def report_of_intervals(
     upper: Floats,
     *,
     failed: Mapping[int, str] | None = None,
+    hidden: Bools | None = None,
     notes: tuple[str, ...] = (),
 ) -> ReportPage:
     """The page about a pattern: an outsider can work out that each cell lies from `lower` to `upper`.
 
-    `failed` are cells that an audit found to be known too well, and what they miss.
+    `failed` are cells that an audit found to be known too well, and what they miss; `hidden` those that are not shown as they are,
+    if these are others than the suppressed.
     """
     failed = failed or {}
     tiny = 1e-9 * np.max(np.abs(table.value), initial=1.0)
     lower, upper = (np.where(np.abs(end) < tiny, 0.0, end) for end in (lower, upper))
-    hidden = np.flatnonzero(table.suppressed)
-    gone = [cell for cell in hidden.tolist() if failed.get(cell) != "shown"]
+    there = table.suppressed if hidden is None else hidden
+    cells = np.flatnonzero(there)
+    gone = [cell for cell in cells.tolist() if failed.get(cell) != "shown"]
     share = np.abs(table.value[gone]).sum() / max(1e-300, np.abs(table.value).sum())
-    suppressed = f"{len(gone):,} of {len(table):,} cells are suppressed, with {share:.1%} of the value of all cells."
+    suppressed = (
+        f"{len(gone):,} of {len(table):,} cells are not shown as they are, with {share:.1%} of the value of all cells."
+    )
     slack = _slack(table, lower, upper)
-    known = (slack < 1 - 1e-5) & table.suppressed
+    known = (slack < 1 - 1e-5) & there
     known[list(failed)] = True
     verdict = f"Cells that can be known too well: {known.sum()}." if known.any() else "Every interval is wide enough."
     verdicts = {
         cell: "too narrow" if known[cell] else "enough" for cell in np.flatnonzero(table.primary | known).tolist()
     }
     verdicts |= {cell: "is shown" if missed == "shown" else f"too narrow: {missed}" for cell, missed in failed.items()}
-    order = hidden[np.lexsort((slack[hidden], ~table.primary[hidden], ~known[hidden]))]
+    order = cells[np.lexsort((slack[cells], ~table.primary[cells], ~known[cells]))]
     counts = pa.table({"status": list(STATUSES), "cells": np.bincount(table.status, minlength=len(STATUSES))})
     drawn = order[table.primary[order] | known[order]][:BARS]
     return ReportPage(
         f"{title}: {table.measure} by {' x '.join(table.variables)}",
         (*notes, suppressed, verdict),
         (*_map(table), *_intervals(table, lower, upper, drawn, known)),
-        (("Cells by status", counts), ("Suppressed cells", _cells(table, lower, upper, order, verdicts))),
+        (
+            ("Cells by status", counts),
+            ("Cells that are not shown as they are", _cells(table, lower, upper, order, verdicts)),
+        ),
     )
 
 

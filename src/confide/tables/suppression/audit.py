@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Progress
+from confide.tables.suppression.crowd import undone
 from confide.tables.suppression.intervals import intervals
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
@@ -16,11 +18,14 @@ from confide.tables.suppression.search import Pattern
 from confide.tables.table.given import given_table
 from confide.tables.table.table import Table
 
-__all__ = ["Audit", "Failure", "audit", "unmet"]
+__all__ = ["Audit", "Ends", "Failure", "audit", "narrow", "unmet"]
 
 
 MET = 1e-5
 """A level is met to within this share of it."""
+
+MANY = 5_000
+"""So many suppressed cells are looked at together."""
 
 SIDES = {1: "upper", -1: "lower", 0: "sliding"}
 
@@ -39,17 +44,46 @@ class Failure:
 
 
 @dataclass(frozen=True, eq=False)
+class Ends:
+    """What an outsider can work out of the cells that are `hidden`; worked out when somebody asks for it."""
+
+    problem: SuppressionProblem
+    hidden: Bools
+    progress: Progress | None = None
+
+    @cached_property
+    def both(self) -> tuple[Floats, Floats]:
+        """The least and the largest value of each cell."""
+        return intervals(self.problem, self.hidden, progress=self.progress)
+
+    @property
+    def many(self) -> bool:
+        """Whether so many cells are hidden that one program for each would take too long."""
+        return int(self.hidden.sum()) > MANY and not self.problem.whole
+
+
+@dataclass(frozen=True, eq=False)
 class Audit:
-    """The judgement on a pattern: between `lower` and `upper` an outsider can enclose each cell, `failures` are too narrow.
+    """The judgement on a pattern: an outsider can enclose each cell between `lower` and `upper`, `failures` are too narrow.
 
     Who attacks: an outsider, who knows the relations, the bounds and all that is published; and contributors, who know
     besides what they gave (a sole contributor: their cell). A holding is one contributor.
     """
 
     table: Table
-    lower: Floats
-    upper: Floats
+    ends: Ends
     failures: tuple[Failure, ...]
+    kind: str = "suppressed"
+
+    @property
+    def lower(self) -> Floats:
+        """The least value that each cell can have for an outsider."""
+        return self.ends.both[0]
+
+    @property
+    def upper(self) -> Floats:
+        """The largest value that each cell can have for an outsider."""
+        return self.ends.both[1]
 
     @property
     def passed(self) -> bool:
@@ -58,8 +92,8 @@ class Audit:
 
     @property
     def intervals(self) -> pa.Table:
-        """The suppressed cells with their codes, true value, the interval an outsider can work out, and the levels missed."""
-        cells = np.flatnonzero(self.table.suppressed).tolist()
+        """The cells not shown as they are: codes, true value, the interval an outsider can work out, and the levels missed."""
+        cells = np.flatnonzero(self.hidden).tolist()
         every = {name: self.table.codes(name) for name in self.table.variables}
         codes = {name: [column[cell] for cell in cells] for name, column in every.items()}
         numbers = {"value": self.table.value, "lower": self.lower, "upper": self.upper}
@@ -67,6 +101,11 @@ class Audit:
         words = self.missed
         missed = {"missed": [words.get(cell, "") for cell in cells]}
         return pa.table(codes | primary | {name: column[cells] for name, column in numbers.items()} | missed)
+
+    @property
+    def hidden(self) -> Bools:
+        """The cells that are not shown as they are, and those that must not be."""
+        return self.ends.hidden | self.table.primary
 
     @property
     def missed(self) -> dict[int, str]:
@@ -79,18 +118,16 @@ class Audit:
 
     @property
     def recovered(self) -> list[int]:
-        """The suppressed cells of which only one value is possible: there is no point in suppressing them."""
+        """The cells not shown as they are of which only one value is possible: there is no point in hiding them."""
         width = self.upper - self.lower
-        return np.flatnonzero(
-            self.table.suppressed & (width <= 1e-9 * np.maximum(1.0, np.abs(self.table.value)))
-        ).tolist()
+        return np.flatnonzero(self.hidden & (width <= 1e-9 * np.maximum(1.0, np.abs(self.table.value)))).tolist()
 
     def report(self, path: str | Path) -> None:
         """Write a page about the pattern, for the custodian: it has true values."""
         from confide.tables.reports.intervals import report_of_intervals
 
         page = report_of_intervals(
-            "Audit", self.table, self.lower, self.upper, failed=self.missed, notes=(self.verdict,)
+            "Audit", self.table, self.lower, self.upper, failed=self.missed, hidden=self.hidden, notes=(self.verdict,)
         )
         page.write(path)
 
@@ -101,7 +138,8 @@ class Audit:
             f"{self.table.name(failure.cell)} misses its {failure.level} level{_who(failure)}." for failure in shown
         ]
         more = [f"{len(self.failures) - len(shown)} more levels are missed."] if len(self.failures) > len(shown) else []
-        none = [f"{len(self.recovered)} suppressed cells can be computed exactly."] if self.recovered else []
+        exact = [] if self.ends.many else self.recovered
+        none = [f"{len(exact)} {self.kind} cells can be computed exactly."] if exact else []
         return said + more + none
 
     @property
@@ -112,8 +150,7 @@ class Audit:
             if self.passed
             else f"FAILED for {len(self.missed)} of {int(self.table.primary.sum())} primary cells"
         )
-        shown = sum(failure.level == "shown" for failure in self.failures)
-        return f"Audit of {int(self.table.suppressed.sum()) - shown} suppressed cells: {outcome}."
+        return f"Audit of {int(self.ends.hidden.sum())} {self.kind} cells: {outcome}."
 
     def __repr__(self) -> str:
         return " ".join([self.verdict, *self._sentences()])
@@ -142,11 +179,25 @@ def audit(table: Table, *, attackers: str = "contributors", progress: Progress |
     """
     table = given_table(table)
     problem = SuppressionProblem.of(table, attackers=attackers)
-    suppressed = table.suppressed
-    lower, upper = intervals(problem, suppressed, progress=_part(progress, 0.0, 0.7))
-    narrow = _narrow(problem, lower, upper)
-    others = unmet(problem, suppressed, but={failure.cell for failure in narrow}, progress=_part(progress, 0.7, 0.3))
-    return Audit(table, lower, upper, tuple(sorted([*narrow, *others], key=lambda failure: failure.cell)))
+    ends = Ends(problem, table.suppressed, _part(progress, 0.0, 0.7))
+    failures = _together(problem, table.suppressed, progress) if ends.many else _one_by_one(ends, progress)
+    return Audit(table, ends, tuple(sorted(failures, key=lambda failure: failure.cell)))
+
+
+def _one_by_one(ends: Ends, progress: Progress | None) -> list[Failure]:
+    """What the intervals say, and for the cells they say nothing against, whether every demand has its witnesses."""
+    known = narrow(ends.problem, *ends.both)
+    but = {failure.cell for failure in known}
+    return known + unmet(ends.problem, ends.hidden, but=but, progress=_part(progress, 0.7, 0.3))
+
+
+def _together(problem: SuppressionProblem, suppressed: Bools, progress: Progress | None) -> list[Failure]:
+    """The demands that somebody undoes, looked at all at once, but for cells with demands on both sides."""
+    both = {demand.cell for demand in problem.demands() if not demand.side}
+    aside = [demand for demand in problem.demands() if demand.cell not in both]
+    found = undone(problem, suppressed, aside, progress)
+    failures = [Failure(demand.cell, SIDES[demand.side], who) for demand, who in found]
+    return failures + unmet(problem, suppressed, but={demand.cell for demand in aside})
 
 
 def _part(progress: Progress | None, start: float, length: float) -> Progress | None:
@@ -156,7 +207,7 @@ def _part(progress: Progress | None, start: float, length: float) -> Progress | 
     return lambda done, words: tell(start + length * done, words)
 
 
-def _narrow(problem: SuppressionProblem, lower: Floats, upper: Floats) -> list[Failure]:
+def narrow(problem: SuppressionProblem, lower: Floats, upper: Floats) -> list[Failure]:
     """What the intervals say."""
     failures = []
     for demand in problem.demands():

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from confide.tables.table.spanning import places_of
 from confide.tables.table.statuses import read_status
 from confide.tables.table.table import Status, Table
 
-__all__ = ["audit_pattern", "read_pattern"]
+__all__ = ["audit_pattern", "codes_in", "in_order", "read_pattern"]
 
 
 MARKS = ("mark", "status")
@@ -48,11 +49,7 @@ def read_pattern(path: str | Path, table: Table) -> Bools:
         raise Mistake(
             f"{Path(path).name} does not say which cells are suppressed.", suggestions=["Name a column mark or status."]
         )
-    found = [frame.coded(name) for name in table.variables]
-    columns = {
-        name: [coded.codes[place] for place in coded.places.tolist()]
-        for name, coded in zip(table.variables, found, strict=True)
-    }
+    columns = codes_in(frame, table)
     words = frame.coded(column, nothing="safe")
     hides = [_hides(word) for word in words.codes]
     # A table as it is published has marks beside its values; a value that was left there is seen by all.
@@ -62,28 +59,43 @@ def read_pattern(path: str | Path, table: Table) -> Bools:
     return _suppressed(table, columns, [mark and left_out for mark, left_out in zip(marked, gone, strict=True)])
 
 
+def codes_in(frame: Frame, table: Table) -> dict[str, list[str]]:
+    """The codes of each row of a file in the variables of a table."""
+    coded = {name: frame.coded(name) for name in table.variables}
+    return {name: [column.codes[place] for place in column.places.tolist()] for name, column in coded.items()}
+
+
 def _hides(mark: str) -> bool:
     return read_status(mark) in (Status.PRIMARY, Status.SECONDARY)
 
 
 def _suppressed(table: Table, codes: Mapping[str, Sequence[str]], hidden: Sequence[bool]) -> Bools:
     """The marks in the order of the table's cells."""
+    marks: Bools = in_order(table, codes, hidden, what="The pattern", nothing=False)
+    return marks
+
+
+def in_order(table: Table, codes: Mapping[str, Sequence[str]], said: Sequence[Any], *, what: str, nothing: Any) -> Any:
+    """What a file says of the cells with these codes, in the order of the table's; `nothing` where nobody is in a cell.
+
+    Promise: the file speaks of every cell that somebody is in, and of no other.
+    """
     missing = [name for name in table.variables if name not in codes]
     if missing:
-        raise Mistake(f"The pattern has no variable {missing[0]!r}.")
+        raise Mistake(f"{what} has no variable {missing[0]!r}.")
     spans = zip(table.variables, table.hierarchies, strict=True)
     places = np.column_stack([places_of(name, codes[name], hierarchy) for name, hierarchy in spans])
     cells, there = (cell_numbers(table.hierarchies, some) for some in (table.places, places))
-    marks = dict(zip(there.tolist(), hidden, strict=True))
+    found = dict(zip(there.tolist(), said, strict=True))
     unknown = ~np.isin(there, cells)
     if unknown.any():
         row = int(unknown.argmax())
         shown = ", ".join(f"{name}={codes[name][row]}" for name in table.variables)
-        raise Mistake(f"The pattern speaks of {shown}, which is no cell of the table.")
+        raise Mistake(f"{what} speaks of {shown}, which is no cell of the table.")
     silent = np.flatnonzero(~np.isin(cells, there) & (table.status != Status.EMPTY))
     if len(silent):
-        raise Mistake(f"The pattern does not say whether {table.name(int(silent[0]))} is suppressed.")
-    return np.array([marks.get(cell, False) for cell in cells.tolist()])
+        raise Mistake(f"{what} says nothing of {table.name(int(silent[0]))}.")
+    return np.array([found.get(cell, nothing) for cell in cells.tolist()])
 
 
 def audit_pattern(

@@ -65,7 +65,8 @@ class Insiders:
 
     def in_order(self) -> "Insiders":
         """In an order that does not depend on that of the records, for the same pattern; those who know the same once."""
-        known = {tuple(map(np.ndarray.tobytes, vars(one).values())): one for one in self}
+        each = (self[number] for number in range(len(self)))
+        known = {tuple(map(np.ndarray.tobytes, vars(one).values())): one for one in each}
         return Insiders.of([known[key] for key in sorted(known)])
 
 

@@ -29,23 +29,38 @@ class Protection:
         insiders = finder.problem.insiders
         who = np.repeat(np.arange(len(insiders)), np.diff(insiders.starts))
         order = np.lexsort((-insiders.least, insiders.cells))
-        self._number, self._least = who[order], -insiders.least[order]
+        self._number, self._least, self._most = who[order], insiders.least[order], insiders.most[order]
         self._starts = np.searchsorted(insiders.cells[order], np.arange(len(self._values) + 1))
-        self._most: dict[int, list[tuple[int, float]]] = {}
-        for entry in np.flatnonzero(insiders.most < np.inf).tolist():
-            known = int(who[entry]), float(insiders.most[entry])
-            self._most.setdefault(int(insiders.cells[entry]), []).append(known)
+        # What the best informed know of each cell: witnesses that these cannot rule out, nobody can.
+        self._strictest = np.full(len(self._values), -np.inf), np.full(len(self._values), np.inf)
+        np.maximum.at(self._strictest[0], insiders.cells, insiders.least)
+        np.minimum.at(self._strictest[1], insiders.cells, insiders.most)
 
     def prying(self, witness: Witness, demand: Demand) -> list[int]:
         """The insiders who can rule the witness out and must be kept from the demand."""
-        tiny = TINY * demand.amount
+        return sorted(self.kept_from(demand, self.ruling_out(witness, TINY * demand.amount)))
+
+    def ruling_out(self, witness: Witness, tiny: float) -> set[int]:
+        """The insiders who know better than a witness, by more than that."""
+        least, most = (end[witness.cells] for end in self._strictest)
+        values = self._values[witness.cells] + witness.moves
+        off = np.flatnonzero((values < least - tiny) | (values > most + tiny))
         found: set[int] = set()
-        for cell, value in zip(witness.cells.tolist(), self._values[witness.cells] + witness.moves, strict=True):
-            start, end = self._starts[cell], self._starts[cell + 1]
-            more = int(np.searchsorted(self._least[start:end], -(value + tiny)))
-            found.update(self._number[start : start + more].tolist())
-            found.update(number for number, most in self._most.get(cell, ()) if value > most + tiny)
-        return sorted(number for number in found if self.asked(demand, number).amount > tiny)
+        for cell, value in zip(witness.cells[off].tolist(), values[off].tolist(), strict=True):
+            part = slice(self._starts[cell], self._starts[cell + 1])
+            wrong = (self._least[part] > value + tiny) | (self._most[part] < value - tiny)
+            found.update(self._number[part][wrong].tolist())
+        return found
+
+    def kept_from(self, demand: Demand, insiders: set[int]) -> set[int]:
+        """Those of some insiders who must be kept from a demand: all who do not know the cell itself well enough."""
+        knowing = insiders.intersection(self.knowing(demand.cell)) if insiders else ()
+        return insiders.difference(who for who in knowing if self.asked(demand, who).amount <= TINY * demand.amount)
+
+    def knowing(self, cell: int) -> list[int]:
+        """The insiders who know something of a cell."""
+        found: list[int] = self._number[self._starts[cell] : self._starts[cell + 1]].tolist()
+        return found
 
     def asked(self, demand: Demand, attacker: int) -> Demand:
         """The demand as far as the attacker's knowledge of its cell allows."""

@@ -14,7 +14,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
-from confide.tables.suppression.witness import Finder, Witness
+from confide.tables.suppression.witness import TINY, Finder, Witness
 
 __all__ = ["Bundle", "Pattern", "improve", "protect"]
 
@@ -165,13 +165,13 @@ class Pattern:
 
     def _met(self, witness: Witness) -> list[int]:
         """The demands still unserved for which this witness does."""
-        numbers = [number for cell in witness.cells.tolist() for number in self._at.get(cell, ())]
-        return [
-            number for number in numbers if number not in self._served and self._does(witness, self.demands[number])
-        ]
-
-    def _does(self, witness: Witness, demand: Demand) -> bool:
-        return witness.meets(demand) and not self.protection.prying(witness, demand)
+        near = (number for cell in witness.cells.tolist() for number in self._at.get(cell, ()))
+        numbers = [number for number in near if number not in self._served and witness.meets(self.demands[number])]
+        if not numbers:
+            return []
+        # One answer for all of them, as strict as the strictest asks for.
+        ruling = self.protection.ruling_out(witness, TINY * min(self.demands[number].amount for number in numbers))
+        return [number for number in numbers if not self.protection.kept_from(self.demands[number], ruling)]
 
     def _add(self, bundle: Bundle) -> None:
         cells, self._next = bundle.cells, self._next + 1

@@ -1,0 +1,152 @@
+"""Points: tables that an outsider cannot rule out, each of them a witness for thousands of demands at once.
+
+In sparse tables of many variables witnesses are large: hardly any cell can move without hundreds of others. Then it takes
+too long to find one for each demand. One linear program pushes all cells at once that are still to be shown far enough
+from their values, each as far as it must go and no farther; a few dozen programs leave hardly a demand without a witness.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from confide.arrays import Bools, Floats, Ints
+from confide.errors import Fault
+from confide.tables.programs.deadline import Progress
+from confide.tables.programs.solver import Solver
+from confide.tables.suppression.contraction import contract, tighten
+from confide.tables.suppression.problem import Demand, SuppressionProblem
+
+__all__ = ["BOOST", "SETTLED", "Points", "Targets"]
+
+
+SCALE, UNBOUNDED = 1e6, 1e3
+"""The farthest finite bound in units of the programs, and how many times that stands for infinity, as for intervals."""
+
+MET, SPARE = 1e-6, 1e-4
+"""An amount is met to within this share; cells are pushed beyond it by that share, so that the solver's tolerance is no matter."""
+
+BOOST = 1.5
+"""How much more a push counts each time that it was not enough."""
+
+SETTLED = 0.1
+"""Cells are pushed together for as long as that settles this share of what is left; then each by itself."""
+
+SEED = 20010701
+"""Which way a cell is pushed that must go both ways is random, but always the same."""
+
+
+class Points:
+    """The points found so far, and which demands they meet. Cells that move together are one unknown."""
+
+    def __init__(self, problem: SuppressionProblem, suppressed: Bools) -> None:
+        cells = np.flatnonzero(suppressed & ~problem.shown)
+        up, down = (room[cells] for room in problem.room)
+        small = contract(sparse.csr_array(problem.relations.matrix[:, cells]), -down, up)
+        low, high = tighten(small.matrix, small.lower, small.upper)
+        finite = np.abs(np.concatenate([low, high]))
+        self.unit = (float(finite[np.isfinite(finite)].max(initial=0.0)) or 1.0) / SCALE
+        limit = UNBOUNDED * SCALE * self.unit
+        self.low, self.high = np.maximum(low, -limit), np.minimum(high, limit)
+        self.matrix = small.matrix
+        self.of, self.factor = np.full(len(problem.values), -1), np.zeros(len(problem.values))
+        self.of[cells], self.factor[cells] = small.of, small.factor
+        self.found: list[Floats] = []
+        self._random = np.random.default_rng(SEED)
+        self._solver = Solver(interior=True)
+
+    def reach(self, demands: list[Demand]) -> "Targets":
+        """What the demands ask of the unknowns."""
+        cell, side = (np.array([getattr(one, name) for one in demands], dtype=np.int64) for name in ("cell", "side"))
+        amount = np.array([one.amount for one in demands])
+        factor = np.where(self.of[cell] < 0, 1.0, self.factor[cell])
+        return Targets(self.of[cell], np.sign(factor).astype(np.int64) * side, amount / np.abs(factor))
+
+    def meets(self, targets: "Targets", point: Floats) -> Bools:
+        """Which of them a point meets."""
+        return np.asarray(targets.moves(point) >= targets.amount * (1 - MET))
+
+    def hopeless(self, targets: "Targets", bounds: tuple[Floats, Floats]) -> Bools:
+        """Which of them the bounds alone forbid."""
+        farthest = np.maximum(*(targets.moves(end) for end in bounds))
+        return np.asarray(farthest < targets.amount * (1 - MET))
+
+    def push(self, targets: "Targets", wanted: Bools, weight: Floats, bounds: tuple[Floats, Floats]) -> Floats | None:
+        """The point at which most of what is wanted is met within these bounds; unknowns that must go both ways go one way.
+
+        A push counts in shares of its amount, up to the whole of it. An unknown is the sum of a part that is paid for and a part
+        beyond the amount that is not.
+        """
+        low, high = bounds
+        push = targets.largest(wanted, weight, len(low), self._random)
+        there = np.flatnonzero(push.side != 0)
+        up = push.side > 0
+        cap = np.minimum((1 + SPARE) * push.amount, np.where(up, high, -low))
+        paid = np.where(push.side < 0, -cap, low), np.where(up, cap, high)
+        free = np.where(up, 0.0, low + cap)[there], np.where(up, high - cap, 0.0)[there]
+        price = np.zeros(len(low))
+        price[there] = -(push.side * push.weight / np.maximum(cap, 1e-12 * self.unit))[there] * self.unit
+        ends = tuple(np.concatenate(both) / self.unit for both in zip(paid, free, strict=True))
+        columns = sparse.csr_array(sparse.hstack([self.matrix, self.matrix[:, there]]))
+        self._solver.take_matrix(np.concatenate([price, np.zeros(len(there))]), (ends[0], ends[1]), columns)
+        x = self._solver.run()
+        if x is None:
+            return None
+        point = x[: len(low)]
+        point[there] += x[len(low) :]
+        self.found.append(point * self.unit)
+        return self.found[-1]
+
+    def settle(self, targets: "Targets", progress: Progress | None = None) -> Bools:
+        """Which demands have a witness; for the others there is none.
+
+        Promise: exact, to within the solver's tolerance.
+        """
+        bounds = self.low, self.high
+        met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
+        weight = np.ones(len(met))
+        before = np.inf
+        while (left := int((~met & ~lost).sum())) and left <= (1 - SETTLED) * before:
+            before = left
+            point = self.push(targets, ~met & ~lost, weight, bounds)
+            if point is not None:
+                met |= self.meets(targets, point)
+            weight[~met] *= BOOST
+            if progress:
+                progress(1 - left / len(met), "witnesses")
+        for number in np.flatnonzero(~met & ~lost).tolist():
+            if not met[number]:
+                point = self.alone(targets, number, bounds)
+                met |= self.meets(targets, point)
+                lost[number] = not met[number]
+        return met
+
+    def alone(self, targets: "Targets", number: int, bounds: tuple[Floats, Floats]) -> Floats:
+        """The point at which one demand is met as far as it can be within these bounds."""
+        point = self.push(targets, np.arange(len(targets.of)) == number, np.ones(len(targets.of)), bounds)
+        if point is None:
+            raise Fault("The solver failed, so nobody can say what can be worked out.")
+        return point
+
+
+class Targets:
+    """How far unknowns must be able to go: `amount` to one side; an unknown of -1 cannot move."""
+
+    def __init__(self, of: Ints, side: Ints, amount: Floats, weight: Floats | None = None) -> None:
+        self.of, self.side, self.amount = of, side, amount
+        self.weight = np.ones(len(of)) if weight is None else weight
+
+    def moves(self, point: Floats) -> Floats:
+        """How far each goes to its side at a point."""
+        return np.where(self.of < 0, 0.0, self.side * point[self.of])
+
+    def largest(self, wanted: Bools, weight: Floats, unknowns: int, random: np.random.Generator) -> "Targets":
+        """One push for each unknown, the largest of those wanted on one side; 0 is the side of those that none is wanted of."""
+        amounts, weights = np.zeros((2, unknowns)), np.zeros((2, unknowns))
+        for way in (0, 1):
+            here = np.flatnonzero(wanted & (self.side == 1 - 2 * way) & (self.of >= 0))
+            np.maximum.at(amounts[way], self.of[here], self.amount[here])
+            np.maximum.at(weights[way], self.of[here], weight[here])
+        both = (amounts > 0).all(axis=0)
+        row = np.where(both, random.integers(0, 2, unknowns), (amounts[1] > 0).astype(np.int64))
+        every = np.arange(unknowns)
+        side = np.where(amounts[row, every] > 0, 1 - 2 * row, 0)
+        return Targets(every, side, amounts[row, every], weights[row, every])
