@@ -111,7 +111,7 @@ def test_the_command_line_judges_a_changed_table(tmp_path, monkeypatch):
     assert "Audit of 3 changed cells: FAILED for 3 of 3 primary cells." in run.output
     assert "sex=f: can be computed" in run.output
     assert (tmp_path / "ends.csv").read_text().count("\n") == 4
-    assert "not shown as they are" in (tmp_path / "page.html").read_text()
+    assert "3 of 3 cells are changed" in (tmp_path / "page.html").read_text()
     (tmp_path / "true.csv").write_text("sex,n\nf,1\nm,5\n")
     (tmp_path / "shown.csv").write_text("sex,value\nf,3\nm,6\nTotal,9\n")
     assert CliRunner().invoke(app, [*asked, "--base", "4"]).exit_code == 0

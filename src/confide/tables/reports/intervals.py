@@ -34,12 +34,13 @@ def report_of_intervals(
     *,
     failed: Mapping[int, str] | None = None,
     hidden: Bools | None = None,
+    kind: str = "suppressed",
     notes: tuple[str, ...] = (),
 ) -> ReportPage:
     """The page about a pattern: an outsider can work out that each cell lies from `lower` to `upper`.
 
-    `failed` are cells that an audit found to be known too well, and what they miss; `hidden` those that are not shown as they are,
-    if these are others than the suppressed.
+    `failed` are cells that an audit found to be known too well, and what they miss; `hidden` those that are not shown as they
+    are, of whatever kind, if not the suppressed.
     """
     failed = failed or {}
     tiny = 1e-9 * np.max(np.abs(table.value), initial=1.0)
@@ -48,9 +49,7 @@ def report_of_intervals(
     cells = np.flatnonzero(there)
     gone = [cell for cell in cells.tolist() if failed.get(cell) != "shown"]
     share = np.abs(table.value[gone]).sum() / max(1e-300, np.abs(table.value).sum())
-    suppressed = (
-        f"{len(gone):,} of {len(table):,} cells are not shown as they are, with {share:.1%} of the value of all cells."
-    )
+    suppressed = f"{len(gone):,} of {len(table):,} cells are {kind}, with {share:.1%} of the value of all cells."
     slack = _slack(table, lower, upper)
     known = (slack < 1 - 1e-5) & there
     known[list(failed)] = True
@@ -68,7 +67,7 @@ def report_of_intervals(
         (*_map(table), *_intervals(table, lower, upper, drawn, known)),
         (
             ("Cells by status", counts),
-            ("Cells that are not shown as they are", _cells(table, lower, upper, order, verdicts)),
+            (f"{kind.capitalize()} cells", _cells(table, lower, upper, order, verdicts)),
         ),
     )
 

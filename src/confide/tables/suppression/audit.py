@@ -127,8 +127,9 @@ class Audit:
         from confide.tables.reports.intervals import report_of_intervals
 
         page = report_of_intervals(
-            "Audit", self.table, self.lower, self.upper, failed=self.missed, hidden=self.hidden, notes=(self.verdict,)
-        )
+            "Audit", self.table, self.lower, self.upper,
+            failed=self.missed, hidden=self.hidden, kind=self.kind, notes=(self.verdict,),
+        )  # fmt: skip
         page.write(path)
 
     def _sentences(self) -> list[str]:

@@ -73,7 +73,8 @@ def audit_changed(
         whole=table.is_count, name=table.name,
     )  # fmt: skip
     ends = Ends(problem, np.ones(len(table), dtype=np.bool_), progress)
-    return Audit(table, ends, tuple(narrow(problem, *ends.both)), "changed")
+    failures = sorted(narrow(problem, *ends.both), key=lambda failure: failure.cell)
+    return Audit(table, ends, tuple(failures), "changed")
 
 
 def _values(table: Table, changed: Any) -> Floats:
