@@ -51,7 +51,10 @@ def main() -> None:
     given = parser.parse_args()
     table = suppressed(businesses(given.records), given.below)
     gone = int(table.suppressed.sum())
-    print(f"{len(table):,} cells, {int(table.primary.sum()):,} primary, {gone:,} suppressed; {given.attackers}", flush=True)
+    print(
+        f"{len(table):,} cells, {int(table.primary.sum()):,} primary, {gone:,} suppressed; {given.attackers}",
+        flush=True,
+    )
     started = process_time()
     judged = audit(table, attackers=given.attackers, progress=told())
     print(f"{judged.verdict} {process_time() - started:.0f} s of CPU")

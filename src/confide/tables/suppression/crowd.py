@@ -5,6 +5,7 @@ unknown only. Against these any mixture of points that meet a demand counts too,
 that some of them lie above what the insider knows and others below. What is left after some dozens of points is looked at by itself.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +90,22 @@ def _implied(problem: SuppressionProblem, who: Ints) -> Bools:
     return np.asarray(most >= insiders.least * (1 - 1e-12))
 
 
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Demands, by number, and insiders; from `least` to `most` the only unknown of the insider goes in points that meet the demand."""
+
+    demand: Ints
+    who: Ints
+    least: Floats
+    most: Floats
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+    def where(self, kept: Bools | Ints) -> "_Pairs":
+        return _Pairs(*(column[kept] for column in vars(self).values()))
+
+
 class _Crowd:
     """The pairs of demands and insiders for whom no witness was found yet."""
 
@@ -103,25 +120,39 @@ class _Crowd:
         self._more = self.known.where(self._times[self.known.who] > 1)
         self._only = np.full(len(problem.insiders), -1)
         self._only[self._one.who] = self._one.of
+        self._low, self._high = np.zeros(len(self._only)), np.zeros(len(self._only))
+        self._low[self._one.who], self._high[self._one.who] = self._one.low, self._one.high
         self._tiny = TINY * 1e-3 * points.unit
         self._random = np.random.default_rng(SEED)
 
-    def pairs(self, met: Bools) -> tuple[Ints, Ints]:
+    def pairs(self, met: Bools) -> _Pairs:
         """The demands, of those met, and the insiders for whom none of the points does."""
         places = np.array(self.points.found)
         meets = np.array([self.points.meets(self.targets, point) for point in self.points.found])
         moves = places[:, self._one.of]
         fitting, several = self._fitting(places)
-        demands, insiders = [], []
+        found = []
         for number in np.flatnonzero(met).tolist():
             some = moves[meets[:, number]]
-            kept = (some.min(axis=0) <= self._one.high + self._tiny) & (some.max(axis=0) >= self._one.low - self._tiny)
-            found = np.append(self._one.who[~kept], several[~fitting[meets[:, number]].any(axis=0)])
-            found = found[~np.isin(found, self._kept_anyway(number))]
-            demands.append(np.full(len(found), number))
-            insiders.append(found)
-        nobody = np.zeros(0, dtype=np.int64)
-        return np.concatenate([nobody, *demands]), np.concatenate([nobody, *insiders])
+            ends = some.min(axis=0), some.max(axis=0)
+            left = np.flatnonzero((ends[0] > self._one.high + self._tiny) | (ends[1] < self._one.low - self._tiny))
+            more = several[~fitting[meets[:, number]].any(axis=0)]
+            who = np.append(self._one.who[left], more)
+            never = np.full(len(more), np.inf)
+            pairs = _Pairs(
+                np.full(len(who), number), who, np.append(ends[0][left], never), np.append(ends[1][left], -never)
+            )
+            found.append(pairs.where(~np.isin(who, self._kept_anyway(number))))
+        return _Pairs(
+            *(np.concatenate([vars(one)[name] for one in found]) for name in ("demand", "who", "least", "most"))
+        )
+
+    def impossible(self, pairs: _Pairs) -> Bools:
+        """The pairs in which the demand asks of the unknown that the insider knows for more than they know to be possible."""
+        own = self.targets.of[pairs.demand] == self._only[pairs.who]
+        side = self.targets.side[pairs.demand]
+        farthest = np.where(side > 0, self._high[pairs.who], -self._low[pairs.who])
+        return np.asarray(own & (farthest < self.targets.amount[pairs.demand] * (1 - TINY)))
 
     def _fitting(self, places: Floats) -> tuple[Bools, Ints]:
         """Which points fit all that each of the insiders knows who know several unknowns."""
@@ -150,22 +181,27 @@ class _Crowd:
         np.minimum.at(high, entries.of, entries.high)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
-    def thin(self, pairs: tuple[Ints, Ints], weight: Floats) -> tuple[Ints, Ints]:
+    def thin(self, pairs: _Pairs, weight: Floats) -> _Pairs:
         """The pairs that are left after one more point, made to fit some of the insiders."""
-        every = np.unique(pairs[1])
+        every = np.unique(pairs.who)
         held = every[self._random.random(len(every)) < HELD]
         wanted = np.zeros(len(self.demands), dtype=np.bool_)
-        wanted[pairs[0][np.isin(pairs[1], held)]] = True
+        wanted[pairs.demand[np.isin(pairs.who, held)]] = True
         point = self.points.push(self.targets, wanted, weight, self.bounds(held))
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs, point)
 
-    def left(self, pairs: tuple[Ints, Ints], point: Floats) -> tuple[Ints, Ints]:
-        """The pairs for whom a point is no witness."""
-        wrong = np.zeros(len(self.problem.insiders), dtype=np.bool_)
+    def left(self, pairs: _Pairs, point: Floats) -> _Pairs:
+        """The pairs for whom a point is no witness, nor a mixture of it and of those before."""
+        wrong = np.zeros(len(self._only), dtype=np.bool_)
         wrong[self.known.who[~self.known.fits(point, self._tiny)]] = True
-        kept = ~self.points.meets(self.targets, point)[pairs[0]] | wrong[pairs[1]]
-        return pairs[0][kept], pairs[1][kept]
+        meets = self.points.meets(self.targets, point)[pairs.demand]
+        move = np.where(self._times[pairs.who] == 1, point[self._only[pairs.who]], np.nan)
+        least = np.where(meets, np.fmin(pairs.least, move), pairs.least)
+        most = np.where(meets, np.fmax(pairs.most, move), pairs.most)
+        mixed = (least <= self._high[pairs.who] + self._tiny) & (most >= self._low[pairs.who] - self._tiny)
+        kept = ~(meets & ~wrong[pairs.who]) & ~(mixed & (self._times[pairs.who] == 1))
+        return _Pairs(pairs.demand, pairs.who, least, most).where(kept)
 
     def alone(self, number: int, who: int) -> Floats | None:
         """The point that keeps one demand from one insider, if there is one."""
@@ -185,25 +221,38 @@ def undone(
     Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
     """
     points = Points(problem, suppressed)
-    targets = points.reach(demands)
-    met = points.settle(targets, progress)
+    met = points.settle(points.reach(demands), progress)
     failures = [(demands[number], OUTSIDER) for number in np.flatnonzero(~met).tolist()]
     if not met.any() or not len(problem.insiders):
         return failures
     crowd = _Crowd(problem, points, demands, Protection(Finder(problem)))
-    pairs, weight, before = crowd.pairs(met), np.ones(len(demands)), np.inf
-    while len(pairs[0]) and len(pairs[0]) <= (1 - SETTLED) * before:
-        before = len(pairs[0])
-        pairs = crowd.thin(pairs, weight)
+    return failures + [(demands[number], who) for number, who in _by_insiders(crowd, met, progress)]
+
+
+def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterator[tuple[int, int]]:
+    """The demands, by number, that an insider undoes whom an outsider does not, with one who does."""
+
+    def tell(left: int) -> None:
         if progress:
-            progress(0.5 + 0.5 / (1 + len(pairs[0])), "contributors")
-    while len(pairs[0]):
-        number, who = int(pairs[0][0]), int(pairs[1][0])
+            progress(1.0, f"{left:,} pairs of a demand and a contributor left")
+
+    pairs = crowd.pairs(met)
+    tell(len(pairs))
+    sure = pairs.where(crowd.impossible(pairs))
+    first = np.unique(sure.demand, return_index=True)[1]
+    yield from zip(sure.demand[first].tolist(), sure.who[first].tolist(), strict=True)
+    pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
+    weight, before = np.ones(len(crowd.demands)), np.inf
+    while len(pairs) and len(pairs) <= (1 - SETTLED) * before:
+        before = len(pairs)
+        tell(before)
+        pairs = crowd.thin(pairs, weight)
+    while len(pairs):
+        tell(len(pairs))
+        number, who = int(pairs.demand[0]), int(pairs.who[0])
         point = crowd.alone(number, who)
         if point is None:
-            failures.append((demands[number], who))
-            others = pairs[0] != number
-            pairs = pairs[0][others], pairs[1][others]
+            yield number, who
+            pairs = pairs.where(pairs.demand != number)
         else:
-            pairs = crowd.left((pairs[0][1:], pairs[1][1:]), point)
-    return failures
+            pairs = crowd.left(pairs.where(np.arange(len(pairs)) > 0), point)
