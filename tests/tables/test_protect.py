@@ -330,7 +330,7 @@ def test_what_tau_argus_saved_is_judged_with_microdata_and_without(firms):
     [
         ("region,sector,value\nr0,s0,1\n", "Name a column mark or status"),
         ("region,sector,mark\nr0,nowhere,c\n", "'sector' has no code 'nowhere'"),
-        ("region,sector,mark\nr0,s0,c\n", "does not say whether region=Total, sector=Total"),
+        ("region,sector,mark\nr0,s0,c\n", "says nothing of region=Total, sector=Total"),
         ("region,sector,mark\nr0,s0,perhaps\n", "There is no status 'perhaps'"),
         ("sector,mark\ns0,c\n", "No column called 'region'"),
     ],

@@ -22,7 +22,10 @@ from confide.tables.suppression.witness import TINY, Finder
 __all__ = ["undone"]
 
 
-HELD = 0.5
+MIXED = 5
+"""How many of the points in which a demand goes farthest are mixed with others."""
+
+HELD = 0.1
 """What share of the insiders, of those that are left, a new point is made to fit."""
 
 SEED = 19590317
@@ -129,6 +132,7 @@ class _Crowd:
         """The demands, of those met, and the insiders for whom none of the points does."""
         places = np.array(self.points.found)
         meets = np.array([self.points.meets(self.targets, point) for point in self.points.found])
+        reached = np.array([self.targets.moves(point) for point in self.points.found]) / self.targets.amount
         moves = places[:, self._one.of]
         fitting, several = self._fitting(places)
         found = []
@@ -136,6 +140,7 @@ class _Crowd:
             some = moves[meets[:, number]]
             ends = some.min(axis=0), some.max(axis=0)
             left = np.flatnonzero((ends[0] > self._one.high + self._tiny) | (ends[1] < self._one.low - self._tiny))
+            left = left[~self._mixed(moves[:, left], reached[:, number], left)] if len(left) else left
             more = several[~fitting[meets[:, number]].any(axis=0)]
             who = np.append(self._one.who[left], more)
             never = np.full(len(more), np.inf)
@@ -146,6 +151,23 @@ class _Crowd:
         return _Pairs(
             *(np.concatenate([vars(one)[name] for one in found]) for name in ("demand", "who", "least", "most"))
         )
+
+    def _mixed(self, moves: Floats, reached: Floats, entries: Ints) -> Bools:
+        """Of some who know one unknown, whom a mixture keeps from a demand: of a point that goes further than asked and another.
+
+        The other is one in which the demand's cell goes no way back, and the unknown goes farthest to where it must be.
+        """
+        low, high = self._one.low[entries], self._one.high[entries]
+        others = moves[reached >= 0]
+        ends = np.minimum(others.min(axis=0), 0.0), np.maximum(others.max(axis=0), 0.0)
+        kept = np.zeros(len(entries), dtype=np.bool_)
+        for best in np.argsort(-reached, kind="stable")[:MIXED].tolist():
+            above = moves[best] > high
+            gap = np.abs(moves[best] - np.where(above, high, low))
+            way = np.abs(moves[best] - np.where(above, ends[0], ends[1]))
+            # With the share gap / way of the other it is just where it must be.
+            kept |= (way >= gap) & ((1 - gap / np.maximum(way, self._tiny)) * reached[best] >= 1 - TINY)
+        return kept
 
     def impossible(self, pairs: _Pairs) -> Bools:
         """The pairs in which the demand asks of the unknown that the insider knows for more than they know to be possible."""

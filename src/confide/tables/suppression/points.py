@@ -27,6 +27,9 @@ MET, SPARE = 1e-6, 1e-4
 BOOST = 1.5
 """How much more a push counts each time that it was not enough."""
 
+FURTHER, SLIGHT = 2.0, 0.1
+"""How many amounts further a push counts too, and how much: what is more than enough can be mixed with other points."""
+
 SETTLED = 0.1
 """Cells are pushed together for as long as that settles this share of what is left; then each by itself."""
 
@@ -72,26 +75,31 @@ class Points:
     def push(self, targets: "Targets", wanted: Bools, weight: Floats, bounds: tuple[Floats, Floats]) -> Floats | None:
         """The point at which most of what is wanted is met within these bounds; unknowns that must go both ways go one way.
 
-        A push counts in shares of its amount, up to the whole of it. An unknown is the sum of a part that is paid for and a part
-        beyond the amount that is not.
+        A push counts in shares of its amount, up to the whole of it, a little for some way further, and no more from there on: an
+        unknown is the sum of three parts.
         """
         low, high = bounds
         push = targets.largest(wanted, weight, len(low), self._random)
         there = np.flatnonzero(push.side != 0)
-        up = push.side > 0
-        cap = np.minimum((1 + SPARE) * push.amount, np.where(up, high, -low))
-        paid = np.where(push.side < 0, -cap, low), np.where(up, cap, high)
-        free = np.where(up, 0.0, low + cap)[there], np.where(up, high - cap, 0.0)[there]
-        price = np.zeros(len(low))
-        price[there] = -(push.side * push.weight / np.maximum(cap, 1e-12 * self.unit))[there] * self.unit
-        ends = tuple(np.concatenate(both) / self.unit for both in zip(paid, free, strict=True))
-        columns = sparse.csr_array(sparse.hstack([self.matrix, self.matrix[:, there]]))
-        self._solver.take_matrix(np.concatenate([price, np.zeros(len(there))]), (ends[0], ends[1]), columns)
+        up = push.side[there] > 0
+        room = np.where(up, high[there], -low[there])
+        cap = np.minimum((1 + SPARE) * push.amount[there], room)
+        more = np.minimum(FURTHER * cap, room - cap)
+        paid = low.copy(), high.copy()
+        paid[0][there[~up]], paid[1][there[up]] = -cap[~up], cap[up]
+        parts = [np.where(up, 0.0, -more), np.where(up, 0.0, more - room + cap)]
+        ends = [np.where(up, more, 0.0), np.where(up, room - cap - more, 0.0)]
+        price = np.zeros(len(low) + 2 * len(there))
+        price[there] = -push.side[there] * push.weight[there] / np.maximum(cap, 1e-12 * self.unit) * self.unit
+        price[len(low) : len(low) + len(there)] = SLIGHT * price[there]
+        columns = sparse.csr_array(sparse.hstack([self.matrix, self.matrix[:, there], self.matrix[:, there]]))
+        box = (np.concatenate([paid[0], *parts]) / self.unit, np.concatenate([paid[1], *ends]) / self.unit)
+        self._solver.take_matrix(price, box, columns)
         x = self._solver.run()
         if x is None:
             return None
         point = x[: len(low)]
-        point[there] += x[len(low) :]
+        point[there] += x[len(low) :].reshape(2, -1).sum(axis=0)
         self.found.append(point * self.unit)
         return self.found[-1]
 
