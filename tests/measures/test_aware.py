@@ -21,6 +21,7 @@ from confide.microdata import (
     Method,
     Microaggregation,
     MultiplicativeNoise,
+    NonlinearNoise,
     Plan,
     Pram,
     RankSwapping,
@@ -63,6 +64,7 @@ ON_FIRMS = [
     Microaggregation(k=5),
     AdditiveNoise(k=0.3, kind="correlated"),
     MultiplicativeNoise(k=0.15),
+    NonlinearNoise(k=0.15),
     Rounding(base=100),
     TopBottomCoding(top_share=0.2),
     HybridData(),
@@ -240,24 +242,24 @@ def test_a_map_shows_the_worst_attack_on_each_way():
 
 
 def test_whoever_asks_camouflage_for_its_corners_is_nearer_than_the_middle_of_each_interval():
+    """On average over what is drawn: of one draw the two are sometimes about as near."""
     rng = np.random.default_rng(8)
     pay = rng.lognormal(5, 1, 60)
-    hidden = Camouflage.hide(
-        pay,
-        lower=pay * (1 - rng.uniform(0.1, 0.4, 60)),
-        upper=pay * (1 + rng.uniform(0.1, 0.4, 60)),
-        teaching_seed=918273645,
-    )
-    attack = CamouflageIntervals()
-    assert hidden.best_attack == attack.name
-    corners = attack.corners(hidden)
-    assert len(corners) == len(hidden.points)
-    nearest = np.abs(corners[:, None] - hidden.points).max(axis=2).argmin(axis=1)
-    assert sorted(nearest) == list(range(len(corners)))
-    np.testing.assert_allclose(corners, hidden.points[nearest], rtol=1e-3)
-    middle = np.array([sum(hidden.total([place])) / 2 for place in range(60)])
-    off, plain = (np.mean(np.abs(claimed - pay) / pay) for claimed in (attack.attack(hidden), middle))
-    assert off < plain / 2
+    ends = {"lower": pay * (1 - rng.uniform(0.1, 0.4, 60)), "upper": pay * (1 + rng.uniform(0.1, 0.4, 60))}
+    attack, off = CamouflageIntervals(), []
+    for seed in range(10):
+        hidden = Camouflage.hide(pay, **ends, teaching_seed=918273645 + seed)
+        assert hidden.best_attack == attack.name
+        corners = attack.corners(hidden)
+        assert len(corners) == len(hidden.points)
+        nearest = np.abs(corners[:, None] - hidden.points).max(axis=2).argmin(axis=1)
+        assert sorted(nearest) == list(range(len(corners)))
+        np.testing.assert_allclose(corners, hidden.points[nearest], rtol=1e-3)
+        middle = np.array([sum(hidden.total([place])) / 2 for place in range(60)])
+        off.append([np.mean(np.abs(claimed - pay) / pay) for claimed in (attack.attack(hidden), middle)])
+    aware, plain = np.mean(off, axis=0)
+    print(np.round(off, 4).tolist(), aware, plain)
+    assert aware < plain / 2
 
 
 def test_strata_are_attacked_one_by_one_by_whoever_knows_them():

@@ -25,14 +25,18 @@ def survey(n: int = 300, seed: int = 1) -> pa.Table:
 @pytest.mark.parametrize("size", [1, 50, 1000])
 @pytest.mark.parametrize("model", ["trees", "regressions"])
 def test_a_file_has_as_many_new_records_as_are_asked_for(size: int, model: str) -> None:
-    drawn = Synthesis(size=size, versions=2, model=model).protect(survey(), columns=["sex", "pay", "area"], seed=1)
+    drawn = Synthesis(size=size, versions=2, model=model).protect(
+        survey(), columns=["sex", "pay", "area"], teaching_seed=1
+    )
     assert [len(one) for one in drawn.replicates] == [size, size] and drawn.report == {"drawn": size}
     assert drawn.frame.schema == survey().schema
     assert not set(drawn.frame["pay"].to_pylist()) & set(survey()["pay"].to_pylist())
 
 
 def test_what_goes_together_still_does_in_a_larger_file() -> None:
-    drawn = pa.table(Synthesis(size=3000).protect(survey(), columns=["sex", "pay", "area"], seed=1)).to_pandas()
+    drawn = pa.table(
+        Synthesis(size=3000).protect(survey(), columns=["sex", "pay", "area"], teaching_seed=1)
+    ).to_pandas()
     true = survey().to_pandas().groupby("sex")["pay"].mean()
     assert drawn.groupby("sex")["pay"].mean().to_numpy() == pytest.approx(true.to_numpy(), rel=0.15)
 
@@ -40,22 +44,24 @@ def test_what_goes_together_still_does_in_a_larger_file() -> None:
 def test_every_kind_of_frame_comes_back_numbered_anew() -> None:
     frame = survey().to_pandas().set_index(pd.Index(range(7, 307)))
     names = ["sex", "pay", "area"]
-    drawn = Synthesis(size=40).protect(frame, columns=names, seed=1).frame
+    drawn = Synthesis(size=40).protect(frame, columns=names, teaching_seed=1).frame
     assert list(drawn.index) == list(range(40)) and list(drawn.dtypes) == list(frame.dtypes)
-    other = Synthesis(size=40).protect(pl.from_pandas(frame), columns=names, seed=1).frame
+    other = Synthesis(size=40).protect(pl.from_pandas(frame), columns=names, teaching_seed=1).frame
     assert drawn["pay"].tolist() == other["pay"].to_list()
 
 
 def test_strata_have_so_many_records_each_and_given_columns_are_those_of_records() -> None:
-    drawn = pa.table(Synthesis(size=20, given=["sex"]).protect(survey(), columns="pay", by="area", seed=1)).to_pandas()
+    drawn = pa.table(
+        Synthesis(size=20, given=["sex"]).protect(survey(), columns="pay", by="area", teaching_seed=1)
+    ).to_pandas()
     assert drawn.groupby("area").size().tolist() == [20, 20] and set(drawn["sex"]) == {"f", "m"}
 
 
 def test_new_records_have_no_column_that_is_neither_drawn_nor_given_and_no_household() -> None:
     with pytest.raises(Mistake, match="'area' is neither drawn nor given.*leave it out"):
-        Synthesis(size=5).protect(survey(), columns=["sex", "pay"], seed=1)
+        Synthesis(size=5).protect(survey(), columns=["sex", "pay"], teaching_seed=1)
     with pytest.raises(Mistake, match="no household"):
-        Synthesis(size=5).protect(survey(), columns=["sex"], household="pay", by="area", seed=1)
+        Synthesis(size=5).protect(survey(), columns=["sex"], household="pay", by="area", teaching_seed=1)
 
 
 # ---- a population of which some were surveyed
@@ -72,7 +78,7 @@ def population(rng: np.random.Generator, people: int = 2000, n: int = 200) -> pa
 
 def test_nobody_who_answered_is_in_the_file() -> None:
     frame = population(np.random.default_rng(1)).drop_columns("truth")
-    drawn = Synthesis(given=["age"], sampled="asked", versions=3).protect(frame, columns="income", seed=1)
+    drawn = Synthesis(given=["age"], sampled="asked", versions=3).protect(frame, columns="income", teaching_seed=1)
     ages = set(frame.filter(frame["asked"])["age"].to_pylist())
     for one in drawn.replicates:
         assert len(one) == 200 and not any(one["asked"].to_pylist()) and one["income"].null_count == 0
@@ -92,7 +98,7 @@ def test_what_is_known_of_everybody_mends_a_survey_that_asked_some_more_often_an
     for seed in range(80):
         frame = population(rng)
         truth = float(np.mean(frame["truth"].to_numpy()))
-        files = method.protect(frame.drop_columns("truth"), columns="income", seed=seed).replicates
+        files = method.protect(frame.drop_columns("truth"), columns="income", teaching_seed=seed).replicates
         values = [one["income"].to_numpy() for one in files]
         low, high = combine(
             [x.mean() for x in values], [x.var(ddof=1) / len(x) for x in values], rule="full"
@@ -118,7 +124,7 @@ def test_what_is_known_of_everybody_mends_a_survey_that_asked_some_more_often_an
 def test_a_population_that_is_not_one_is_a_mistake(given: dict, complaint: str) -> None:
     frame = population(np.random.default_rng(1)).drop_columns("truth")
     with pytest.raises(Mistake, match=complaint):
-        Synthesis(**given).protect(frame, columns="income", seed=1)
+        Synthesis(**given).protect(frame, columns="income", teaching_seed=1)
 
 
 # ---- weights
@@ -132,8 +138,8 @@ def test_with_weights_the_synthetic_file_is_as_the_population_is() -> None:
     for method in (Synthesis(size=4000), TableSynthesis(size=4000, margins=[["rich"]])):
         columns = ["rich", "pay"] if isinstance(method, Synthesis) else ["rich"]
         only = frame.select([*columns, "w"])
-        plain = method.protect(only.drop_columns("w"), columns=columns, seed=1).frame
-        drawn = method.protect(only, columns=columns, weight="w", seed=1).frame
+        plain = method.protect(only.drop_columns("w"), columns=columns, teaching_seed=1).frame
+        drawn = method.protect(only, columns=columns, weight="w", teaching_seed=1).frame
         # 4,000 draws: a standard error of .008, and of .005 (with that of the models, .009)
         assert np.mean(plain["rich"].to_numpy()) == pytest.approx(0.5, abs=0.05)
         assert np.mean(drawn["rich"].to_numpy()) == pytest.approx(np.average(rich, weights=weight), abs=0.04)
@@ -142,7 +148,7 @@ def test_with_weights_the_synthetic_file_is_as_the_population_is() -> None:
 
 def test_weights_stay_where_records_do() -> None:
     frame = survey().append_column("w", pa.array(np.linspace(1, 3, 300)))
-    drawn = Synthesis(given=["sex"]).protect(frame, columns="pay", weight="w", seed=1).frame
+    drawn = Synthesis(given=["sex"]).protect(frame, columns="pay", weight="w", teaching_seed=1).frame
     assert drawn["w"].equals(frame["w"]) and drawn["pay"].to_pylist() != frame["pay"].to_pylist()
 
 
@@ -163,7 +169,7 @@ def counts(table: pa.Table, names: list[str]) -> dict:
 
 def test_margins_are_met_exactly_by_the_table_and_on_average_by_what_is_drawn() -> None:
     frame = jobs()
-    drawn = pa.table(TableSynthesis(size=40_000).protect(frame, columns=["a", "b", "c"], seed=1))
+    drawn = pa.table(TableSynthesis(size=40_000).protect(frame, columns=["a", "b", "c"], teaching_seed=1))
     for names in (["a", "b"], ["b", "c"], ["a", "c"]):
         before, after = counts(frame, names), counts(drawn, names)
         assert set(after) == set(before)
@@ -174,7 +180,7 @@ def test_margins_are_met_exactly_by_the_table_and_on_average_by_what_is_drawn() 
 def test_what_the_margins_do_not_know_is_not_in_what_is_drawn() -> None:
     frame = jobs()
     alone = pa.table(
-        TableSynthesis(margins=[["a"], ["b", "c"]]).protect(frame, columns=["a", "b", "c"], seed=1)
+        TableSynthesis(margins=[["a"], ["b", "c"]]).protect(frame, columns=["a", "b", "c"], teaching_seed=1)
     ).to_pandas()
     before = frame.to_pandas()
     assert abs(before[before["b"] == "x"][["a", "c"]].corr().iloc[0, 1]) > 0.6
@@ -198,7 +204,7 @@ def test_the_fitted_table_is_that_of_statsmodels_poisson_model() -> None:
 
 def test_tables_that_cannot_be_made_are_named() -> None:
     with pytest.raises(Mistake, match="'d' is not among the columns"):
-        TableSynthesis(margins=[["a", "d"]]).protect(jobs(), columns=["a", "b"], seed=1)
+        TableSynthesis(margins=[["a", "d"]]).protect(jobs(), columns=["a", "b"], teaching_seed=1)
     wide = pa.table({name: np.arange(300) for name in "xyz"})
     with pytest.raises(Mistake, match=r"27,\d+,\d+ cells, too many"):
-        TableSynthesis().protect(wide, columns=list("xyz"), seed=1)
+        TableSynthesis().protect(wide, columns=list("xyz"), teaching_seed=1)

@@ -32,7 +32,7 @@ def scores(table: pa.Table) -> np.ndarray:
 
 def test_every_distribution_stays() -> None:
     frame = file()
-    after = pa.table(NonlinearNoise(k=0.5).protect(frame, columns=NAMES, seed=1))
+    after = pa.table(NonlinearNoise(k=0.5).protect(frame, columns=NAMES, teaching_seed=1))
     for name in NAMES:  # two independent files of 1,500 differ by .05 in one case of 20; here one shapes the other
         assert ks_2samp(frame[name].to_numpy(), after[name].to_numpy()).statistic < 0.05
     assert abs(np.mean(after["debt"].to_numpy() == 0) - np.mean(frame["debt"].to_numpy() == 0)) < 0.04
@@ -40,7 +40,7 @@ def test_every_distribution_stays() -> None:
 
 def test_a_discrete_column_keeps_its_values_and_a_rare_number_is_not_released() -> None:
     frame = file()
-    after = pa.table(NonlinearNoise().protect(frame, columns=NAMES, seed=1))
+    after = pa.table(NonlinearNoise().protect(frame, columns=NAMES, teaching_seed=1))
     assert set(after["children"].to_pylist()) == {0, 1, 2, 3, 4}
     assert not set(after["pay"].to_pylist()) & set(frame["pay"].to_pylist())
     assert max(after["pay"].to_pylist()) < max(frame["pay"].to_pylist())
@@ -49,7 +49,7 @@ def test_a_discrete_column_keeps_its_values_and_a_rare_number_is_not_released() 
 def test_correlations_of_normal_scores_stay_on_average() -> None:
     frame = file(400)
     before = np.corrcoef(scores(frame).T)
-    drawn = [NonlinearNoise(k=0.5).protect(frame, columns=NAMES, seed=seed) for seed in range(100)]
+    drawn = [NonlinearNoise(k=0.5).protect(frame, columns=NAMES, teaching_seed=seed) for seed in range(100)]
     off = np.array([np.corrcoef(scores(pa.table(one)).T) - before for one in drawn])
     assert np.all(np.abs(off.mean(axis=0)) < 1e-9 + 5 * off.std(axis=0) / 10)
 
@@ -58,7 +58,7 @@ def test_the_larger_the_noise_the_farther_a_value_goes() -> None:
     frame = file()
     far = []
     for k in (0.01, 0.15, 1.0):
-        after = pa.table(NonlinearNoise(k=k).protect(frame, columns=NAMES, seed=1))
+        after = pa.table(NonlinearNoise(k=k).protect(frame, columns=NAMES, teaching_seed=1))
         far.append(np.mean((scores(after) - scores(frame))[:, 0] ** 2))
     # the mean square of (z + e) / sqrt(1 + k) - z, with z and e of variances 1 and k, is 2 - 2 / sqrt(1 + k)
     assert far == pytest.approx([2 - 2 / np.sqrt(1 + k) for k in (0.01, 0.15, 1.0)], rel=0.12)
@@ -68,7 +68,7 @@ def test_ordered_categories_stay_categories() -> None:
     rng = np.random.default_rng(1)
     places, order = rng.choice(3, 500, p=[0.6, 0.3, 0.1]), ["low", "middle", "high"]
     frame = pa.table({"x": pa.DictionaryArray.from_arrays(places, order, ordered=True)})
-    after = pa.table(NonlinearNoise(k=1).protect(frame, columns="x", seed=1))
+    after = pa.table(NonlinearNoise(k=1).protect(frame, columns="x", teaching_seed=1))
     counts = [sum(value == level for value in after["x"].to_pylist()) for level in order]
     assert after.schema == frame.schema and counts == pytest.approx(np.bincount(places), abs=5 * np.sqrt(500 / 4))
     assert after["x"].to_pylist() != frame["x"].to_pylist()
@@ -84,4 +84,4 @@ def test_ordered_categories_stay_categories() -> None:
 )
 def test_what_cannot_be_masked_is_named(values: list, complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):
-        NonlinearNoise().protect(pa.table({"x": values}), columns="x", seed=1)
+        NonlinearNoise().protect(pa.table({"x": values}), columns="x", teaching_seed=1)

@@ -32,7 +32,7 @@ METHODS = [AdditiveNoise(k=0.2, kind="uncorrelated"), AdditiveNoise(k=0.2, kind=
 @pytest.mark.parametrize("near", [0.05, 0.2])
 def test_moments_become_those_of_the_original_and_no_value_comes_near(method, near: float) -> None:
     original = file()
-    masked = method.protect(original, columns=NAMES, seed=5)
+    masked = method.protect(original, columns=NAMES, teaching_seed=5)
     better = post_masking(original, masked, columns=NAMES, near=near)
     assert better.report["after"] < better.report["before"] / 50
     scale = np.outer(original.std(), original.std())
@@ -43,7 +43,7 @@ def test_moments_become_those_of_the_original_and_no_value_comes_near(method, ne
 
 def test_less_is_lost_and_interval_disclosure_does_not_grow() -> None:
     original = file(500)
-    masked = AdditiveNoise(k=0.3, kind="uncorrelated").protect(original, columns=NAMES, seed=7)
+    masked = AdditiveNoise(k=0.3, kind="uncorrelated").protect(original, columns=NAMES, teaching_seed=7)
     before, after = (
         measures.score(original, one, columns=NAMES) for one in (masked, post_masking(original, masked, columns=NAMES))
     )

@@ -1,6 +1,7 @@
 """Attacks on a released file on the command line."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from json import dumps
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,9 @@ import typer
 
 from confide.attacks.files.trying import attack_file
 from confide.attacks.result import Result
+from confide.cli.described import Encoding, Missing
 from confide.cli.measure import read_file, read_method
+from confide.cli.options import names
 from confide.cli.terminal import working, write
 from confide.errors import Mistake
 
@@ -38,7 +41,8 @@ def attack_file_command(
     fail_above: Annotated[
         float | None, typer.Option(help="Exit status 4 if an attack has more lift than this.")
     ] = None,
-    missing: Annotated[list[str] | None, typer.Option(help="A word that means missing in a CSV, such as NA.")] = None,
+    missing: Missing = None,
+    encoding: Encoding = None,
     json: Annotated[Path | None, typer.Option(help="Write the results here as well.")] = None,
 ) -> None:
     """Attack a file before it is released, as an intruder would. True figures: for the custodian.
@@ -50,13 +54,13 @@ def attack_file_command(
 
     Example: confide attack-file survey.csv --released public.csv --keys age,sex --confidential income
     """
-    marks = missing or ()
+    read = partial(read_file, missing=missing or (), encoding=encoding)
     with working("Attacking"):
         found = attack_file(
-            read_file(original, missing=marks), read_bytes(released, missing=marks),
-            keys=_split(keys), confidential=_split(confidential), method=read_method(method), by=_split(by),
-            identifier=identifier, holdout=None if holdout is None else read_file(holdout, missing=marks),
-            seed=seed, only=None if only is None else _split(only),
+            read(original), read_bytes(released, read),
+            keys=names(keys), confidential=names(confidential), method=read_method(method), by=names(by),
+            identifier=identifier, holdout=None if holdout is None else read(holdout),
+            seed=seed, only=None if only is None else names(only),
         )  # fmt: skip
         write(as_text(found), None)
         if json is not None:
@@ -65,10 +69,10 @@ def attack_file_command(
         raise typer.Exit(FAILED)
 
 
-def read_bytes(path: Path, *, missing: Sequence[str] = ()) -> pa.Table:
+def read_bytes(path: Path, read: Callable[[Path], pa.Table] = read_file) -> pa.Table:
     """A released file with all that its bytes carry: of Parquet the dictionaries and the metadata too."""
     if path.suffix.lower() != ".parquet":
-        return read_file(path, missing=missing)
+        return read(path)
     try:
         texts = [f.name for f in pq.read_schema(path) if pt.is_string(f.type) or pt.is_large_string(f.type)]
         return pq.read_table(path, read_dictionary=texts)
@@ -108,7 +112,3 @@ def _row(found: Result) -> list[str]:
         *(f"{number:,}" for number in (found.targets, found.claimed, found.right)),
         *shares,
     ]
-
-
-def _split(names: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (names or "").split(",") if name.strip())

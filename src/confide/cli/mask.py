@@ -129,7 +129,9 @@ class _Work:
 
     def _say(self, released: Released, manifests: Sequence[Manifest]) -> None:
         for step, report in zip(self.plan.steps, released.report["steps"], strict=True):
-            facts = "".join(f"; {fact} {value:,.6g}" for fact, value in report.items() if isinstance(value, int | float))
+            facts = "".join(
+                f"; {fact} {value:,.6g}" for fact, value in report.items() if isinstance(value, int | float)
+            )
             typer.echo(f"{report['method']}: {', '.join(self.plan.columns(step)) or 'all columns'}{facts}")
         typer.echo("This report is for the custodian only.")
         say_released(manifests, self.output.parent)

@@ -83,6 +83,6 @@ def with_options(*kinds: type) -> Callable[[Callable[..., None]], Callable[..., 
     return decorate
 
 
-def names(text: str | None) -> tuple[str, ...]:
+def names(text: str | None) -> list[str]:
     """Names with commas between them."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    return [name.strip() for name in (text or "").split(",") if name.strip()]

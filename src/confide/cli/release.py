@@ -49,9 +49,7 @@ def release(
         raise Mistake(f"The released file would replace {str(output)!r}.", suggestions=["Name another file."])
     steps = Manifest.read(file).steps if manifest_path(file).exists() else ()
     tables = [_numbers(read_blanked(one, missing or (), encoding)) for one in (file, original)]
-    gated = Release(
-        tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep)
-    )
+    gated = Release(tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep))
     say_released(gated.write(Released((tables[0],), {}, steps), output, replace=gate.replace), output.parent)
 
 

@@ -11,7 +11,7 @@ from confide.arrays import Bools, Floats
 from confide.errors import Mistake
 from confide.microdata.methods.gaussian import complete
 from confide.microdata.records import kind_of, numbers, restored
-from confide.microdata.released import Released, frame_of
+from confide.microdata.released import Released, StepDone, frame_of
 
 __all__ = ["post_masking"]
 
@@ -47,7 +47,7 @@ def post_masking(original: Any, released: Any, *, columns: str | Sequence[str], 
     >>> from confide.microdata import AdditiveNoise
     >>> rng = np.random.default_rng(1)
     >>> people = pa.table({"pay": rng.lognormal(7, 0.5, 200)})
-    >>> noisy = AdditiveNoise(k=0.3, kind="uncorrelated").protect(people, columns="pay", seed=1)
+    >>> noisy = AdditiveNoise(k=0.3, kind="uncorrelated").protect(people, columns="pay", teaching_seed=1)
     >>> better = post_masking(people, noisy, columns="pay")
     >>> [round(float(np.std(pa.table(file)["pay"]))) for file in (people, noisy, better)]
     [588, 700, 588]
@@ -69,7 +69,8 @@ def post_masking(original: Any, released: Any, *, columns: str | Sequence[str], 
     moved = y.copy()
     moved[whole], report = _optimised(x[whole], y[whole], near, _whole_numbers(masked))
     new = {name: restored(name, moved[:, j], masked[name]) for j, name in enumerate(names)}
-    return Released((frame.replaced(new),), report)
+    earlier = released.steps if isinstance(released, Released) else ()
+    return Released((frame.replaced(new),), report, (*earlier, StepDone("post-masking", names, {"near": near})))
 
 
 def _amounts(name: str, array: pa.Array) -> Floats:

@@ -15,8 +15,16 @@ FEW = 2
 
 def unmasked(records: Records, masked: Masked) -> int:
     """How many values of one or two records by themselves (in a stratum, a zone, or alone known) are those there were."""
+    if masked.drawn:
+        return _drawn_from(records)
     names = [name for name in masked.columns if name in records.columns]
     return sum(_left(name, records.array(name), masked.columns[name], masked.zones) for name in names)
+
+
+def _drawn_from(records: Records) -> int:
+    """How many values of one or two records are all that new ones were drawn from."""
+    alone = records.columns if len(records) <= FEW else ()
+    return sum(int(_known(records.array(name)).sum()) for name in alone)
 
 
 def _left(name: str, before: pa.Array, after: Floats | pa.Array, zones: tuple[Ints, ...]) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from confide.cli.described import Encoding
 from confide.cli.options import names, option
 from confide.cli.protect.options import number, pair
 from confide.data.frame import Frame
@@ -68,9 +69,7 @@ class TableSource:
         typer.Option("--tau-argus", help="Cells as τ-ARGUS writes a protected table: codes of --by, value, status."),
     ] = False
 
-    encoding: Annotated[str | None, option("CSV: how its letters are written, if not as UTF-8: latin-1, utf-16.")] = (
-        None
-    )
+    encoding: Encoding = None
 
     def table(self, *, additive: bool = True) -> Table:
         """The table that was asked for; linked tables as one."""
@@ -145,7 +144,7 @@ class TableSource:
 
     def _from_cells(self, frame: Frame, by: list[str], hierarchies: dict[str, Any], additive: bool) -> Table:
         return Table.from_cells(
-            frame, by=by, value=self.value, frequency=self.frequency, top=names(self.top or ""),
+            frame, by=by, value=self.value, frequency=self.frequency, top=names(self.top),
             hierarchies=hierarchies, totals=self._totals(by), additive=additive,
             **dict(pair(each, "--column") for each in self.column or ()),
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """L9: noise that follows the covariances of the file is small in most directions."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +12,8 @@ from confide.measures.transparency.attack import FileAttack
 from confide.measures.transparency.claims import Links
 from confide.measures.transparency.knowledge import Knowledge
 from confide.measures.transparency.noise_model import NoiseModel
-from confide.measures.transparency.windows import Windows, compared
-from confide.microdata import AdditiveNoise
+from confide.measures.transparency.windows import ComparedKeys, Windows, compared
+from confide.microdata import AdditiveNoise, NonlinearNoise
 
 __all__ = ["NoiseCovariance", "noise_unfit", "noisy_links"]
 
@@ -28,8 +28,9 @@ class NoiseCovariance(FileAttack):
     Knows that noise was added, of which kind, and k. The scaling is undone, and distance is measured in units of the noise
     in each direction: correlated noise is small across the file's main direction, and there records are told apart.
     A record is weighed by how likely it would be as anybody's: one that lies alone is better evidence. Keys that were
-    left as they are must agree. Tried on 1,000 records of 6 like columns with correlated noise of k = 0.2: standardised
-    distance links 18 percent, this distance 41, weighed by the density of the released records 43, by that of the
+    left as they are must agree. Noise with nonlinear transformation is looked at in normal scores, which the intruder has from
+    the ranks of what was released, because the distribution stays. Tried on 1,000 records of 6 like columns with correlated
+    noise of k = 0.2: standardised distance links 18 percent, this distance 41, weighed by the density of the released records 43, by that of the
     targets 50, which is used where the list is long enough to tell it.
     """
 
@@ -38,29 +39,29 @@ class NoiseCovariance(FileAttack):
     words: ClassVar = "Knows how the noise is spread, and measures distance in units of it."
 
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
-        return noise_unfit(known)
+        return noise_unfit(known, AdditiveNoise | NonlinearNoise)
 
     def attack(self, released: pa.Table, known: Knowledge) -> Links:
-        return noisy_links(NoiseModel.of(released, _noise(known), known.masked_keys), released, known)
+        keys, method = compared(released, known), known.method
+        if isinstance(method, NonlinearNoise):
+            keys = keys.in_scores(known.masked_keys)
+            scores = keys.released[:, [keys.names.index(name) for name in known.masked_keys]]
+            return noisy_links(NoiseModel.of_scores(scores, method, known.masked_keys), keys, known)
+        assert isinstance(method, AdditiveNoise)
+        return noisy_links(NoiseModel.of(released, method, known.masked_keys), keys, known)
 
 
-def noise_unfit(known: Knowledge) -> str:
+def noise_unfit(known: Knowledge, kinds: Any) -> str:
     """Why the noise cannot be modelled."""
-    if not isinstance(known.method, AdditiveNoise):
+    if not isinstance(known.method, kinds):
         return "Against additive noise only."
     if known.by:
         return "Noise was drawn within strata."
     return "" if known.masked_keys else "No key has noise."
 
 
-def _noise(known: Knowledge) -> AdditiveNoise:
-    assert isinstance(known.method, AdditiveNoise)
-    return known.method
-
-
-def noisy_links(model: NoiseModel, released: pa.Table, known: Knowledge) -> Links:
+def noisy_links(model: NoiseModel, keys: ComparedKeys, known: Knowledge) -> Links:
     """The likeliest record of each target, of those that agree in the keys without noise."""
-    keys = compared(released, known)
     masked = [keys.names.index(name) for name in known.masked_keys]
     columns = np.array([model.names.index(name) for name in known.masked_keys])
     windows = Windows.exact(keys)

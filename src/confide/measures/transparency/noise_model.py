@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from confide.arrays import Floats, Ints
 from confide.measures.records import FileRecords
-from confide.microdata import AdditiveNoise
+from confide.microdata import AdditiveNoise, NonlinearNoise
 
 __all__ = ["NoiseModel"]
 
@@ -34,6 +34,13 @@ class NoiseModel:
         noise = method.k * (np.diag(np.diag(true)) if method.kind == "uncorrelated" else true)
         scale = 1 / np.sqrt(1 + method.k) if scaled else 1.0
         return cls(tuple(names), mean + (y - mean) / scale, noise)
+
+    @classmethod
+    def of_scores(cls, scores: Floats, method: NonlinearNoise, names: Sequence[str]) -> "NoiseModel":
+        """From released values as normal scores, which are (z + e) / sqrt(1 + k): their covariance matrix is that of z."""
+        whole = scores[~np.isnan(scores).any(axis=1)]
+        noise = method.k * np.atleast_2d(np.cov(whole, rowvar=False))
+        return cls(tuple(names), scores * np.sqrt(1 + method.k), noise)
 
     def distances(self, targets: Floats, columns: Ints) -> Floats:
         """Squared Mahalanobis distances, by the noise, of targets (rows) to released records, in these columns.

@@ -34,14 +34,14 @@ class NoisePosterior(FileAttack):
 
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         wanted = [name for name in known.confidential if name in known.masked]
-        return noise_unfit(known) or ("" if wanted else "No confidential column has noise.")
+        return noise_unfit(known, AdditiveNoise) or ("" if wanted else "No confidential column has noise.")
 
     def attack(self, released: pa.Table, known: Knowledge) -> ValueClaims:
         assert isinstance(known.method, AdditiveNoise)
         wanted = next(name for name in known.confidential if name in known.masked)
         model = NoiseModel.of(released, known.method, (*known.masked_keys, wanted))
-        record = noisy_links(model, released, known).record
         keys, columns = compared(released, known), np.arange(len(known.masked_keys))
+        record = noisy_links(model, keys, known).record
         seen = keys.targets[:, [keys.names.index(name) for name in known.masked_keys]]
         value = model.less_noise(np.maximum(record, 0), seen, columns, len(columns))
         return ValueClaims(wanted, pa.array(value, mask=(record < 0) | np.isnan(value)))

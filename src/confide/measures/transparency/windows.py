@@ -1,13 +1,15 @@
 """Windows that the true record must lie in: one for each key, known from how the file was masked."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import ndtri
 
 from confide.arrays import Floats, Ints
 from confide.measures.pairs import Both, unpaired
+from confide.measures.ranks import ranked
 from confide.measures.transparency.knowledge import Knowledge
 
 __all__ = ["ComparedKeys", "Windows", "compared", "linked_within"]
@@ -28,6 +30,15 @@ class ComparedKeys:
         values, wanted = np.sort(self.released[~np.isnan(self.released[:, key]), key]), self.targets[:, key]
         first, last = np.searchsorted(values, wanted, "left"), np.searchsorted(values, wanted, "right")
         return np.where(np.isnan(wanted), np.nan, (first + last + 1) / 2)
+
+    def in_scores(self, names: Sequence[str]) -> "ComparedKeys":
+        """These keys as normal scores of their place among the released values."""
+        targets, released = self.targets.copy(), self.released.copy()
+        for j in (self.names.index(name) for name in names):
+            many = max(1, int((~np.isnan(self.released[:, j])).sum()))
+            released[:, j] = ndtri((ranked(self.released[:, j]) - 0.5) / many)
+            targets[:, j] = ndtri(np.clip((self.rank(j) - 0.5) / many, 0.25 / many, 1 - 0.25 / many))
+        return replace(self, targets=targets, released=released)
 
 
 def compared(released: pa.Table, known: Knowledge) -> ComparedKeys:

@@ -36,12 +36,14 @@ class NonlinearNoise(Method):
 
     >>> import pyarrow as pa
     >>> frame = pa.table({"children": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]})
-    >>> NonlinearNoise(k=0.5).protect(frame, columns="children", seed=1).frame["children"].to_pylist()
+    >>> NonlinearNoise(k=0.5).protect(frame, columns="children", teaching_seed=1).frame["children"].to_pylist()
     [0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 2, 2, 2, 2, 2]
     """
 
+    best_attack: ClassVar = "noise-covariance"
     takes: ClassVar = frozenset({"numbers", "categories"})
     draws: ClassVar = True
+    mixes: ClassVar = True
 
     k: float = parameter(0.15, "Variance of the noise, as a share of that of the normal scores.", above=0)
     least: int = parameter(5, "A number that fewer records have is not one of those that come back.", low=2)

@@ -1,7 +1,7 @@
 """Synthesis from tables: records drawn from the table that has the file's margins and knows no more."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 from typing import ClassVar
@@ -10,6 +10,7 @@ import numpy as np
 
 from confide.arrays import Floats, Ints
 from confide.data.proportional_fitting import margin, proportionally_fitted
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake, nearest
 from confide.microdata.method import Method
 from confide.microdata.records import Columns, Masked, NewRecords, Records
@@ -34,14 +35,16 @@ class TableSynthesis(Method):
 
     >>> import pyarrow as pa
     >>> people = pa.table({"sex": list("fm") * 50, "job": ["cook", "smith"] * 50})
-    >>> drawn = TableSynthesis(size=4).protect(people, columns=["sex", "job"], seed=1).frame
+    >>> drawn = TableSynthesis(size=4).protect(people, columns=["sex", "job"], teaching_seed=1).frame
     >>> set(zip(*drawn.to_pydict().values())) <= {("f", "cook"), ("m", "smith")}, len(drawn)
     (True, 4)
     """
 
+    best_attack: ClassVar = "membership"
     takes: ClassVar = frozenset({"numbers", "categories"})
     keeps: ClassVar = frozenset({"rows", "types"})
     draws: ClassVar = True
+    mixes: ClassVar = True
     weighs: ClassVar = True
 
     margins: tuple[tuple[str, ...], ...] = parameter(
@@ -51,6 +54,10 @@ class TableSynthesis(Method):
     size: int | None = parameter(
         None, "How many new records to draw, in each stratum; as many as there are, if not said.", low=1
     )
+
+    def drawing(self, key: ReleaseKey) -> ReleaseKey:
+        """More versions leave the first ones as they were."""
+        return Method.drawing(replace(self, versions=1), key)
 
     def _mask(self, records: Records) -> Masked:
         coded = [records.categories(name) for name in records.columns]
