@@ -58,12 +58,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def averaged(run: Run, *words: str, file: str = "survey.csv") -> tuple[set[str], str]:
     """The areas after microaggregation by area and age, and what was remarked."""
-    done = run("mask", "apply", "microaggregation", "--k", "4", file, "out.csv", *words)
+    done = run("mask", "apply", "microaggregation", "--k", "4", file, "out.csv", *AS_IS, *words)
     areas = {line.split(",")[0] for line in Path("out.csv").read_text().splitlines()[1:]}
     return areas, done.stderr
 
 
 COLUMNS = ("--columns", "area,age")
+AS_IS = ("--as-is", "--replace")
 
 
 def test_few_whole_numbers_that_would_be_averaged_are_remarked_on(run: Run) -> None:
@@ -80,7 +81,9 @@ def test_codes_are_masked_as_codes_where_that_is_said(run: Run, file: str) -> No
 
 
 def test_all_columns_that_were_masked_are_told_whatever_they_hold(run: Run) -> None:
-    done = run("mask", "apply", "microaggregation", *COLUMNS, "--categorical", "area", "survey.csv", "out.csv")
+    done = run(
+        "mask", "apply", "microaggregation", *COLUMNS, "--categorical", "area", "survey.csv", "out.csv", "--as-is"
+    )
     assert done.stdout.startswith("microaggregation: area, age; groups ")
 
 
@@ -88,7 +91,7 @@ def test_a_file_beside_the_data_says_what_columns_are(run: Run) -> None:
     Path("survey.roles.toml").write_text(ROLES)
     assert averaged(run, "--role", "key") == averaged(run, *COLUMNS, "--categorical", "area")
     Path("plan.toml").write_text('[[step]]\nmethod = "microaggregation"\nk = 4\nrole = "key"\n')
-    run("mask", "plan.toml", "survey.csv", "other.csv")
+    run("mask", "plan.toml", "survey.csv", "other.csv", "--as-is")
     assert Path("other.csv").read_text() == Path("out.csv").read_text()
 
 
@@ -119,7 +122,7 @@ def test_files_in_another_encoding_are_masked_and_measured(run: Run) -> None:
     Path("old.csv").write_bytes(text.encode("latin-1"))
     with pytest.raises(Mistake, match="--encoding latin-1"):
         run("mask", "apply", "rounding", "--columns", "größe", "old.csv", "new.csv")
-    run("mask", "apply", "rounding", "--columns", "größe", "old.csv", "new.csv", "--encoding", "latin-1")
+    run("mask", "apply", "rounding", "--columns", "größe", "old.csv", "new.csv", "--encoding", "latin-1", "--as-is")
     assert Path("new.csv").read_text(encoding="utf-8").splitlines()[1] == "0,Köln"
     done = run("measure", "old.csv", "new.csv", "--keys", "größe,town", "--encoding", "latin-1")
     assert "Keys: größe, town" in done.stdout
@@ -127,7 +130,7 @@ def test_files_in_another_encoding_are_masked_and_measured(run: Run) -> None:
 
 def test_codes_of_a_text_file_may_have_an_order(run: Run) -> None:
     Path("school.csv").write_text("level,n\n" + "none,1\ntrade,2\n,3\ndegree,4\n" * 3)
-    words = ("mask", "apply", "top-bottom-coding", "--columns", "level", "--top", "trade", "school.csv")
+    words = ("mask", "apply", "top-bottom-coding", "--columns", "level", "--top", "trade", "--as-is", "school.csv")
     with pytest.raises(Mistake, match="without an order"):
         run(*words, "out.csv")
     Path("school.roles.toml").write_text('ordered = { level = ["none", "trade", "degree"] }')
@@ -137,7 +140,7 @@ def test_codes_of_a_text_file_may_have_an_order(run: Run) -> None:
     assert pa.parquet.read_table("out.parquet")["level"].to_pylist()[:4] == ["none", "trade", None, "trade"]
     Path("school.roles.toml").write_text('ordered = { level = ["none", "trade"] }')
     with pytest.raises(Mistake, match="The order of 'level' leaves out 'degree'"):
-        run(*words, "out.csv")
+        run(*words, "more.csv")
 
 
 def test_a_plan_keeps_which_columns_are_codes() -> None:

@@ -83,8 +83,8 @@ def test_lists_are_written_with_commas_and_the_rest_in_toml(run: Run) -> None:
 def test_a_threshold_is_a_number_or_a_word(run: Run) -> None:
     order = pa.DictionaryArray.from_arrays([0, 2, 1], ["low", "middle", "high"], ordered=True)
     pa.parquet.write_table(pa.table({"x": order, "y": [1, 5, 9]}), "in.parquet")
-    run("apply", "top-bottom-coding", "--top", "middle", "--columns", "x", "in.parquet", "one.csv")
-    run("apply", "top-bottom-coding", "--top", "5", "--columns", "y", "in.parquet", "two.csv")
+    run("apply", "top-bottom-coding", "--top", "middle", "--columns", "x", "in.parquet", "one.csv", "--as-is")
+    run("apply", "top-bottom-coding", "--top", "5", "--columns", "y", "in.parquet", "two.csv", "--as-is")
     assert text("one.csv") == "x,y\nlow,1\nmiddle,5\nmiddle,9\n" and text("two.csv").splitlines()[3] == "middle,5"
 
 

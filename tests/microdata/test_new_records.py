@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from confide.data.proportional_fitting import margin, proportionally_fitted
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
-from confide.microdata import Synthesis, TableSynthesis, combine
+from confide.microdata import Release, Synthesis, TableSynthesis, combine
 
 
 def survey(n: int = 300, seed: int = 1) -> pa.Table:
@@ -208,3 +209,18 @@ def test_tables_that_cannot_be_made_are_named() -> None:
     wide = pa.table({name: np.arange(300) for name in "xyz"})
     with pytest.raises(Mistake, match=r"27,\d+,\d+ cells, too many"):
         TableSynthesis().protect(wide, columns=list("xyz"), teaching_seed=1)
+
+
+@pytest.mark.parametrize("size", [None, 4])
+def test_a_stratum_of_one_is_drawn_as_it_is_so_the_gate_refuses_it(size: int | None, tmp_path) -> None:
+    frame = pa.table({"zone": list("aaaab"), "sex": list("fmfmf"), "job": ["cook", "smith", "cook", "smith", "king"]})
+    key = ReleaseKey.kept(tmp_path / "a.key")
+    drawn = TableSynthesis(size=size).protect(frame, columns=["sex", "job"], by="zone", key=key)
+    assert drawn.report["unmasked"] == 2
+    with pytest.raises(Mistake, match="left values as they are"):
+        Release(frame, key=key).write(drawn, tmp_path / "out.csv")
+
+
+def test_more_versions_from_tables_leave_the_first_as_it_was() -> None:
+    one, two = (TableSynthesis(versions=n).protect(jobs(), columns=["a", "b"], teaching_seed=3) for n in (1, 2))
+    assert one.frame.equals(two.frame) and not one.frame.equals(two.replicates[1])

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from confide import measures
+from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
-from confide.microdata import AdditiveNoise, Resampling, Rounding, post_masking
+from confide.microdata import AdditiveNoise, Release, Resampling, Rounding, post_masking
 
 NAMES = ["a", "b", "c"]
 
@@ -86,3 +87,12 @@ def test_whole_numbers_are_rounded_away_from_the_original_and_missing_stays_miss
 def test_what_cannot_be_done_says_why(released: pa.Table, given: dict, complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):
         post_masking(pa.table({"x": [1.0, 5.0]}), released, columns="x", **given)
+
+
+def test_what_was_done_before_goes_with_the_file_so_that_a_teaching_seed_is_not_released(tmp_path) -> None:
+    original = file()
+    masked = AdditiveNoise(k=0.3).protect(original, columns=NAMES, teaching_seed=7)
+    moved = post_masking(original, masked, columns=NAMES)
+    assert [step.method for step in moved.steps] == ["additive-noise", "post-masking"]
+    with pytest.raises(Mistake, match="not for release"):
+        Release(original, key=ReleaseKey.kept(tmp_path / "a.key")).write(moved, tmp_path / "out.csv")

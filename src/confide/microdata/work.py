@@ -99,13 +99,14 @@ class Masking:
             return Released((self.frame.given,), self.method._combined([]), (self._step(0),))
         parts = self._parts(progress)
         progress(1.0)
+        step = self._step(sum(part.unmasked for part in parts))
         if parts[0].masked.drawn:
-            return Released(self._new_files(parts), self._report(parts), (self._step(0),))
+            return Released(self._new_files(parts), self._report(parts), (step,))
         rows, weights = self._rows(parts), self._new_weights(parts)
         versions = zip(*[(part.masked.columns, *part.masked.replicates) for part in parts], strict=True)
         places = [part.places for part in parts]
         frames = tuple(self._frame({**self._joined(places, version), **weights}, rows) for version in versions)
-        return Released(frames, self._report(parts), (self._step(sum(part.unmasked for part in parts)),))
+        return Released(frames, self._report(parts), (step,))
 
     def _parts(self, progress: Progress) -> list[StratumPart]:
         """Every stratum, masked."""

@@ -28,10 +28,13 @@ class NoiseCovariance(FileAttack):
     Knows that noise was added, of which kind, and k. The scaling is undone, and distance is measured in units of the noise
     in each direction: correlated noise is small across the file's main direction, and there records are told apart.
     A record is weighed by how likely it would be as anybody's: one that lies alone is better evidence. Keys that were
-    left as they are must agree. Noise with nonlinear transformation is looked at in normal scores, which the intruder has from
-    the ranks of what was released, because the distribution stays. Tried on 1,000 records of 6 like columns with correlated
-    noise of k = 0.2: standardised distance links 18 percent, this distance 41, weighed by the density of the released records 43, by that of the
+    left as they are must agree. Tried on 1,000 records of 6 like columns with correlated noise of k = 0.2: standardised
+    distance links 18 percent, this distance 41, weighed by the density of the released records 43, by that of the
     targets 50, which is used where the list is long enough to tell it.
+
+    Noise with nonlinear transformation is looked at in normal scores, which the intruder has from the ranks of what was
+    released, because distributions stay. Tried on 400 generated firms with 13 columns and k = 0.5: linkage by evidence
+    finds 31 percent, this 84.
     """
 
     name: ClassVar = "noise-covariance"
