@@ -185,13 +185,17 @@ class _Crowd:
     def _kept_anyway(self, number: int) -> list[int]:
         """The insiders who know the cell of a demand and need not be kept from it by a point.
 
-        Some know all of it. Who knows nothing beside it is kept from it by what keeps an outsider: a part of the same move.
+        Some know all of it. Who knows nothing beside it is kept from it by what keeps an outsider: a part of the same move. Unless
+        they know more of another cell that moves with it.
         """
         demand, kept = self.demands[number], []
+        scale = demand.amount / self.targets.amount[number]
         for who in self.protection.knowing(demand.cell):
             asked = self.protection.asked(demand, who)
             alone = self._times[who] == 1 and self._only[who] == self.targets.of[number]
-            if asked.amount <= TINY * demand.amount or (alone and asked != demand):
+            far = scale * (self._high[who] if self.targets.side[number] > 0 else -self._low[who])
+            less = asked != demand and far >= asked.amount * (1 - TINY)
+            if asked.amount <= TINY * demand.amount or (alone and less):
                 kept.append(who)
         return kept
 

@@ -30,8 +30,8 @@ BOOST = 1.5
 FURTHER, SLIGHT = 2.0, 0.1
 """How many amounts further a push counts too, and how much: what is more than enough can be mixed with other points."""
 
-SETTLED = 0.1
-"""Cells are pushed together for as long as that settles this share of what is left; then each by itself."""
+SETTLED, IDLE = 0.1, 3
+"""Cells are pushed together until so many programs in a row have settled less than this share of what is left; then each by itself."""
 
 SEED = 20010701
 """Which way a cell is pushed that must go both ways is random, but always the same."""
@@ -111,13 +111,13 @@ class Points:
         bounds = self.low, self.high
         met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
         weight = np.ones(len(met))
-        before = np.inf
-        while (left := int((~met & ~lost).sum())) and left <= (1 - SETTLED) * before:
-            before = left
+        idle = 0
+        while (left := int((~met & ~lost).sum())) and idle < IDLE:
             point = self.push(targets, ~met & ~lost, weight, bounds)
             if point is not None:
                 met |= self.meets(targets, point)
             weight[~met] *= BOOST
+            idle = idle + 1 if int((~met & ~lost).sum()) > (1 - SETTLED) * left else 0
             if progress:
                 progress(1 - left / len(met), "witnesses")
         for number in np.flatnonzero(~met & ~lost).tolist():
