@@ -41,7 +41,7 @@ def test_every_measure_that_applies_is_there_and_finite(found):
     names = {f.name for f in found.findings}
     assert names >= {
         "k-anonymity", "sample uniques", "individual risk", "special uniques", "household risk", "population uniques",
-        "class disclosure", "l-diversity", "t-closeness", "attribute disclosure", "distance linkage",
+        "class disclosure", "l-diversity", "t-closeness", "dominance", "attribute disclosure", "distance linkage",
         "probabilistic linkage", "interval disclosure", "information loss", "probabilistic loss", "suppressed", "changed",
         "entropy loss", "tables", "Hellinger distance", "propensity", "pMSE ratio", "regression overlap",
         "valid subdomains", "score", "disclosure risk",

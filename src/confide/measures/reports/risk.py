@@ -12,6 +12,7 @@ from confide.measures.roles import Files
 __all__ = ["risks"]
 
 SMALL = (3, 5)
+HALF = 0.5
 SIZE = 3
 """Special uniques are sought among sets of up to so many keys: larger ones add little, and take long."""
 
@@ -30,6 +31,8 @@ def risks(files: Files, holdout: Any = None) -> Iterator[Measurement]:
         yield from finder("population uniques", about, partial(_population, files))
     for name in files.roles.confidential if keys else ():
         yield from finder("l-diversity", name, partial(_classes, files, name))
+        if name in files.numeric:
+            yield from finder("dominance", name, partial(_dominance, files, name))
         yield from finder("attribute disclosure", name, partial(_attribute, files, name))
     if files.paired:
         standard = list(finder("distance linkage", about, partial(_linkage, files)))
@@ -108,6 +111,13 @@ def _classes(files: Files, name: str) -> Iterator[Measurement]:
     before_t, after_t = (risk.t_closeness(file, keys=files.roles.keys, confidential=name).level for file in sides)
     words = "The largest distance of a class from the whole file, from 0 to 1."
     yield _risk("t-closeness", name, after_t, "distance", words, before_t)
+
+
+def _dominance(files: Files, name: str) -> Iterator[Measurement]:
+    sides = (files.original, files.released)
+    before, after = (risk.dominance(file, keys=files.roles.keys, confidential=name).above(HALF) for file in sides)
+    words = "Records in classes of whose total one record has more than half."
+    yield _risk("dominance", name, after, "percent", words, before)
 
 
 def _attribute(files: Files, name: str) -> Iterator[Measurement]:
