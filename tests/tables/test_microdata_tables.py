@@ -233,11 +233,8 @@ def test_a_file_in_another_encoding_is_read_as_told_and_otherwise_named(tmp_path
         Table.from_microdata(path, by=["town"])
 
 
-def test_an_encoding_that_nobody_knows_and_one_for_a_file_that_needs_none_are_mistakes(tmp_path):
+def test_an_encoding_that_nobody_knows_is_a_mistake(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a\nx\n")
     with pytest.raises(Mistake, match="no encoding 'latin-99'"):
         Table.from_microdata(path, by=["a"], encoding="latin-99")
-    pq.write_table(pa.table({"a": ["x"]}), tmp_path / "t.parquet")
-    with pytest.raises(Mistake, match="says itself how its letters are written"):
-        Table.from_microdata(tmp_path / "t.parquet", by=["a"], encoding="latin-1")

@@ -49,7 +49,12 @@ def test_what_is_utf_8_is_read_as_such_whatever_is_named(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("named", "complaint"),
-    [("latin1-1", "no encoding 'latin1-1'.*latin-1, cp1252"), ("utf-32", "not text in utf-32"), ("ascii", "ascii")],
+    [
+        ("latin1-1", "no encoding 'latin1-1'.*latin-1, cp1252"),
+        ("rot13", "no encoding 'rot13'"),
+        ("utf-32", "not text in utf-32"),
+        ("ascii", "ascii"),
+    ],
 )
 def test_an_encoding_that_is_none_or_is_not_the_files_is_a_mistake(tmp_path: Path, named: str, complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):

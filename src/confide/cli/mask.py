@@ -49,7 +49,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Mask a file for publication: by a plan, or by one method. 'confide mask PLAN IN OUT' is short for 'mask plan'.",
+    help="Mask a file and release it: by a plan, or by one method. 'confide mask PLAN IN OUT' is short for 'mask plan'.",
 )
 methods_app = typer.Typer(no_args_is_help=True, help="Mask a file by one method; each has its own --help.")
 app.add_typer(methods_app, name="apply")

@@ -28,17 +28,24 @@ def read_delimited(path: Path, *, encoding: str | None = None) -> pa.Table:
 
     Text is UTF-8. What is not is read by `encoding`, if that is named: so files of both kinds can be read side by side.
     """
+    codec = None if encoding is None else _codec(encoding)
     try:
         return _read(path, UTF_8)
     except UnicodeError:
-        if encoding is None:
+        if codec is None:
             raise _not_utf_8(path) from None
     try:
-        return _read(path, codecs.lookup(encoding).name)
-    except LookupError:
-        raise Mistake(f"There is no encoding {encoding!r}.", suggestions=[f"Common ones: {COMMON}."]) from None
+        return _read(path, codec)
     except UnicodeError:
         raise Mistake(f"{path.name} is not text in {encoding}.", suggestions=[f"Others: {COMMON}."]) from None
+
+
+def _codec(encoding: str) -> str:
+    try:
+        "".encode(encoding)  # there are codecs of other things than text
+        return codecs.lookup(encoding).name
+    except LookupError:
+        raise Mistake(f"There is no encoding {encoding!r}.", suggestions=[f"Common ones: {COMMON}."]) from None
 
 
 def _read(path: Path, encoding: str) -> pa.Table:
