@@ -263,7 +263,11 @@ def test_a_map_is_a_table_a_text_and_a_page(people_of):
     page = found.to_html()
     assert page == found._repr_html_() and page.count("<img") == 1 and "<script" not in page
     assert not re.search(r"<th[^>]*></th>", page) and '<td class="">yes</td>' in page
-    assert json.loads(json.dumps(found.chart))["layer"]
+    layers = json.loads(json.dumps(found.chart))["layer"]
+    sides = {each["mark"]["align"]: each["data"]["values"] for each in layers if each["mark"]["type"] == "text"}
+    assert sum(map(len, sides.values())) == len(found.points), "each name stands once"
+    # a name to the right of the rightmost point would run out of the picture
+    assert max(found.points, key=lambda point: point.loss).name in {row["way"] for row in sides["right"]}
 
 
 @pytest.mark.parametrize(
