@@ -1,8 +1,9 @@
 """Many attackers against many demands: which of them are kept from which by the points that were found for all.
 
-A point keeps a demand from an insider if it meets the demand and fits what they know. Most insiders know something of one
-unknown only. Against these any mixture of points that meet a demand counts too, as it meets the demand itself: it is enough
-that some of them lie above what the insider knows and others below. What is left after some dozens of points is looked at by itself.
+A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
+pairs of a demand and an insider are settled so by what was found for the outsider. For the others there are more points: some
+go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
+know. What is left after some dozens of them is looked at insider by insider.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from scipy import sparse
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.contraction import tighten
-from confide.tables.suppression.points import BOOST, SETTLED, Points
+from confide.tables.suppression.mixtures import Boxes, kept, settled
+from confide.tables.suppression.points import BOOST, SETTLED, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER, Protection
 from confide.tables.suppression.witness import TINY, Finder
@@ -22,11 +24,11 @@ from confide.tables.suppression.witness import TINY, Finder
 __all__ = ["undone"]
 
 
-MIXED = 5
-"""How many of the points in which a demand goes farthest are mixed with others."""
-
-HELD = 0.1
+HELD = 0.03
 """What share of the insiders, of those that are left, a new point is made to fit."""
+
+STRETCHED = 2
+"""How many points that go as far as they can are made for one that fits what insiders know."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
@@ -43,11 +45,6 @@ class _Knowledge:
 
     def where(self, kept: Bools | Ints) -> "_Knowledge":
         return _Knowledge(*(column[kept] for column in vars(self).values()))
-
-    def fits(self, point: Floats, tiny: float) -> Bools:
-        """Which entries a point does not contradict."""
-        move = point[self.of]
-        return np.asarray((move >= self.low - tiny) & (move <= self.high + tiny))
 
 
 def _knowledge(problem: SuppressionProblem, points: Points) -> _Knowledge:
@@ -95,12 +92,11 @@ def _implied(problem: SuppressionProblem, who: Ints) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Demands, by number, and insiders; from `least` to `most` the only unknown of the insider goes in points that meet the demand."""
+    """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from."""
 
     demand: Ints
     who: Ints
-    least: Floats
-    most: Floats
+    need: Floats
 
     def __len__(self) -> int:
         return len(self.who)
@@ -112,92 +108,45 @@ class _Pairs:
 class _Crowd:
     """The pairs of demands and insiders for whom no witness was found yet."""
 
-    def __init__(
-        self, problem: SuppressionProblem, points: Points, demands: list[Demand], protection: Protection
-    ) -> None:
-        self.problem, self.points, self.demands, self.protection = problem, points, demands, protection
+    def __init__(self, problem: SuppressionProblem, points: Points, demands: list[Demand]) -> None:
+        self.problem, self.points, self.demands = problem, points, demands
         self.targets = points.reach(demands)
         self.known = _knowledge(problem, points)
-        self._times = np.bincount(self.known.who, minlength=len(problem.insiders))
-        self._one = self.known.where(self._times[self.known.who] == 1)
-        self._more = self.known.where(self._times[self.known.who] > 1)
-        self._only = np.full(len(problem.insiders), -1)
-        self._only[self._one.who] = self._one.of
-        self._low, self._high = np.zeros(len(self._only)), np.zeros(len(self._only))
-        self._low[self._one.who], self._high[self._one.who] = self._one.low, self._one.high
-        self._tiny = TINY * 1e-3 * points.unit
+        starts = np.searchsorted(self.known.who, np.arange(len(problem.insiders) + 1))
+        tiny = TINY * 1e-3 * points.unit
+        self._boxes = Boxes(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
+        self._share = self.targets.side / self.targets.amount * (1 + TINY)
+        self._protection = Protection(Finder(problem))
         self._random = np.random.default_rng(SEED)
 
     def pairs(self, met: Bools) -> _Pairs:
-        """The demands, of those met, and the insiders for whom none of the points does."""
-        places = np.array(self.points.found)
-        meets = np.array([self.points.meets(self.targets, point) for point in self.points.found])
-        reached = np.array([self.targets.moves(point) for point in self.points.found]) / self.targets.amount
-        moves = places[:, self._one.of]
-        fitting, several = self._fitting(places)
-        found = []
+        """The demands, of those met, and the insiders for whom no mixture of the points does."""
+        places, found = self._places(), []
         for number in np.flatnonzero(met).tolist():
-            some = moves[meets[:, number]]
-            ends = some.min(axis=0), some.max(axis=0)
-            left = np.flatnonzero((ends[0] > self._one.high + self._tiny) | (ends[1] < self._one.low - self._tiny))
-            left = left[~self._mixed(moves[:, left], reached[:, number], left)] if len(left) else left
-            more = several[~fitting[meets[:, number]].any(axis=0)]
-            who = np.append(self._one.who[left], more)
-            never = np.full(len(more), np.inf)
-            pairs = _Pairs(
-                np.full(len(who), number), who, np.append(ends[0][left], never), np.append(ends[1][left], -never)
-            )
-            found.append(pairs.where(~np.isin(who, self._kept_anyway(number))))
-        return _Pairs(
-            *(np.concatenate([vars(one)[name] for one in found]) for name in ("demand", "who", "least", "most"))
-        )
+            need = self._needs(self.demands[number])
+            reach = places[self.targets.of[number]] * self._share[number]
+            who = np.flatnonzero(~kept(reach, places, self._boxes, need))
+            found.append((np.full(len(who), number), who, need[who]))
+        return _Pairs(*map(np.concatenate, zip(*found, strict=True)))
 
-    def _mixed(self, moves: Floats, reached: Floats, entries: Ints) -> Bools:
-        """Of some who know one unknown, whom a mixture keeps from a demand: of a point that goes further than asked and another.
+    def _needs(self, demand: Demand) -> Floats:
+        """The share of a demand that each insider must be kept from: none of it if they know its cell."""
+        need = np.ones(len(self.problem.insiders))
+        for who in self._protection.knowing(demand.cell):
+            need[who] = self._protection.asked(demand, who).amount / demand.amount
+        return np.where(need <= TINY, 0.0, need)
 
-        The other is one in which the demand's cell goes no way back, and the unknown goes farthest to where it must be.
-        """
-        low, high = self._one.low[entries], self._one.high[entries]
-        others = moves[reached >= 0]
-        ends = np.minimum(others.min(axis=0), 0.0), np.maximum(others.max(axis=0), 0.0)
-        kept = np.zeros(len(entries), dtype=np.bool_)
-        for best in np.argsort(-reached, kind="stable")[:MIXED].tolist():
-            above = moves[best] > high
-            gap = np.abs(moves[best] - np.where(above, high, low))
-            way = np.abs(moves[best] - np.where(above, ends[0], ends[1]))
-            # With the share gap / way of the other it is just where it must be.
-            kept |= (way >= gap) & ((1 - gap / np.maximum(way, self._tiny)) * reached[best] >= 1 - TINY)
-        return kept
+    def _places(self) -> Floats:
+        """The moves of each unknown in each point, the true table first."""
+        return np.column_stack([np.zeros(len(self.points.low)), *self.points.found])
 
     def impossible(self, pairs: _Pairs) -> Bools:
         """The pairs in which the demand asks of the unknown that the insider knows for more than they know to be possible."""
-        own = self.targets.of[pairs.demand] == self._only[pairs.who]
-        side = self.targets.side[pairs.demand]
-        farthest = np.where(side > 0, self._high[pairs.who], -self._low[pairs.who])
-        return np.asarray(own & (farthest < self.targets.amount[pairs.demand] * (1 - TINY)))
-
-    def _fitting(self, places: Floats) -> tuple[Bools, Ints]:
-        """Which points fit all that each of the insiders knows who know several unknowns."""
-        several, at = np.unique(self._more.who, return_inverse=True)
-        wrong = [np.bincount(at, ~self._more.fits(point, self._tiny), minlength=len(several)) for point in places]
-        return np.array(wrong) == 0, several
-
-    def _kept_anyway(self, number: int) -> list[int]:
-        """The insiders who know the cell of a demand and need not be kept from it by a point.
-
-        Some know all of it. Who knows nothing beside it is kept from it by what keeps an outsider: a part of the same move. Unless
-        they know more of another cell that moves with it.
-        """
-        demand, kept = self.demands[number], []
-        scale = demand.amount / self.targets.amount[number]
-        for who in self.protection.knowing(demand.cell):
-            asked = self.protection.asked(demand, who)
-            alone = self._times[who] == 1 and self._only[who] == self.targets.of[number]
-            far = scale * (self._high[who] if self.targets.side[number] > 0 else -self._low[who])
-            less = asked != demand and far >= asked.amount * (1 - TINY)
-            if asked.amount <= TINY * demand.amount or (alone and less):
-                kept.append(who)
-        return kept
+        first = np.minimum(self._boxes.starts[pairs.who], max(0, len(self.known.of) - 1))
+        own = self.targets.of[pairs.demand] == self.known.of[first]
+        up = self.targets.side[pairs.demand] > 0
+        farthest = np.where(up, self.known.high[first], -self.known.low[first])
+        return np.asarray(own & (farthest < pairs.need * self.targets.amount[pairs.demand] * (1 - TINY)))
 
     def bounds(self, held: Ints) -> tuple[Floats, Floats]:
         """The bounds of those who know what all of these know."""
@@ -208,35 +157,37 @@ class _Crowd:
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
     def thin(self, pairs: _Pairs, weight: Floats) -> _Pairs:
-        """The pairs that are left after one more point, made to fit some of the insiders."""
-        every = np.unique(pairs.who)
-        held = every[self._random.random(len(every)) < HELD]
+        """The pairs that are left after some more points, those first of which many are left."""
+        for _ in range(STRETCHED):
+            many = np.bincount(pairs.demand, minlength=len(self.demands))
+            point = self.points.stretch(self.targets, many * self._random.random(len(many)))
+            pairs = pairs if point is None else self.left(pairs)
+        many = np.bincount(pairs.who, minlength=len(self.problem.insiders))
+        order = np.argsort(-many * self._random.random(len(many)), kind="stable")
+        held = order[: int(np.ceil(HELD * (many > 0).sum()))]
         wanted = np.zeros(len(self.demands), dtype=np.bool_)
         wanted[pairs.demand[np.isin(pairs.who, held)]] = True
         point = self.points.push(self.targets, wanted, weight, self.bounds(held))
         weight[wanted] *= BOOST
-        return pairs if point is None else self.left(pairs, point)
+        return pairs if point is None else self.left(pairs)
 
-    def left(self, pairs: _Pairs, point: Floats) -> _Pairs:
-        """The pairs for whom a point is no witness, nor a mixture of it and of those before."""
-        wrong = np.zeros(len(self._only), dtype=np.bool_)
-        wrong[self.known.who[~self.known.fits(point, self._tiny)]] = True
-        meets = self.points.meets(self.targets, point)[pairs.demand]
-        move = np.where(self._times[pairs.who] == 1, point[self._only[pairs.who]], np.nan)
-        least = np.where(meets, np.fmin(pairs.least, move), pairs.least)
-        most = np.where(meets, np.fmax(pairs.most, move), pairs.most)
-        mixed = (least <= self._high[pairs.who] + self._tiny) & (most >= self._low[pairs.who] - self._tiny)
-        kept = ~(meets & ~wrong[pairs.who]) & ~(mixed & (self._times[pairs.who] == 1))
-        return _Pairs(pairs.demand, pairs.who, least, most).where(kept)
+    def left(self, pairs: _Pairs, new: int = 1) -> _Pairs:
+        """The pairs that the last points, so many of them, do not settle either."""
+        reach, places = (self.targets.of, self._share), self._places()
+        for end in range(places.shape[1] - new, places.shape[1]):
+            some = np.ascontiguousarray(places[:, : end + 1])
+            pairs = pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, some, self._boxes))
+        return pairs
 
-    def alone(self, number: int, who: int) -> Floats | None:
-        """The point that keeps one demand from one insider, if there is one."""
-        asked = self.points.reach([self.protection.asked(self.demands[number], who)])
+    def against(self, who: int, pairs: _Pairs) -> tuple[Ints, _Pairs]:
+        """The demands that one insider undoes, and the pairs that are left without these and without the insider."""
+        theirs, before = pairs.where(pairs.who == who), len(self.points.found)
+        whole, mine = self.targets, theirs.demand
+        asked = Targets(whole.of[mine], whole.side[mine], whole.amount[mine] * theirs.need)
         bounds = tighten(self.points.matrix, *self.bounds(np.array([who])))
-        if self.points.hopeless(asked, bounds)[0]:
-            return None
-        point = self.points.alone(asked, 0, bounds)
-        return point if self.points.meets(asked, point)[0] else None
+        undoes = mine[~self.points.settle(asked, bounds)]
+        pairs = pairs.where((pairs.who != who) & ~np.isin(pairs.demand, undoes))
+        return undoes, self.left(pairs, len(self.points.found) - before)
 
 
 def undone(
@@ -247,11 +198,11 @@ def undone(
     Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
     """
     points = Points(problem, suppressed)
-    met = points.settle(points.reach(demands), progress)
+    met = points.settle(points.reach(demands), progress=progress)
     failures = [(demands[number], OUTSIDER) for number in np.flatnonzero(~met).tolist()]
     if not met.any() or not len(problem.insiders):
         return failures
-    crowd = _Crowd(problem, points, demands, Protection(Finder(problem)))
+    crowd = _Crowd(problem, points, demands)
     return failures + [(demands[number], who) for number, who in _by_insiders(crowd, met, progress)]
 
 
@@ -275,10 +226,6 @@ def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterat
         pairs = crowd.thin(pairs, weight)
     while len(pairs):
         tell(len(pairs))
-        number, who = int(pairs.demand[0]), int(pairs.who[0])
-        point = crowd.alone(number, who)
-        if point is None:
-            yield number, who
-            pairs = pairs.where(pairs.demand != number)
-        else:
-            pairs = crowd.left(pairs.where(np.arange(len(pairs)) > 0), point)
+        who = int(np.bincount(pairs.who).argmax())
+        undoes, pairs = crowd.against(who, pairs)
+        yield from ((number, who) for number in undoes.tolist())

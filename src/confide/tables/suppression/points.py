@@ -27,12 +27,6 @@ MET, SPARE = 1e-6, 1e-4
 BOOST = 1.5
 """How much more a push counts each time that it was not enough."""
 
-FURTHER, SLIGHT = 0.0, 0.1
-"""How many amounts further a push counts too, and how much: what is more than enough can be mixed with other points.
-
-None for now: with 2 amounts one of the programs of benchmarks/publish_audit.py had not ended after a minute.
-"""
-
 SETTLED, IDLE = 0.1, 3
 """Cells are pushed together until so many programs in a row have settled less than this share of what is left; then each by itself."""
 
@@ -78,8 +72,7 @@ class Points:
     def push(self, targets: "Targets", wanted: Bools, weight: Floats, bounds: tuple[Floats, Floats]) -> Floats | None:
         """The point at which most of what is wanted is met within these bounds; unknowns that must go both ways go one way.
 
-        A push counts in shares of its amount, up to the whole of it, a little for some way further, and no more from there on: an
-        unknown is the sum of three parts.
+        A push counts in shares of its amount, up to the whole of it, and no more from there on: an unknown is the sum of two parts.
         """
         low, high = bounds
         push = targets.largest(wanted, weight, len(low), self._random)
@@ -87,31 +80,43 @@ class Points:
         up = push.side[there] > 0
         room = np.where(up, high[there], -low[there])
         cap = np.minimum((1 + SPARE) * push.amount[there], room)
-        more = np.minimum(FURTHER * cap, room - cap)
         paid = low.copy(), high.copy()
         paid[0][there[~up]], paid[1][there[up]] = -cap[~up], cap[up]
-        parts = [np.where(up, 0.0, -more), np.where(up, 0.0, more - room + cap)]
-        ends = [np.where(up, more, 0.0), np.where(up, room - cap - more, 0.0)]
-        price = np.zeros(len(low) + 2 * len(there))
+        price = np.zeros(len(low) + len(there))
         price[there] = -push.side[there] * push.weight[there] / np.maximum(cap, 1e-12 * self.unit) * self.unit
-        price[len(low) : len(low) + len(there)] = SLIGHT * price[there]
-        columns = sparse.csr_array(sparse.hstack([self.matrix, self.matrix[:, there], self.matrix[:, there]]))
-        box = (np.concatenate([paid[0], *parts]) / self.unit, np.concatenate([paid[1], *ends]) / self.unit)
-        self._solver.take_matrix(price, box, columns)
-        x = self._solver.run()
+        rest = np.where(up, 0.0, cap - room), np.where(up, room - cap, 0.0)
+        columns = sparse.csr_array(sparse.hstack([self.matrix, self.matrix[:, there]]))
+        x = self._solved(price, (np.append(paid[0], rest[0]), np.append(paid[1], rest[1])), columns)
         if x is None:
             return None
         point = x[: len(low)]
-        point[there] += x[len(low) :].reshape(2, -1).sum(axis=0)
-        self.found.append(point * self.unit)
-        return self.found[-1]
+        point[there] += x[len(low) :]
+        self.found.append(point)
+        return point
 
-    def settle(self, targets: "Targets", progress: Progress | None = None) -> Bools:
-        """Which demands have a witness; for the others there is none.
+    def stretch(self, targets: "Targets", weight: Floats) -> Floats | None:
+        """The point at which demands go farthest, in shares of their amounts, with these weights: mixtures have some to spare."""
+        price = np.zeros(len(self.low))
+        there = np.flatnonzero((weight > 0) & (targets.of >= 0))
+        np.add.at(price, targets.of[there], -(weight * targets.side / targets.amount)[there] * self.unit)
+        x = self._solved(price, (self.low, self.high), self.matrix)
+        if x is not None:
+            self.found.append(x)
+        return x
+
+    def _solved(self, price: Floats, bounds: tuple[Floats, Floats], columns: sparse.csr_array) -> Floats | None:
+        self._solver.take_matrix(price, (bounds[0] / self.unit, bounds[1] / self.unit), columns)
+        x = self._solver.run()
+        return None if x is None else x * self.unit
+
+    def settle(
+        self, targets: "Targets", bounds: tuple[Floats, Floats] | None = None, *, progress: Progress | None = None
+    ) -> Bools:
+        """Which demands have a witness within these bounds, or those of an outsider; for the others there is none.
 
         Promise: exact, to within the solver's tolerance.
         """
-        bounds = self.low, self.high
+        bounds = bounds or (self.low, self.high)
         met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
         weight = np.ones(len(met))
         idle = 0

@@ -1,0 +1,151 @@
+"""Mixtures of points: whether what was found so far keeps a demand from somebody who knows something besides.
+
+A mixture of tables that nobody can rule out is another one, and the true table is one of them. So for those who know something
+of one unknown it is enough that on one side of what they know there is a point, on the other side another, and that on the way
+from one to the other the demand is met.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+from confide.data.compiling import compiled
+
+__all__ = ["Boxes", "kept", "settled"]
+
+
+ROUNDS = 20
+"""How often a better end is looked for on either side in turn; that is mostly twice, and whoever is left is looked at later."""
+
+BETTER = 1e-12
+"""A mixture that goes farther by less than this share of a demand is no better."""
+
+
+class Boxes(NamedTuple):
+    """What insiders know: that the move of unknown `of` is from `low` to `high`; the entries of each begin where `starts` says."""
+
+    starts: Ints
+    of: Ints
+    low: Floats
+    high: Floats
+
+
+@compiled
+def kept(reach: Floats, places: Floats, boxes: Boxes, need: Floats) -> Bools:
+    """From which insiders a demand is kept by mixtures of the points.
+
+    `reach` is how far the demand goes in each point, in shares of what it asks for, and `places` is how far each unknown goes in
+    each; the first point is the true table. Each insider must be kept from the share `need`.
+    """
+    out = np.ones(len(need), dtype=np.bool_)
+    far = np.flatnonzero(reach >= 1.0)
+    for who in range(len(need)):
+        first, last = boxes.starts[who], boxes.starts[who + 1]
+        if need[who] <= 0.0 or first == last:
+            continue
+        if last - first > 1:
+            out[who] = False
+            for point in range(len(reach)):
+                out[who] = out[who] or _shrunk(reach[point], places[:, point], boxes, who, need[who])
+            continue
+        moves, low, high = places[boxes.of[first]], boxes.low[first], boxes.high[first]
+        out[who] = _between(moves, far, low, high) or _mixed(reach, moves, low, high, need[who])
+    return out
+
+
+@compiled
+def settled(demand: Ints, who: Ints, need: Floats, reach: tuple[Ints, Floats], places: Floats, boxes: Boxes) -> Bools:
+    """Which pairs of a demand and an insider the last point settles, by itself or mixed with one before.
+
+    `reach` has the unknown of each demand, and what share of the demand a unit of it is. If the points before have not settled a
+    pair, a mixture that does has the last one in it.
+    """
+    out = np.zeros(len(who), dtype=np.bool_)
+    shares, mine = np.zeros(places.shape[1]), -1
+    for number in range(len(who)):
+        if demand[number] != mine:
+            mine = demand[number]
+            shares = places[reach[0][mine]] * reach[1][mine]
+        one = who[number]
+        first, last = boxes.starts[one], boxes.starts[one + 1]
+        if last - first > 1:
+            out[number] = _shrunk(shares[-1], places[:, -1], boxes, one, need[number])
+        else:
+            out[number] = _joined(shares, places[boxes.of[first]], boxes.low[first], boxes.high[first], need[number])
+    return out
+
+
+@compiled
+def _between(moves: Floats, far: Ints, low: float, high: float) -> bool:
+    """Whether of some points one is not above what is known, and one not below."""
+    under = over = False
+    for point in far:
+        under |= moves[point] <= high
+        over |= moves[point] >= low
+        if under and over:
+            return True
+    return False
+
+
+@compiled
+def _shrunk(reach: float, point: Floats, boxes: Boxes, who: int, need: float) -> bool:
+    """Whether a point, on the way from the true table to it, goes far enough where it fits all that somebody knows."""
+    if reach < need:
+        return False
+    for entry in range(boxes.starts[who], boxes.starts[who + 1]):
+        move = point[boxes.of[entry]] * need / reach
+        if move < boxes.low[entry] or move > boxes.high[entry]:
+            return False
+    return True
+
+
+@compiled
+def _mixed(reach: Floats, moves: Floats, low: float, high: float, need: float) -> bool:
+    """Whether a mixture of two points goes far enough where it fits what somebody knows of one unknown."""
+    for point in range(len(reach)):
+        if reach[point] >= need and low <= moves[point] <= high:
+            return True
+    return _farthest(reach, moves - high, need) or _farthest(reach, low - moves, need)
+
+
+@compiled
+def _farthest(reach: Floats, beyond: Floats, need: float) -> bool:
+    """Whether a mixture goes far enough just where what is known ends; `beyond` is how far beyond that end each point is.
+
+    From the better end on one side to the better end on the other, until none is better: then no point lies above the line.
+    """
+    inner, inside, outer, outside, best = beyond[0], reach[0], 0.0, 0.0, -np.inf
+    for _ in range(ROUNDS):
+        before = best
+        for point in range(len(reach)):
+            if beyond[point] > 0.0:
+                far = inside + (reach[point] - inside) * inner / (inner - beyond[point])
+                if far > best + BETTER:
+                    best, outer, outside = far, beyond[point], reach[point]
+        if outer == 0.0:
+            return False
+        for point in range(len(reach)):
+            if beyond[point] <= 0.0:
+                far = reach[point] + (outside - reach[point]) * beyond[point] / (beyond[point] - outer)
+                if far > best + BETTER:
+                    best, inner, inside = far, beyond[point], reach[point]
+        if best >= need or best == before:
+            break
+    return best >= need
+
+
+@compiled
+def _joined(reach: Floats, moves: Floats, low: float, high: float, need: float) -> bool:
+    """Whether the last point, or a mixture of it with another, goes far enough and fits."""
+    move, far = moves[-1], reach[-1]
+    if far >= need and low <= move <= high:
+        return True
+    for end in (low, high):
+        beyond = move - end
+        for point in range(len(reach)):
+            other = moves[point] - end
+            across = other * beyond <= 0.0 and other != beyond
+            if across and far + (reach[point] - far) * beyond / (beyond - other) >= need:
+                return True
+    return False
