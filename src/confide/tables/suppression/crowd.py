@@ -16,7 +16,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.mixtures import Boxes, kept, settled
-from confide.tables.suppression.points import BOOST, SETTLED, Points, Targets
+from confide.tables.suppression.points import BOOST, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER, Protection
 from confide.tables.suppression.witness import TINY, Finder
@@ -29,6 +29,9 @@ HELD = 0.03
 
 STRETCHED = 2
 """How many points that go as far as they can are made for one that fits what insiders know."""
+
+WORTH = 0.02
+"""Such points are made until a round of them settles less than this share of the pairs that are left."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
@@ -171,23 +174,25 @@ class _Crowd:
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
-    def left(self, pairs: _Pairs, new: int = 1) -> _Pairs:
-        """The pairs that the last points, so many of them, do not settle either."""
-        reach, places = (self.targets.of, self._share), self._places()
-        for end in range(places.shape[1] - new, places.shape[1]):
-            some = np.ascontiguousarray(places[:, : end + 1])
-            pairs = pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, some, self._boxes))
-        return pairs
+    def left(self, pairs: _Pairs) -> _Pairs:
+        """The pairs that the last point does not settle either."""
+        reach = (self.targets.of, self._share)
+        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes))
 
     def against(self, who: int, pairs: _Pairs) -> tuple[Ints, _Pairs]:
-        """The demands that one insider undoes, and the pairs that are left without these and without the insider."""
-        theirs, before = pairs.where(pairs.who == who), len(self.points.found)
-        whole, mine = self.targets, theirs.demand
-        asked = Targets(whole.of[mine], whole.side[mine], whole.amount[mine] * theirs.need)
+        """The demands that one insider is now known to undo, and the pairs that are left without these."""
+        at = np.flatnonzero(pairs.who == who)
+        mine, whole = pairs.demand[at], self.targets
+        asked = Targets(whole.of[mine], whole.side[mine], whole.amount[mine] * pairs.need[at])
         bounds = tighten(self.points.matrix, *self.bounds(np.array([who])))
-        undoes = mine[~self.points.settle(asked, bounds)]
-        pairs = pairs.where((pairs.who != who) & ~np.isin(pairs.demand, undoes))
-        return undoes, self.left(pairs, len(self.points.found) - before)
+        undone = self.points.hopeless(asked, bounds)
+        if not undone.any():
+            met = self.points.together(asked, bounds)
+            if not met.any():
+                met[0] = bool(self.points.meets(asked, self.points.alone(asked, 0, bounds))[0])
+                undone[0] = not met[0]
+            pairs = self.left(pairs.where(np.delete(np.arange(len(pairs)), at[met])))
+        return mine[undone], pairs.where(~np.isin(pairs.demand, mine[undone]))
 
 
 def undone(
@@ -198,7 +203,7 @@ def undone(
     Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
     """
     points = Points(problem, suppressed)
-    met = points.settle(points.reach(demands), progress=progress)
+    met = points.settle(points.reach(demands), progress)
     failures = [(demands[number], OUTSIDER) for number in np.flatnonzero(~met).tolist()]
     if not met.any() or not len(problem.insiders):
         return failures
@@ -220,7 +225,7 @@ def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterat
     yield from zip(sure.demand[first].tolist(), sure.who[first].tolist(), strict=True)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
     weight, before = np.ones(len(crowd.demands)), np.inf
-    while len(pairs) and len(pairs) <= (1 - SETTLED) * before:
+    while len(pairs) and len(pairs) <= (1 - WORTH) * before:
         before = len(pairs)
         tell(before)
         pairs = crowd.thin(pairs, weight)

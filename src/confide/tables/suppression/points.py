@@ -15,7 +15,7 @@ from confide.tables.programs.solver import Solver
 from confide.tables.suppression.contraction import contract, tighten
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 
-__all__ = ["BOOST", "SETTLED", "Points", "Targets"]
+__all__ = ["BOOST", "Points", "Targets"]
 
 
 SCALE, UNBOUNDED = 1e6, 1e3
@@ -109,14 +109,12 @@ class Points:
         x = self._solver.run()
         return None if x is None else x * self.unit
 
-    def settle(
-        self, targets: "Targets", bounds: tuple[Floats, Floats] | None = None, *, progress: Progress | None = None
-    ) -> Bools:
-        """Which demands have a witness within these bounds, or those of an outsider; for the others there is none.
+    def settle(self, targets: "Targets", progress: Progress | None = None) -> Bools:
+        """Which demands have a witness; for the others there is none.
 
         Promise: exact, to within the solver's tolerance.
         """
-        bounds = bounds or (self.low, self.high)
+        bounds = self.low, self.high
         met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
         weight = np.ones(len(met))
         idle = 0
@@ -134,6 +132,12 @@ class Points:
                 met |= self.meets(targets, point)
                 lost[number] = not met[number]
         return met
+
+    def together(self, targets: "Targets", bounds: tuple[Floats, Floats]) -> Bools:
+        """Which demands are met in the point that meets most of them within these bounds."""
+        every = np.ones(len(targets.of))
+        point = self.push(targets, every > 0, every, bounds)
+        return np.zeros(len(every), dtype=np.bool_) if point is None else self.meets(targets, point)
 
     def alone(self, targets: "Targets", number: int, bounds: tuple[Floats, Floats]) -> Floats:
         """The point at which one demand is met as far as it can be within these bounds."""
