@@ -36,7 +36,7 @@ def kept(reach: Floats, places: Floats, boxes: Boxes, need: Floats) -> Bools:
     """From which insiders a demand is kept by mixtures of the points.
 
     `reach` is how far the demand goes in each point, in shares of what it asks for, and `places` is how far each unknown goes in
-    each; the first point is the true table. Each insider must be kept from the share `need`.
+    each; the first point is the true table. Each insider must be kept from the share `need`, 1 at most.
     """
     out = np.ones(len(need), dtype=np.bool_)
     far = np.flatnonzero(reach >= 1.0)
@@ -113,24 +113,25 @@ def _mixed(reach: Floats, moves: Floats, low: float, high: float, need: float) -
 def _farthest(reach: Floats, beyond: Floats, need: float) -> bool:
     """Whether a mixture goes far enough just where what is known ends; `beyond` is how far beyond that end each point is.
 
-    From the better end on one side to the better end on the other, until none is better: then no point lies above the line.
+    From the end with the steepest way up on one side to the better end on the other, until none is better: then no point lies
+    above the line.
     """
-    inner, inside, outer, outside, best = beyond[0], reach[0], 0.0, 0.0, -np.inf
+    inner, inside, best = beyond[0], reach[0], -np.inf
     for _ in range(ROUNDS):
-        before = best
+        steepest, outer, outside = -np.inf, 0.0, 0.0
         for point in range(len(reach)):
-            if beyond[point] > 0.0:
-                far = inside + (reach[point] - inside) * inner / (inner - beyond[point])
-                if far > best + BETTER:
-                    best, outer, outside = far, beyond[point], reach[point]
+            if beyond[point] > 0.0 and (reach[point] - inside) / (beyond[point] - inner) > steepest:
+                outer, outside = beyond[point], reach[point]
+                steepest = (outside - inside) / (outer - inner)
         if outer == 0.0:
             return False
+        before, best = best, inside - steepest * inner
         for point in range(len(reach)):
             if beyond[point] <= 0.0:
                 far = reach[point] + (outside - reach[point]) * beyond[point] / (beyond[point] - outer)
                 if far > best + BETTER:
                     best, inner, inside = far, beyond[point], reach[point]
-        if best >= need or best == before:
+        if best >= need or best <= before + BETTER:
             break
     return best >= need
 

@@ -1,0 +1,58 @@
+"""Whom mixtures of points keep from a demand, against a linear program over all mixtures."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from confide.tables.suppression.mixtures import Boxes, kept, settled
+
+POINTS = 8
+
+
+def farthest(reach: np.ndarray, moves: np.ndarray, low: float, high: float) -> float:
+    """How far a mixture goes at most where the unknown is from `low` to `high`."""
+    found = linprog(
+        -reach, A_ub=np.array([moves, -moves]), b_ub=[high, -low], A_eq=np.ones((1, len(reach))), b_eq=[1.0]
+    )
+    return float(-found.fun)
+
+
+def drawn(seed: int) -> tuple[np.ndarray, Boxes]:
+    """Points of 30 unknowns, the true table first, and insiders who know something of one of the others than the first each."""
+    random = np.random.default_rng(seed)
+    places = np.column_stack([np.zeros(30), random.normal(0.3, 1.0, (30, POINTS))])
+    low, high = -random.exponential(0.2, 29), random.exponential(0.2, 29)
+    low[::3] = high[::3] = 0.0
+    return places, Boxes(np.arange(30), np.arange(1, 30), low, high)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_demand_is_kept_from_those_from_whom_the_best_mixture_keeps_it(seed):
+    places, boxes = drawn(seed)
+    best = [farthest(places[0], places[1 + who], boxes.low[who], boxes.high[who]) for who in range(29)]
+    for share in (0.3, 0.7, 1.0):
+        found = kept(places[0], places, boxes, np.full(29, share))
+        np.testing.assert_array_equal(found, np.array(best) >= share)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_the_last_point_settles_is_what_was_not_settled_before(seed):
+    places, boxes = drawn(seed)
+    need = np.full(29, 0.8)
+    before = kept(places[0, :-1], np.ascontiguousarray(places[:, :-1]), boxes, need)
+    left = np.flatnonzero(~before)
+    reach = np.array([0]), np.array([1.0])
+    found = settled(np.zeros(len(left), np.int64), left, need[left], reach, places, boxes)
+    np.testing.assert_array_equal(found, kept(places[0], places, boxes, need)[left])
+
+
+def test_who_knows_two_unknowns_is_kept_from_a_demand_by_a_part_of_a_point_that_goes_far_enough():
+    places = np.array([[0.0, 4.0], [0.0, 2.0], [0.0, -2.0]])
+    boxes = Boxes(np.array([0, 2]), np.array([1, 2]), np.array([-0.6, -0.6]), np.array([0.6, 0.6]))
+    assert kept(places[0], places, boxes, np.array([1.0])).all()
+    assert not kept(places[0], places, boxes, np.array([1.5])).any()
+
+
+def test_who_need_not_be_kept_from_a_demand_is():
+    places, boxes = drawn(1)
+    assert kept(np.zeros(POINTS + 1), places, boxes, np.zeros(29)).all()
