@@ -174,6 +174,15 @@ class _Crowd:
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
+    def around(self, pairs: _Pairs) -> _Pairs:
+        """The pairs that are left after a point for the demand of which most are left, made to fit half of its insiders."""
+        number = int(np.bincount(pairs.demand).argmax())
+        theirs = pairs.who[pairs.demand == number]
+        held = theirs[self._random.random(len(theirs)) < 0.5]
+        only = np.arange(len(self.demands)) == number
+        point = self.points.push(self.targets, only, np.ones(len(only)), self.bounds(held))
+        return pairs if point is None else self.left(pairs)
+
     def left(self, pairs: _Pairs) -> _Pairs:
         """The pairs that the last point does not settle either."""
         reach = (self.targets.of, self._share)
@@ -231,6 +240,9 @@ def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterat
         pairs = crowd.thin(pairs, weight)
     while len(pairs):
         tell(len(pairs))
+        before, pairs = len(pairs), crowd.around(pairs)
+        if len(pairs) <= (1 - WORTH) * before:
+            continue
         who = int(np.bincount(pairs.who).argmax())
         undoes, pairs = crowd.against(who, pairs)
         yield from ((number, who) for number in undoes.tolist())
