@@ -171,7 +171,7 @@ def test_shuffled_pay_adds_nothing_to_the_keys_that_stayed():
     found, _ = crowd_risk(Shuffling(), ["pay"], [*KEYS, "pay"])
     exact = 100 * (1 / CROWD.groupby(KEYS)["pay"].transform("size")).mean()
     assert found.attack == "kept-order"
-    assert found.percent == pytest.approx(exact, abs=400 * np.sqrt(0.25 / 900))
+    assert found.percent == pytest.approx(exact, abs=400 * np.sqrt(0.25 / 900))  # four standard errors
 
 
 def test_whoever_masks_their_own_list_finds_everybody_who_is_alone_afterwards():
@@ -185,6 +185,7 @@ def test_whoever_masks_their_own_list_finds_everybody_who_is_alone_afterwards():
         alone = measures.risk.k_anonymity(released, keys=keys).frequency
         found = aware_risk(CROWD, released, method=method, columns=keys)
         assert found.attack == "own-list"
+        # within four standard errors
         assert found.percent == pytest.approx(100 * np.mean(1 / alone), abs=400 * np.sqrt(0.25 / 900))
 
 
@@ -250,7 +251,8 @@ def test_a_map_shows_the_worst_attack_on_each_way():
 
 
 def test_whoever_asks_camouflage_for_its_corners_is_nearer_than_the_middle_of_each_interval():
-    """On average over 20 draws, of which one alone says little: measured, 45 percent as far off, and 159 of 160 corners found."""
+    """On average over 20 draws, of which one alone says little: measured, 45 percent as far off, and 159 of 160 corners found.
+    The limits were set after that, and guard."""
     rng = np.random.default_rng(8)
     pay = rng.lognormal(5, 1, 60)
     ends = {"lower": pay * (1 - rng.uniform(0.1, 0.4, 60)), "upper": pay * (1 + rng.uniform(0.1, 0.4, 60))}

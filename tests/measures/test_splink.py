@@ -47,6 +47,7 @@ def trained(original, released, unlinked):
 
 @pytest.mark.filterwarnings("ignore")
 def test_em_learns_what_splink_learns():
+    """The peer and we agree so far on this file; the tolerance guards."""
     original, released = files()
     found = probabilistic_linkage(original, released, columns=list(original))
     np.testing.assert_allclose(found.linked[:, 0], trained(original, released, found.unlinked[:, 0]), atol=5e-4)

@@ -101,6 +101,7 @@ def shares(frame: pa.Table, released: pa.Table) -> float:
 
 
 def test_groups_grow_until_nobody_dominates() -> None:
+    """The promise: no share above `dominance`. The share without it is of this file, and guards that there is something to do."""
     plain = pa.table(Microaggregation(k=3).protect(FIRMS, columns="sales"))
     assert shares(FIRMS, plain) > 0.85
     less = FIRMS.slice(0, 8)

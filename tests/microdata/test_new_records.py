@@ -35,6 +35,7 @@ def test_a_file_has_as_many_new_records_as_are_asked_for(size: int, model: str) 
 
 
 def test_what_goes_together_still_does_in_a_larger_file() -> None:
+    """The tolerance guards: it was chosen beside the result."""
     drawn = pa.table(
         Synthesis(size=3000).protect(survey(), columns=["sex", "pay", "area"], teaching_seed=1)
     ).to_pandas()
@@ -179,6 +180,7 @@ def test_margins_are_met_exactly_by_the_table_and_on_average_by_what_is_drawn() 
 
 
 def test_what_the_margins_do_not_know_is_not_in_what_is_drawn() -> None:
+    """Independent given b, but for chance; both limits guard."""
     frame = jobs()
     alone = pa.table(
         TableSynthesis(margins=[["a"], ["b", "c"]]).protect(frame, columns=["a", "b", "c"], teaching_seed=1)

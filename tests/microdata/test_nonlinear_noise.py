@@ -31,6 +31,7 @@ def scores(table: pa.Table) -> np.ndarray:
 
 
 def test_every_distribution_stays() -> None:
+    """The limit on zeros guards."""
     frame = file()
     after = pa.table(NonlinearNoise(k=0.5).protect(frame, columns=NAMES, teaching_seed=1))
     for name in NAMES:  # two independent files of 1,500 differ by .05 in one case of 20; here one shapes the other
@@ -60,7 +61,7 @@ def test_the_larger_the_noise_the_farther_a_value_goes() -> None:
     for k in (0.01, 0.15, 1.0):
         after = pa.table(NonlinearNoise(k=k).protect(frame, columns=NAMES, teaching_seed=1))
         far.append(np.mean((scores(after) - scores(frame))[:, 0] ** 2))
-    # the mean square of (z + e) / sqrt(1 + k) - z, with z and e of variances 1 and k, is 2 - 2 / sqrt(1 + k)
+    # the mean square of (z + e) / sqrt(1 + k) - z, with z and e of variances 1 and k, is 2 - 2 / sqrt(1 + k); the tolerance guards
     assert far == pytest.approx([2 - 2 / np.sqrt(1 + k) for k in (0.01, 0.15, 1.0)], rel=0.12)
 
 
@@ -70,6 +71,7 @@ def test_ordered_categories_stay_categories() -> None:
     frame = pa.table({"x": pa.DictionaryArray.from_arrays(places, order, ordered=True)})
     after = pa.table(NonlinearNoise(k=1).protect(frame, columns="x", teaching_seed=1))
     counts = [sum(value == level for value in after["x"].to_pylist()) for level in order]
+    # five standard errors of a count, at most
     assert after.schema == frame.schema and counts == pytest.approx(np.bincount(places), abs=5 * np.sqrt(500 / 4))
     assert after["x"].to_pylist() != frame["x"].to_pylist()
 

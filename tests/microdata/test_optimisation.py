@@ -32,6 +32,7 @@ METHODS = [AdditiveNoise(k=0.2, kind="uncorrelated"), AdditiveNoise(k=0.2, kind=
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: str(method)[:40])
 @pytest.mark.parametrize("near", [0.05, 0.2])
 def test_moments_become_those_of_the_original_and_no_value_comes_near(method, near: float) -> None:
+    """The promise is in the last line; how near the moments come guards."""
     original = file()
     masked = method.protect(original, columns=NAMES, teaching_seed=5)
     better = post_masking(original, masked, columns=NAMES, near=near)

@@ -208,7 +208,7 @@ def test_what_cannot_be_drawn_is_a_mistake() -> None:
 @pytest.mark.parametrize("model", ["trees", "regressions"])
 @pytest.mark.parametrize("times", [3, 100])
 def test_an_outlier_many_times_the_next_value_is_not_reproduced(model: str, times: int) -> None:
-    """Neither at the top nor at the bottom; in 6 to 8 of 20 files it was."""
+    """Neither at the top nor at the bottom; in 6 to 8 of 20 files it was. Within 10 % counts as known, as in attacks; it guards."""
     rng = np.random.default_rng(times)
     for seed in range(10):
         pay = np.round(np.exp(7 + rng.normal(0, 0.4, 400)), 2)

@@ -102,7 +102,8 @@ def _points(intruder: Intruder, number: str, where: dict[str, tuple[str, ...]]) 
 
 
 def _held(intruder: Intruder, binned: str) -> dict[str, tuple[str, ...]]:
-    """The largest class of a coarse key that a plot can show all of; everyone, if that is few enough."""
+    """The largest class of a coarse key that a plot can show all of: counts by one variable alone are no secret, and protected
+    records keep them."""
     book = intruder.book
     best: tuple[float, dict[str, tuple[str, ...]]] = (0.0, {})
     for variable in _levels(book, binned):
@@ -110,8 +111,6 @@ def _held(intruder: Intruder, binned: str) -> dict[str, tuple[str, ...]]:
         if table is None:
             continue
         counts = np.nan_to_num(values(table))
-        if counts.sum() < MOST_POINTS:
-            return {}
         fits = np.where(counts < 0.98 * MOST_POINTS, counts, 0)
         if fits.max() > best[0]:
             best = float(fits.max()), {variable.name: (codes(book, variable.name)[int(fits.argmax())],)}

@@ -37,7 +37,7 @@ class NonlinearNoise(Method):
     >>> import pyarrow as pa
     >>> frame = pa.table({"children": [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]})
     >>> NonlinearNoise(k=0.5).protect(frame, columns="children", teaching_seed=1).frame["children"].to_pylist()
-    [0, 1, 0, 0, 0, 1, 1, 1, 0, 1, 2, 2, 2, 2, 2]
+    [0, 1, 0, 0, 1, 1, 2, 2, 0, 0, 2, 2, 2, 2, 2]
     """
 
     best_attack: ClassVar = "noise-covariance"
