@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asking import python_correlation, python_regression, python_table
-from confide.answering.auditing.asked import Asked, asked_of, asked_tables, told_tables
+from confide.answering.auditing.asked import AskedTable, asked_of, asked_tables, told_tables
 from confide.answering.auditing.audit import TOGETHER, QuestionAudit, audit_questions
 from confide.answering.auditing.axes import axes_of
 from confide.answering.auditing.information import TOLD, least_tables, posterior_spread
@@ -180,7 +180,7 @@ def test_recodes_of_one_number_are_cut_at_all_their_cutpoints() -> None:
     """
     book = read_dataset(toml, name="people", read_file=str)
     everyone = Resolved((), ((),), ())
-    [axis] = axes_of([Asked(0, ("age",), everyone), Asked(1, ("age_b",), everyone)], book).values()
+    [axis] = axes_of([AskedTable(0, ("age",), everyone), AskedTable(1, ("age_b",), everyone)], book).values()
     assert axis.places["age"].tolist() == [0, 1, 1, 2] and axis.places["age_b"].tolist() == [0, 0, 1, 2]
     stored = np.stack([axis.places[name] for name in axis.columns], axis=1)
     assert axis.locate(stored).tolist() == [0, 1, 2, 3]

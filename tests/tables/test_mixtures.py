@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from confide.tables.suppression.mixtures import Boxes, kept, settled
+from confide.tables.suppression.mixtures import KnownMoves, kept, settled
 
 POINTS = 8
 
@@ -17,13 +17,13 @@ def farthest(reach: np.ndarray, moves: np.ndarray, low: float, high: float) -> f
     return float(-found.fun)
 
 
-def drawn(seed: int) -> tuple[np.ndarray, Boxes]:
+def drawn(seed: int) -> tuple[np.ndarray, KnownMoves]:
     """Points of 30 unknowns, the true table first, and insiders who know something of one of the others than the first each."""
     random = np.random.default_rng(seed)
     places = np.column_stack([np.zeros(30), random.normal(0.3, 1.0, (30, POINTS))])
     low, high = -random.exponential(0.2, 29), random.exponential(0.2, 29)
     low[::3] = high[::3] = 0.0
-    return places, Boxes(np.arange(30), np.arange(1, 30), low, high)
+    return places, KnownMoves(np.arange(30), np.arange(1, 30), low, high)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -48,7 +48,7 @@ def test_what_the_last_point_settles_is_what_was_not_settled_before(seed):
 
 def test_who_knows_two_unknowns_is_kept_from_a_demand_by_a_part_of_a_point_that_goes_far_enough():
     places = np.array([[0.0, 4.0], [0.0, 2.0], [0.0, -2.0]])
-    boxes = Boxes(np.array([0, 2]), np.array([1, 2]), np.array([-0.6, -0.6]), np.array([0.6, 0.6]))
+    boxes = KnownMoves(np.array([0, 2]), np.array([1, 2]), np.array([-0.6, -0.6]), np.array([0.6, 0.6]))
     assert kept(places[0], places, boxes, np.array([1.0])).all()
     assert not kept(places[0], places, boxes, np.array([1.5])).any()
 

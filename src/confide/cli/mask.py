@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
 from confide.cli.described import Described, Encoding, Missing, described, remark_codes
-from confide.cli.options import Drawing, Gate, names, with_options
+from confide.cli.options import Gate, KeyOptions, names, with_options
 from confide.data.writing import FRAMES, check_target
 from confide.errors import Mistake
 from confide.microdata import METHODS, Manifest, Method, Plan, Release, Released
@@ -66,9 +66,9 @@ Categorical = Annotated[str | None, typer.Option(help="Columns whose numbers are
 
 
 @app.command("plan")
-@with_options(Drawing, Gate)
+@with_options(KeyOptions, Gate)
 def by_plan(
-    drawing: Drawing,
+    drawing: KeyOptions,
     gate: Gate,
     plan: Annotated[Path, typer.Argument(help="The steps, in TOML.", metavar="PLAN")],
     file: In,
@@ -105,7 +105,7 @@ class _Work:
     file: Path
     read: Callable[[], pa.Table]
     output: Path
-    drawing: Drawing
+    drawing: KeyOptions
     gate: Gate
     as_is: bool
 
@@ -190,7 +190,7 @@ def _add(kind: type[Method]) -> None:
     """A command for a method: an option for each parameter, and for what every step of a plan says."""
     hints = get_type_hints(kind)
 
-    def command(drawing: Drawing, gate: Gate, file: Path, output: Path, **given: Any) -> None:
+    def command(drawing: KeyOptions, gate: Gate, file: Path, output: Path, **given: Any) -> None:
         dataset, categorical, missing, encoding, as_is = (given.pop(name) for name in ABOUT_FILES)
         raw = {name: _value(name, text, hints.get(name)) for name, text in given.items() if text is not None}
         step = PlanStep.read({"method": kind.word(), **raw}, read_file=lambda name: read_text(Path(name)))
@@ -211,7 +211,7 @@ def _add(kind: type[Method]) -> None:
     first = (inspect.getdoc(kind) or "").partition("\n\n")[0]
     command.__doc__ = f"{first}\n\nExample: {example}"
     does = first.partition(": ")[2]  # the list of methods has no room for the reference, and the name stands beside it
-    methods_app.command(kind.word(), short_help=does[:1].upper() + does[1:])(with_options(Drawing, Gate)(command))
+    methods_app.command(kind.word(), short_help=does[:1].upper() + does[1:])(with_options(KeyOptions, Gate)(command))
 
 
 def _options(kind: type[Method], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

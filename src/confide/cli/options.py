@@ -11,7 +11,7 @@ import typer
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
 
-__all__ = ["Drawing", "Gate", "names", "option", "with_options"]
+__all__ = ["Gate", "KeyOptions", "names", "option", "with_options"]
 
 
 def option(help: str, *names: str) -> Any:
@@ -20,7 +20,7 @@ def option(help: str, *names: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class KeyOptions:
     """What everything that is drawn at random comes from: a key in a private file, or, for teaching, a plain number."""
 
     key: Annotated[

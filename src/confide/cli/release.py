@@ -8,7 +8,7 @@ import typer
 
 from confide.cli.described import Encoding, Missing
 from confide.cli.mask import read_blanked, say_released
-from confide.cli.options import Drawing, Gate, names, with_options
+from confide.cli.options import Gate, KeyOptions, names, with_options
 from confide.errors import Mistake
 from confide.microdata import Manifest, Release, Released
 from confide.microdata.release.manifest import manifest_path
@@ -17,9 +17,9 @@ from confide.sources.columns import typed
 __all__ = ["release"]
 
 
-@with_options(Drawing, Gate)
+@with_options(KeyOptions, Gate)
 def release(
-    drawing: Drawing,
+    drawing: KeyOptions,
     gate: Gate,
     file: Annotated[Path, typer.Argument(help="The masked file, or with --verify a released one.", metavar="FILE")],
     output: Annotated[

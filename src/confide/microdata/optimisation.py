@@ -23,7 +23,7 @@ NEAR = 1e-10
 """How far moments may be off, in standard deviations and their products."""
 
 
-class Bounds(NamedTuple):
+class Corridor(NamedTuple):
     """Between which values each masked one may move."""
 
     low: Floats
@@ -89,7 +89,7 @@ def _optimised(x: Floats, y: Floats, near: float, integral: Bools) -> tuple[Floa
     spread = np.where(spread > 0, spread, 1.0)
     truth, start = (x - mean) / spread, (y - mean) / spread
     gap = np.minimum(np.abs(start - truth), near)
-    bounds = Bounds(np.where(start > truth, truth + gap, -np.inf), np.where(start < truth, truth - gap, np.inf))
+    bounds = Corridor(np.where(start > truth, truth + gap, -np.inf), np.where(start < truth, truth - gap, np.inf))
     target = truth.T @ truth / len(x)
     best, now, least = start, start, _off(start, target)
     for _ in range(ROUNDS):

@@ -19,14 +19,14 @@ from confide.model.policy import Policy
 from confide.records.sums import part_cells
 from confide.records.traits import Trait, class_number, key_traits
 
-__all__ = ["Cross", "Exposed", "Exposure", "UnitCells", "confidential_numbers", "find_exposed"]
+__all__ = ["Exposed", "Exposure", "KeyCross", "UnitCells", "confidential_numbers", "find_exposed"]
 
 LEAST_MEAN = 0.25
 """Where the policy asks for less, crosses with more than four declared cells a unit are still not looked at."""
 
 
 @dataclass(frozen=True)
-class Cross:
+class KeyCross:
     """Some keys, each at one of its levels: `traits` and `levels` are places, the coarsest level first."""
 
     traits: tuple[int, ...]
@@ -39,7 +39,7 @@ class Cross:
 class Exposed:
     """Records that a cross exposes."""
 
-    cross: Cross
+    cross: KeyCross
     rows: Ints
 
 
@@ -106,17 +106,17 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     return replace(exposure, numbers={name: dominant | exposure.single for name, dominant in numbers.items()})
 
 
-def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[Cross]:
+def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[KeyCross]:
     """Those with at most `limit` declared cells, those of fewer keys first, then the coarser."""
 
     classes = {name: class_number(dataset.variables[name]) for trait in traits for name in trait.levels}
 
-    def each() -> Iterator[Cross]:
+    def each() -> Iterator[KeyCross]:
         for size in range(1, keys + 1):
             for chosen in itertools.combinations(range(len(traits)), size):
                 for levels in itertools.product(*(range(len(traits[t].levels)) for t in chosen)):
                     names = tuple(traits[t].levels[level] for t, level in zip(chosen, levels, strict=True))
-                    yield Cross(chosen, levels, names, prod(classes[n] for n in names))
+                    yield KeyCross(chosen, levels, names, prod(classes[n] for n in names))
 
     return sorted((c for c in each() if c.cells <= limit), key=lambda c: (len(c.traits), c.cells))
 
@@ -127,7 +127,7 @@ def _least_classes(dataset: Dataset) -> int:
     return max(2, min((class_number(v) for v in secrets), default=2))
 
 
-def _told(found: Mapping[tuple[int, ...], list[Exposed]], cross: Cross, size: int) -> Bools:
+def _told(found: Mapping[tuple[int, ...], list[Exposed]], cross: KeyCross, size: int) -> Bools:
     """The records that a part of the cross exposes already, at the same or coarser levels."""
     told = np.zeros(size, bool)
     level = dict(zip(cross.traits, cross.levels, strict=True))

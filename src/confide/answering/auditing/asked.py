@@ -15,13 +15,13 @@ from confide.model.request import CorrelationRequest, RegressionRequest, Request
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 
-__all__ = ["Admit", "Asked", "asked_of", "asked_tables", "kin", "told_tables"]
+__all__ = ["Admit", "AskedTable", "asked_of", "asked_tables", "kin", "told_tables"]
 
 Admit = Callable[[Request[Any]], Admitted[Request[Any]]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTable:
     """A table of classes that was told: by these variables, over this universe, in the answer with this number."""
 
     number: int
@@ -75,12 +75,14 @@ def _classes(names: Iterable[str], dataset: Dataset) -> set[str]:
     return {name for name in names if not dataset.variables[name].numeric}
 
 
-def asked_tables(question: Admitted[Request[Any]], number: int) -> tuple[Asked, ...]:
+def asked_tables(question: Admitted[Request[Any]], number: int) -> tuple[AskedTable, ...]:
     """The tables that the answer to a question tells, under the number of its entry."""
-    return tuple(Asked(number, by, question.universe) for by in sorted(told_tables(question.request, question.dataset)))
+    return tuple(
+        AskedTable(number, by, question.universe) for by in sorted(told_tables(question.request, question.dataset))
+    )
 
 
-def asked_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, tuple[Asked, ...]]]:
+def asked_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, tuple[AskedTable, ...]]]:
     """Each entry with the tables that it told; none if it was refused, or no longer fits the codebook."""
     known: dict[str, Admitted[Request[Any]] | None] = {}
     for entry in entries:

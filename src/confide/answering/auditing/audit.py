@@ -6,7 +6,7 @@ from itertools import chain
 from math import inf
 from typing import TypeVar
 
-from confide.answering.auditing.asked import Admit, Asked, asked_of
+from confide.answering.auditing.asked import Admit, AskedTable, asked_of
 from confide.answering.auditing.counting import SMALL, Store
 from confide.answering.auditing.families import core_families, table_families
 from confide.answering.auditing.information import isolated_by_cells, least_tables
@@ -136,7 +136,7 @@ class _Families:
     """The questions of one asker, or of everybody, about one data set."""
 
     who: str
-    questions: tuple[Asked, ...]
+    questions: tuple[AskedTable, ...]
     store: Store
     partly: list[str] = field(default_factory=list)
     """The families that could not be looked at as a whole, by their variables."""
@@ -179,7 +179,7 @@ class _Families:
             words = f"{cut.variable!r} was split in {cut.splits} ways that cut each other, over the table by {_listed(cut.table)}."
             yield from self._finding("splits", found, words, (*cut.table, cut.variable))
 
-    def _largest(self, families: Mapping[K, list[Asked]]) -> list[tuple[K, list[Asked]]]:
+    def _largest(self, families: Mapping[K, list[AskedTable]]) -> list[tuple[K, list[AskedTable]]]:
         """The families with the most different questions; a single question is none."""
         sizes = {key: len({asked.told for asked in members}) for key, members in families.items()}
         several = sorted((key for key, size in sizes.items() if size > 1), key=lambda key: -sizes[key])

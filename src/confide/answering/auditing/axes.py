@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.answering.auditing.asked import Asked, kin
+from confide.answering.auditing.asked import AskedTable, kin
 from confide.arrays import Bools, Ints
 from confide.model.catalog.dataset import Dataset, Variable
 
@@ -46,7 +46,7 @@ class Axis:
         return np.asarray(table[np.ravel_multi_index(list(stored.T), sizes)])
 
 
-def axes_of(questions: Iterable[Asked], dataset: Dataset) -> dict[str, Axis]:
+def axes_of(questions: Iterable[AskedTable], dataset: Dataset) -> dict[str, Axis]:
     """An axis for each variable that the questions name, whatever level or recode of it they name."""
     named: dict[str, set[str]] = {}
     for name in frozenset[str]().union(*(asked.variables for asked in questions)):
@@ -86,7 +86,7 @@ def _levels(names: Sequence[str], dataset: Dataset) -> Axis:
     return Axis(tuple(finest), places)
 
 
-def unlike(axis: Axis, questions: Iterable[Asked], *, split: bool) -> tuple[Ints, Ints]:
+def unlike(axis: Axis, questions: Iterable[AskedTable], *, split: bool) -> tuple[Ints, Ints]:
     """The group of each elementary class: those which no question tells apart are one group. And how well groups are apart.
 
     With `split`, classes of the tables tell apart too; else only the conditions of the universes. The second array has for

@@ -14,7 +14,7 @@ from confide.arrays import Bools, Ints
 from confide.model.catalog.dataset import Dataset
 from confide.model.evidence import Cells
 
-__all__ = ["SMALL", "CrossCells", "Store"]
+__all__ = ["SMALL", "CountedCells", "Store"]
 
 SMALL = 3
 """A set of at most so many units is small."""
@@ -68,7 +68,7 @@ class Store:
         cells = self._cells(bare, tuple(sorted(keys)))
         return self.decision.units(_summed(cells.cell, cells, system.cells))
 
-    def cells(self, system: QuestionSystem) -> "CrossCells":
+    def cells(self, system: QuestionSystem) -> "CountedCells":
         """The occupied cells of a system, class by class of `apart`."""
         return self._cells(system, system.columns)
 
@@ -81,16 +81,16 @@ class Store:
         found[near] = (seen >= 1) & (seen <= SMALL)
         return found
 
-    def _cells(self, system: QuestionSystem, columns: tuple[str, ...]) -> "CrossCells":
+    def _cells(self, system: QuestionSystem, columns: tuple[str, ...]) -> "CountedCells":
         found = self._kept(columns)
         label, cell = system.place({name: found.places[:, at] for at, name in enumerate(columns)})
         kept = cell >= 0
         labels = np.unique(label[kept], return_inverse=True)[1]
-        return CrossCells(labels.ravel(), cell[kept], found.records[kept], found.units[kept], found.key[kept])
+        return CountedCells(labels.ravel(), cell[kept], found.records[kept], found.units[kept], found.key[kept])
 
 
 @dataclass(frozen=True, eq=False)
-class CrossCells:
+class CountedCells:
     """Occupied cells of the store, in the terms of a system: the class of what is apart, the cell, and who is there.
 
     Where a unit may have several records, one in several cells counts in each.
@@ -114,11 +114,11 @@ class CrossCells:
         index, place = np.unique(part.label * size + owner[part.cell], return_inverse=True)
         return _summed(place.ravel(), part, len(index)), np.asarray(index % size)
 
-    def only(self, rows: Bools) -> "CrossCells":
-        return CrossCells(self.label[rows], self.cell[rows], self.records[rows], self.units[rows], self.key[rows])
+    def only(self, rows: Bools) -> "CountedCells":
+        return CountedCells(self.label[rows], self.cell[rows], self.records[rows], self.units[rows], self.key[rows])
 
 
-def _summed(index: Ints, cells: CrossCells, size: int) -> UnitSets:
+def _summed(index: Ints, cells: CountedCells, size: int) -> UnitSets:
     records, units, key = (np.zeros(size, dtype=np.int64) for _ in range(3))
     np.add.at(records, index, cells.records)
     np.add.at(units, index, cells.units)

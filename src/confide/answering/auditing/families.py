@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from confide.answering.auditing.asked import Asked, kin
+from confide.answering.auditing.asked import AskedTable, kin
 from confide.model.catalog.dataset import Dataset
 
 __all__ = ["Cross", "core_families", "core_of", "cross_families", "cross_of", "table_families", "widest", "within"]
@@ -12,28 +12,28 @@ Cross = frozenset[str]
 """Every class variable that a question names, whatever level of it."""
 
 
-def table_families(questions: Iterable[Asked]) -> dict[tuple[str, ...], list[Asked]]:
+def table_families(questions: Iterable[AskedTable]) -> dict[tuple[str, ...], list[AskedTable]]:
     """The questions by the variables of their tables."""
-    found: dict[tuple[str, ...], list[Asked]] = {}
+    found: dict[tuple[str, ...], list[AskedTable]] = {}
     for asked in questions:
         found.setdefault(asked.by, []).append(asked)
     return found
 
 
-def cross_families(questions: Iterable[Asked], dataset: Dataset) -> dict[Cross, list[Asked]]:
+def cross_families(questions: Iterable[AskedTable], dataset: Dataset) -> dict[Cross, list[AskedTable]]:
     """The questions by their cross, the widest ones: one whose cross is within another belongs to that."""
     exact = _by_cross(questions, dataset)
     return {cross: within(cross, exact) for cross in widest(exact)}
 
 
-def core_families(questions: Iterable[Asked], dataset: Dataset, *, least: int) -> dict[Cross, list[Asked]]:
+def core_families(questions: Iterable[AskedTable], dataset: Dataset, *, least: int) -> dict[Cross, list[AskedTable]]:
     """The same without what hides a pattern: see `core_of`. Of the same question asked again there is one."""
     exact = _by_cross({asked.told: asked for asked in questions}.values(), dataset)
     sizes = {cross: len(members) for cross, members in exact.items()}
     return {cross: within(cross, exact) for cross in widest({core_of(cross, sizes, least) for cross in exact})}
 
 
-def cross_of(asked: Asked, dataset: Dataset) -> Cross:
+def cross_of(asked: AskedTable, dataset: Dataset) -> Cross:
     """Every class variable that a question names."""
     return frozenset(kin(dataset, name) for name in asked.variables)
 
@@ -60,13 +60,13 @@ def widest(crosses: Iterable[Cross]) -> list[Cross]:
     return sorted((cross for cross in some if not any(cross < other for other in some)), key=sorted)
 
 
-def within(cross: Cross, exact: Mapping[Cross, Sequence[Asked]]) -> list[Asked]:
+def within(cross: Cross, exact: Mapping[Cross, Sequence[AskedTable]]) -> list[AskedTable]:
     """The questions whose own cross is within this one."""
     return [asked for part, members in exact.items() if part <= cross for asked in members]
 
 
-def _by_cross(questions: Iterable[Asked], dataset: Dataset) -> dict[Cross, list[Asked]]:
-    found: dict[Cross, list[Asked]] = {}
+def _by_cross(questions: Iterable[AskedTable], dataset: Dataset) -> dict[Cross, list[AskedTable]]:
+    found: dict[Cross, list[AskedTable]] = {}
     for asked in questions:
         found.setdefault(cross_of(asked, dataset), []).append(asked)
     return found

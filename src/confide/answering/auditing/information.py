@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import erf
 
-from confide.answering.auditing.asked import Asked
+from confide.answering.auditing.asked import AskedTable
 from confide.answering.auditing.counting import Store
 from confide.answering.auditing.families import table_families
 from confide.answering.auditing.isolated import NOTHING, Isolated, together
@@ -33,7 +33,7 @@ MOST_UNKNOWN = 800
 """The smaller of numbers and sets may be this large: about a quarter of a second of linear algebra."""
 
 
-def isolated_by_cells(questions: Sequence[Asked], store: Store) -> Isolated:
+def isolated_by_cells(questions: Sequence[AskedTable], store: Store) -> Isolated:
     """The small cells of one cross that the questions tell together and no single answer tells.
 
     The sets looked at are the smallest that the questions tell apart. Each answered number is the sum of some of them, with
@@ -58,7 +58,7 @@ def least_tables(noise: float) -> int:
     return max(1, ceil(noise * (1 / TOLD**2 - 2 / BEFORE)))
 
 
-def _by_table(questions: Sequence[Asked], store: Store) -> Isolated:
+def _by_table(questions: Sequence[AskedTable], store: Store) -> Isolated:
     """The same for each table by itself, where the whole is too large; what only several tables tell stays unseen."""
     tables = [tables for tables in table_families(questions).values() if _enough(tables, store)]
     systems = [QuestionSystem.by_cross(members, store.dataset) for members in tables]
@@ -67,7 +67,7 @@ def _by_table(questions: Sequence[Asked], store: Store) -> Isolated:
     return replace(together(found), too_large=True)
 
 
-def _enough(questions: Sequence[Asked], store: Store) -> bool:
+def _enough(questions: Sequence[AskedTable], store: Store) -> bool:
     """Whether so many numbers could tell any set, if all else were known."""
     return len(questions) >= max(2.0, store.noise * (1 / TOLD**2 - 1 / BEFORE))
 

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Any
 
 from confide.answering.analysis import Admitted
-from confide.answering.auditing.asked import Admit, Asked, asked_of, asked_tables
+from confide.answering.auditing.asked import Admit, AskedTable, asked_of, asked_tables
 from confide.answering.auditing.counting import Store
 from confide.answering.auditing.families import Cross, core_of, cross_of, widest, within
 from confide.answering.auditing.information import isolated_by_cells, least_tables
@@ -26,13 +26,13 @@ class AskedSoFar:
     """
 
     store: Store
-    tables: dict[tuple[str, ...], dict[Any, Asked]] = field(default_factory=dict)
-    crosses: dict[Cross, list[Asked]] = field(default_factory=dict)
+    tables: dict[tuple[str, ...], dict[Any, AskedTable]] = field(default_factory=dict)
+    crosses: dict[Cross, list[AskedTable]] = field(default_factory=dict)
     cores: dict[Cross, Cross] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], float] = field(default_factory=dict)
     cells: dict[Cross, float] = field(default_factory=dict)
 
-    def add(self, tables: Iterable[Asked]) -> float:
+    def add(self, tables: Iterable[AskedTable]) -> float:
         """Take in tables that are told; the score is then that of `audit_questions`."""
         new = [asked for asked in tables if asked.told not in self.tables.get(asked.by, {})]
         for asked in new:
@@ -47,7 +47,7 @@ class AskedSoFar:
     def score(self) -> float:
         return max(sum(self.pairs.values()), sum(self.cells.values()))
 
-    def trial(self, tables: Iterable[Asked]) -> "AskedSoFar":
+    def trial(self, tables: Iterable[AskedTable]) -> "AskedSoFar":
         """A copy in which the tables are told; what is in common is shared or copied without being looked at again."""
         members = {by: dict(told) for by, told in self.tables.items()}
         crosses = {cross: list(asked) for cross, asked in self.crosses.items()}
@@ -82,7 +82,7 @@ class QuestionLimit:
         self._store, self._limit, self._lock = store, limit, Lock()
         self._everybody = AskedSoFar(store)
         self._askers: dict[str, AskedSoFar] = {}
-        told: dict[str, list[Asked]] = {}
+        told: dict[str, list[AskedTable]] = {}
         for entry, tables in asked_of(entries, admit):
             told.setdefault(entry.who, []).extend(tables)
         for who, answered in told.items():

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from confide.answering.auditing.asked import Asked
+from confide.answering.auditing.asked import AskedTable
 from confide.answering.auditing.counting import Store
 from confide.answering.auditing.families import cross_families
 from confide.answering.auditing.isolated import NOTHING, Isolated, together
@@ -33,7 +33,7 @@ MOST_SETS = 2_000
 """So many different sets by which universes differ are looked at, the smallest first."""
 
 
-def isolated_by_pairs(questions: Sequence[Asked], store: Store) -> Isolated:
+def isolated_by_pairs(questions: Sequence[AskedTable], store: Store) -> Isolated:
     """What the questions of one table isolate by differences of two, compared as sets whatever variables select them.
 
     Each set by which two universes differ is looked at with the cells of the table in it, unless sets that are smaller

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.answering.auditing.asked import Asked, kin
+from confide.answering.auditing.asked import AskedTable, kin
 from confide.answering.auditing.axes import Axis, axes_of
 from confide.arrays import Bools
 from confide.model.catalog.dataset import Dataset
@@ -23,12 +23,12 @@ class CutVariable:
     variable: str
     table: tuple[str, ...]
     splits: int
-    questions: tuple[Asked, ...]
+    questions: tuple[AskedTable, ...]
 
 
-def cutting_splits(questions: Sequence[Asked], dataset: Dataset) -> Iterator[CutVariable]:
+def cutting_splits(questions: Sequence[AskedTable], dataset: Dataset) -> Iterator[CutVariable]:
     """The variables that questions over one table (by whatever levels of its variables) split in ways that cut each other."""
-    tables: dict[tuple[str, ...], list[Asked]] = {}
+    tables: dict[tuple[str, ...], list[AskedTable]] = {}
     for asked in questions:
         tables.setdefault(tuple(sorted({kin(dataset, name) for name in asked.by})), []).append(asked)
     for table, members in tables.items():
@@ -37,8 +37,8 @@ def cutting_splits(questions: Sequence[Asked], dataset: Dataset) -> Iterator[Cut
                 yield from _cut(key, axis, table, members)
 
 
-def _cut(key: str, axis: Axis, table: tuple[str, ...], members: Sequence[Asked]) -> Iterator[CutVariable]:
-    sets: dict[bytes, tuple[Bools, set[Asked]]] = {}
+def _cut(key: str, axis: Axis, table: tuple[str, ...], members: Sequence[AskedTable]) -> Iterator[CutVariable]:
+    sets: dict[bytes, tuple[Bools, set[AskedTable]]] = {}
     for asked in members:
         for part in _parts(axis, asked):
             # A group and the codes it leaves out are one split.
@@ -46,11 +46,11 @@ def _cut(key: str, axis: Axis, table: tuple[str, ...], members: Sequence[Asked])
             sets.setdefault(side.tobytes(), (side, set()))[1].add(asked)
     crossing = _crossing(np.array([side for side, _ in sets.values()], dtype=bool).reshape(-1, axis.size))
     if crossing.sum() >= FEWEST:
-        behind = set[Asked]().union(*(who for (_, who), cut in zip(sets.values(), crossing, strict=True) if cut))
+        behind = set[AskedTable]().union(*(who for (_, who), cut in zip(sets.values(), crossing, strict=True) if cut))
         yield CutVariable(key, table, int(crossing.sum()), tuple(sorted(behind, key=lambda asked: asked.number)))
 
 
-def _parts(axis: Axis, asked: Asked) -> Iterator[Bools]:
+def _parts(axis: Axis, asked: AskedTable) -> Iterator[Bools]:
     """The groups of classes that a question makes: by conditions, and by the classes of its table."""
     for name, places in asked.conditions:
         if name in axis.places:

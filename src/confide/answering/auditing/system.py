@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from confide.answering.auditing.asked import Asked, kin
+from confide.answering.auditing.asked import AskedTable, kin
 from confide.answering.auditing.axes import Axis, axes_of, unlike
 from confide.arrays import Bools, Ints
 from confide.model.catalog.dataset import Dataset
@@ -25,14 +25,14 @@ class QuestionSystem:
     questions tell a class of each from the one that is hardest to tell from it, for the class for which this is most.
     """
 
-    questions: tuple[Asked, ...]
+    questions: tuple[AskedTable, ...]
     axes: Mapping[str, Axis]
     groups: Mapping[str, Ints]
     apart: tuple[str, ...]
     told: int = 0
 
     @classmethod
-    def by_table(cls, questions: Sequence[Asked], dataset: Dataset) -> "QuestionSystem":
+    def by_table(cls, questions: Sequence[AskedTable], dataset: Dataset) -> "QuestionSystem":
         """Questions of one table, whose universes differ: each class of the table is apart."""
         axes = axes_of(questions, dataset)
         named = {kin(dataset, name) for asked in questions for name, _ in asked.conditions}
@@ -40,7 +40,7 @@ class QuestionSystem:
         return cls(tuple(questions), axes, groups, questions[0].by)
 
     @classmethod
-    def by_cross(cls, questions: Sequence[Asked], dataset: Dataset) -> "QuestionSystem":
+    def by_cross(cls, questions: Sequence[AskedTable], dataset: Dataset) -> "QuestionSystem":
         """Questions of any tables within one cross."""
         axes = axes_of(questions, dataset)
         named = {kin(dataset, name) for asked in questions for name, _ in asked.conditions}
@@ -123,7 +123,7 @@ class QuestionSystem:
         """An elementary class of each group, by variable."""
         return {key: np.unique(group, return_index=True)[1] for key, group in self.groups.items()}
 
-    def _told(self, asked: Asked) -> list[str]:
+    def _told(self, asked: AskedTable) -> list[str]:
         return [name for name in asked.by if name not in self.apart]
 
     def _classes(self, name: str) -> int:
@@ -140,7 +140,7 @@ class QuestionSystem:
         """Values of the groups of one variable, along its axis."""
         return values.reshape([-1 if other == at else 1 for other in range(len(self.groups))])
 
-    def _inside(self, asked: Asked) -> Bools:
+    def _inside(self, asked: AskedTable) -> Bools:
         if not asked.universe.boxes:
             return np.ones(self.shape, dtype=bool)
         inside = np.zeros(self.shape, dtype=bool)
@@ -156,7 +156,7 @@ class QuestionSystem:
         at, key = next((at, key) for at, key in enumerate(self.groups) if name in self.axes[key].places)
         return np.asarray(self._lie(self.axes[key].holds(name, places)[self._first[key]], at))
 
-    def _labels(self, asked: Asked) -> Ints:
+    def _labels(self, asked: AskedTable) -> Ints:
         """Which number of the table each cell goes into; -1 for none."""
         label, lost = np.zeros(self.shape, dtype=np.int64), np.zeros(self.shape, dtype=bool)
         for name in self._told(asked):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from confide.answering.frontier.greedy import Ceiling, ceiling, walk
+from confide.answering.frontier.greedy import UtilityCeiling, ceiling, walk
 from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import Risk, Splits, Utility, every_split
 from confide.arrays import Bools, Floats, Ints
@@ -61,7 +61,7 @@ class ReleaseMap(RiskUtilityMap):
     others: tuple[str, ...]
     free: Bools
     released: Floats
-    ceiling: Ceiling | None = None
+    ceiling: UtilityCeiling | None = None
 
     @property
     def volume(self) -> Ints:
@@ -86,7 +86,7 @@ class ReleaseMap(RiskUtilityMap):
         row = self.best(goal)
         return self._release(row, 0.0 if self.ceiling is None else self._gap(goal, row, self.ceiling))
 
-    def _gap(self, goal: Goal, row: int, top: Ceiling) -> float:
+    def _gap(self, goal: Goal, row: int, top: UtilityCeiling) -> float:
         worth = goal.worth(self.risk, self.utility)[row]
         return max(0.0, float(np.max(goal.worth(top.risk, top.utility)) - worth))
 

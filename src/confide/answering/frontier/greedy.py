@@ -14,7 +14,7 @@ from confide.answering.frontier.setting import Setting
 from confide.answering.frontier.splits import Risk, Splits, Utility, these_splits, weights
 from confide.arrays import Bools, Floats
 
-__all__ = ["Ceiling", "ceiling", "walk"]
+__all__ = ["UtilityCeiling", "ceiling", "walk"]
 
 
 RATES = (0.0, 0.5, 0.7, 1.0, 1.4, 2.0, np.inf)
@@ -66,14 +66,14 @@ def _path(setting: Setting, guide: _Guide, forward: bool) -> Iterator[Bools]:
 
 
 @dataclass(frozen=True)
-class Ceiling:
+class UtilityCeiling:
     """Points on the risk-utility map: for every split there is one with no more risk and no less utility."""
 
     risk: Floats
     utility: Floats
 
 
-def ceiling(setting: Setting, *, risk: Risk, utility: Utility) -> Ceiling:
+def ceiling(setting: Setting, *, risk: Risk, utility: Utility) -> UtilityCeiling:
     """Bound all splits from the outside, so that the gap of a choice to the unknown optimum can be stated.
 
     Promise: no split lies beyond all the points. For each number m of free variables ρ lies between two bounds; the
@@ -85,7 +85,7 @@ def ceiling(setting: Setting, *, risk: Risk, utility: Utility) -> Ceiling:
     """
     low, high = _range(setting)
     cuts = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, SLICES + 1)
-    return Ceiling(
+    return UtilityCeiling(
         _least_risk(setting, cuts[:, :-1], risk).ravel(), _most_utility(setting, cuts[:, 1:], utility).ravel()
     )
 

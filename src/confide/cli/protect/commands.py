@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from confide import tables
-from confide.cli.options import Drawing, names, with_options
+from confide.cli.options import KeyOptions, names, with_options
 from confide.cli.protect.options import Destination, Rules, show
 from confide.cli.protect.source import TableSource, read_frame
 from confide.data.release_key import ReleaseKey
@@ -22,6 +22,7 @@ from confide.tables.files.ptable import KeyTable, PTable, write_key_table, write
 
 if TYPE_CHECKING:  # solvers are loaded by the commands that need them
     from confide.tables.suppression.audit import Audit
+    from confide.tables.table.table import Table
 
 __all__ = ["app"]
 
@@ -125,15 +126,11 @@ def audit(
     given = source.table()
     table = rules.find(given)
     with _progress("Auditing") as progress:
-        told: Any = {"attackers": attackers, "progress": progress}
         if changed is not None:
-            judged = tables.audit_changed(table, tables.read_changed(changed, table), D=D, base=base, progress=progress)
-        elif pattern is not None:
-            judged = tables.audit_pattern(table, tables.read_pattern(pattern, table), **told)
-        elif given.suppressed.any():  # a cell that a rule marks and the file shows is a failure
-            judged = tables.audit_pattern(table, given.suppressed, **told)
+            values = tables.read_changed(changed, table)
+            judged = tables.audit_changed(table, values, D=D, base=base, progress=progress)
         else:
-            judged = tables.audit(table, **told)
+            judged = _audited(table, _pattern(given, table, pattern), attackers=attackers, progress=progress)
     if output is not None:
         write_frame(judged.intervals, output)
     if report is not None:
@@ -143,6 +140,19 @@ def audit(
         typer.echo(f"  {sentence}")
     if not judged.passed:
         raise SystemExit(1)
+
+
+def _pattern(given: "Table", table: "Table", pattern: Path | None) -> Any:
+    """What is suppressed: as published, or as the file says; nothing where it is left to the rules."""
+    if pattern is not None:
+        return tables.read_pattern(pattern, table)
+    return (
+        given.suppressed if given.suppressed.any() else None
+    )  # a cell that a rule marks and the file shows is a failure
+
+
+def _audited(table: "Table", pattern: Any, **told: Any) -> Any:
+    return tables.audit(table, **told) if pattern is None else tables.audit_pattern(table, pattern, **told)
 
 
 def _failing(judged: "Audit") -> Iterator[str]:
@@ -156,11 +166,11 @@ def _failing(judged: "Audit") -> Iterator[str]:
 
 
 @app.command("round")
-@with_options(TableSource, Destination, Drawing)
+@with_options(TableSource, Destination, KeyOptions)
 def round_table(
     source: TableSource,
     destination: Destination,
-    drawing: Drawing,
+    drawing: KeyOptions,
     base: Annotated[float, typer.Option(help="Values become multiples of it.")] = 3,
     method: Annotated[str, typer.Option(help="controlled, small (only small counts) or random.")] = "controlled",
     time_limit: TimeLimit = 60,
@@ -178,12 +188,12 @@ def round_table(
 
 
 @app.command()
-@with_options(TableSource, Rules, Destination, Drawing)
+@with_options(TableSource, Rules, Destination, KeyOptions)
 def adjust(
     source: TableSource,
     rules: Rules,
     destination: Destination,
-    drawing: Drawing,
+    drawing: KeyOptions,
     original: Annotated[
         list[Path] | None,
         typer.Option(help="The table before the noise, laid out as FILE is; repeat for linked tables."),
@@ -215,9 +225,9 @@ def adjust(
 
 
 @app.command()
-@with_options(Drawing)
+@with_options(KeyOptions)
 def safe(
-    drawing: Drawing,
+    drawing: KeyOptions,
     file: Annotated[
         Path, typer.Argument(help="Microdata: CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS; .asc.", metavar="FILE")
     ],

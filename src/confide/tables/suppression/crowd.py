@@ -15,7 +15,7 @@ from scipy import sparse
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.contraction import tighten
-from confide.tables.suppression.mixtures import Boxes, kept, settled
+from confide.tables.suppression.mixtures import KnownMoves, kept, settled
 from confide.tables.suppression.points import BOOST, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER, Protection
@@ -117,7 +117,7 @@ class _Crowd:
         self.known = _knowledge(problem, points)
         starts = np.searchsorted(self.known.who, np.arange(len(problem.insiders) + 1))
         tiny = TINY * 1e-3 * points.unit
-        self._boxes = Boxes(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
+        self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
         self._random = np.random.default_rng(SEED)

@@ -12,7 +12,7 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["Boxes", "kept", "settled"]
+__all__ = ["KnownMoves", "kept", "settled"]
 
 
 ROUNDS = 20
@@ -22,7 +22,7 @@ BETTER = 1e-12
 """A mixture that goes farther by less than this share of a demand is no better."""
 
 
-class Boxes(NamedTuple):
+class KnownMoves(NamedTuple):
     """What insiders know: that the move of unknown `of` is from `low` to `high`; the entries of each begin where `starts` says."""
 
     starts: Ints
@@ -32,7 +32,7 @@ class Boxes(NamedTuple):
 
 
 @compiled
-def kept(reach: Floats, places: Floats, boxes: Boxes, need: Floats) -> Bools:
+def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats) -> Bools:
     """From which insiders a demand is kept by mixtures of the points.
 
     `reach` is how far the demand goes in each point, in shares of what it asks for, and `places` is how far each unknown goes in
@@ -55,7 +55,9 @@ def kept(reach: Floats, places: Floats, boxes: Boxes, need: Floats) -> Bools:
 
 
 @compiled
-def settled(demand: Ints, who: Ints, need: Floats, reach: tuple[Ints, Floats], places: Floats, boxes: Boxes) -> Bools:
+def settled(
+    demand: Ints, who: Ints, need: Floats, reach: tuple[Ints, Floats], places: Floats, boxes: KnownMoves
+) -> Bools:
     """Which pairs of a demand and an insider the last point settles, by itself or mixed with one before.
 
     `reach` has the unknown of each demand, and what share of the demand a unit of it is. If the points before have not settled a
@@ -89,7 +91,7 @@ def _between(moves: Floats, far: Ints, low: float, high: float) -> bool:
 
 
 @compiled
-def _shrunk(reach: float, point: Floats, boxes: Boxes, who: int, need: float) -> bool:
+def _shrunk(reach: float, point: Floats, boxes: KnownMoves, who: int, need: float) -> bool:
     """Whether a point, on the way from the true table to it, goes far enough where it fits all that somebody knows."""
     if reach < need:
         return False
