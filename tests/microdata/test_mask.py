@@ -113,18 +113,25 @@ def test_every_method_has_a_command_that_names_all_its_parameters(run: Run) -> N
             "apply global-recoding --columns age --cutpoints {age in.csv out.csv",
             "--cutpoints must be written as in a plan",
         ),
-        ("plan.toml in.csv out.csv", "'id' has a value of its own for every record.*identifiers.*keep id"),
+        ("plan.toml in.csv out.csv", "'id' has a value of its own for every record.*--identifiers id;.*--keep id"),
         ("plan.toml in.csv out.csv --identifiers idd", "No column called 'idd'.*'id'"),
         ("plan.toml in.csv out.csv --key k --teaching-seed 1", "not both"),
         ("plan.toml in.csv out.csv --teaching-seed -1", "seed must be a whole number"),
         ("plan.toml in.csv out.csv --key no/k", "The key no/k cannot be written.*--key"),
-        ("none.toml in.csv out.csv", "'none.toml' cannot be read"),
+        ("none.toml in.csv out.csv", "no file 'none.toml'"),
+        ("in.csv plan.toml out.csv", "In in.csv: The plan is not valid TOML"),
     ],
 )
 def test_what_cannot_be_done_says_why(run: Run, words: str, complaint: str) -> None:
     with pytest.raises(Mistake, match=complaint):
         run(*words.split())
     assert not Path("out.csv").exists()
+
+
+def test_a_column_without_values_is_masked_as_the_numbers_it_might_have_held(run: Run) -> None:
+    Path("in.csv").write_text("age,empty\n1,\n1,\n", encoding="utf-8")
+    assert "changed 0" in run("apply", "rounding", "--columns", "empty", "in.csv", "out.csv")
+    assert text("out.csv") == "age,empty\n1,\n1,\n"
 
 
 def test_the_command_gives_what_python_gives(run: Run) -> None:

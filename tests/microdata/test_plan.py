@@ -180,7 +180,7 @@ def test_names_and_seeds_are_looked_at_before_any_work_is_done() -> None:
 
 
 def test_files_that_are_not_there_or_no_text_are_mistakes(tmp_path: Path) -> None:
-    with pytest.raises(Mistake, match="cannot be read"):
+    with pytest.raises(Mistake, match="There is no file"):
         Plan.read(tmp_path / "none.toml")
     (tmp_path / "plan.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(Mistake, match="cannot be read"):

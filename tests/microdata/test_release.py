@@ -156,8 +156,10 @@ def test_a_manifest_that_does_not_match_is_a_mistake(tmp_path: Path, key: Releas
     (tmp_path / "public.csv.manifest.json").write_text('{"file": 3}')
     with pytest.raises(Mistake, match="cannot be read"):
         Manifest.read(file)
+    (tmp_path / "public.csv.manifest.json").unlink()
+    file.touch()
     with pytest.raises(Mistake, match="has no manifest"):
-        Manifest.read(tmp_path / "other.csv")
+        Manifest.read(file)
 
 
 def test_an_existing_file_stays_unless_it_is_repeated_from_its_own_key(tmp_path: Path, key: ReleaseKey) -> None:
@@ -210,7 +212,7 @@ def test_what_is_drawn_from_a_teaching_seed_is_marked_and_refused_without_the_wo
 
 def test_a_column_of_its_own_for_everybody_is_taken_for_an_identifier(tmp_path: Path, key: ReleaseKey) -> None:
     masked = swapped(people(), key)
-    with pytest.raises(Mistake, match="'name' has a value of its own for every record.*keep name"):
+    with pytest.raises(Mistake, match="'name' has a value of its own for every record.*keep=..name"):
         Release(people(), key=key).write(masked, tmp_path / "public.csv")
     with pytest.raises(Mistake, match="No column called 'nmae'. Did you mean 'name'"):
         Release(people(), key=key, identifiers=["nmae"]).write(masked, tmp_path / "public.csv")
@@ -350,6 +352,7 @@ def test_a_file_kept_as_it_is_is_released_later(run: Any) -> None:
         ("release masked.csv survey.csv --original survey.csv", "would replace 'survey.csv'"),
         ("release --verify survey.csv out.csv", "name one file"),
         ("release --verify survey.csv", "has no manifest"),
+        ("release --verify none.csv", "no file 'none.csv'"),
         (f"{MASK} survey.csv", "replace the confidential one"),
         (f"{MASK} out.csv --key open.key", "can be read by others. Run: chmod 600 open.key"),
         (f"{MASK} out.csv --key other.key", "other.key belongs to another release.*--key"),

@@ -176,5 +176,5 @@ def test_marks_of_any_program_are_read_and_none_is_safe(marks):
 
 def test_a_pattern_without_true_values_is_a_mistake_that_says_how_to_judge_it():
     cells = {"sex": ["Total", "f", "m"], "n": [9, None, None], "mark": ["", "c", "c"]}
-    with pytest.raises(Mistake, match="--pattern"):
+    with pytest.raises(Mistake, match="pattern='published.csv'"):
         Table.from_cells(cells, by=["sex"], frequency="n", status="mark")

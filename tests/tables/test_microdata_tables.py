@@ -229,7 +229,7 @@ def test_a_file_in_another_encoding_is_read_as_told_and_otherwise_named(tmp_path
     path.write_bytes("town,n\nGrößenau,1\nÅs,2\n".encode(encoding))
     table = Table.from_microdata(path, by=["town"], encoding=encoding)
     assert table.hierarchies[0].codes[1:] == ("Größenau", "Ås")
-    with pytest.raises(Mistake, match=r"towns.csv is not UTF-8 text.*--encoding"):
+    with pytest.raises(Mistake, match=r"towns.csv is not UTF-8 text.*encoding='"):
         Table.from_microdata(path, by=["town"])
 
 

@@ -33,7 +33,7 @@ def test_a_file_is_read_by_its_encoding(tmp_path: Path, encoding: str, name: str
 def test_without_it_the_line_and_the_likely_encoding_are_named(
     tmp_path: Path, encoding: str, line: int, likely: str
 ) -> None:
-    with pytest.raises(Mistake, match=rf"in.csv is not UTF-8 text \(line {line}\).*--encoding {likely}"):
+    with pytest.raises(Mistake, match=rf"in.csv is not UTF-8 text \(line {line}\).*encoding='{likely}'"):
         read_source(written(tmp_path, encoding))
 
 

@@ -140,7 +140,9 @@ class _Work:
 def say_released(manifests: Sequence[Manifest], folder: Path) -> None:
     """Say where released files are, and of those that are not for release, why."""
     files = ", ".join(str(folder / manifest.file) for manifest in manifests)
-    typer.echo(f"{manifests[0].records:,} records are in {files}; what may be told of them is in the manifest beside.")
+    count = manifests[0].records
+    records = "1 record is" if count == 1 else f"{count:,} records are"
+    typer.echo(f"{records} in {files}; what may be told of them is in the manifest beside.")
     if not manifests[0].for_release:
         typer.echo(" ".join(["Not for release.", *manifests[0].notes]))
 

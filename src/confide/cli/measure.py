@@ -45,7 +45,7 @@ def measure_command(
     method: Annotated[str | None, typer.Option(help="How it was masked, as rank-swapping:p=15.")] = None,
     by: Annotated[str | None, typer.Option(help="The strata it was masked by, with commas.")] = None,
     holdout: Annotated[Path | None, typer.Option(help="Records not used for a synthetic file.")] = None,
-    unpaired: Annotated[bool, typer.Option("--unpaired", help="Records do not belong together (synthetic).")] = False,
+    paired: Annotated[bool, typer.Option(" /--unpaired", help="Records do not belong together (synthetic).")] = True,
     dataset: Described = None,
     missing: Missing = None,
     encoding: Encoding = None,
@@ -77,7 +77,7 @@ def measure_command(
         _remark_codes(files[0], named)
         spare = None if holdout is None else read(holdout)
         named |= {"method": read_method(method), "by": names(by)}
-        found = measures.report(*files, holdout=spare, paired=not unpaired, **named)
+        found = measures.report(*files, holdout=spare, paired=paired, **named)
         if report is not None:
             write(found.to_html(), report)
         write(_written(found, format), output)
@@ -161,6 +161,8 @@ def read_file(path: Path, *, missing: Sequence[str] = (), encoding: str | None =
 def _typed(name: str, column: pa.ChunkedArray, missing: Sequence[str]) -> pa.ChunkedArray:
     column = blanked(column, missing)
     found = typed(column)
+    if column.null_count == len(column):
+        typer.echo(f"{name!r} has no values at all.", err=True)
     if 0 < len(found.others) < (len(column) - column.null_count) / 2:
         word = found.others[0].as_py()[:20]
         typer.echo(f"{name!r} has {word!r}, so it holds categories. If that means missing: --missing {word}", err=True)

@@ -7,6 +7,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from confide.cli.spelled import spelling
+
 __all__ = ["COMMANDS", "CommandsOnUse", "load"]
 
 COMMANDS = {
@@ -90,7 +92,7 @@ def load(name: str) -> Any:
         found = alone
     command = get_command(found)
     command.name = name
-    return command
+    return spelling(command)
 
 
 class CommandsOnUse(TyperGroup):

@@ -44,7 +44,10 @@ def release(
         _verify(file, output)
         return
     if output is None or original is None:
-        raise Mistake("Say where the released file goes, and of which it was made.", suggestions=["OUT --original IN."])
+        raise Mistake(
+            "Say where the released file goes, and of which it was made.",
+            suggestions=["As in: confide release masked.csv public.csv --original survey.csv"],
+        )
     if output.resolve() in (file.resolve(), original.resolve()):
         raise Mistake(f"The released file would replace {str(output)!r}.", suggestions=["Name another file."])
     steps = Manifest.read(file).steps if manifest_path(file).exists() else ()

@@ -51,7 +51,9 @@ class ReleaseKey:
         if of and len(words) > 1 and words[1] != key._mark(of):
             raise Mistake(
                 f"The key {path} belongs to another release: it was made for other data.",
-                suggestions=["Name a new file with --key (in Python another path), and a key is made for these data."],
+                suggestions=[
+                    "Name a file that is not there, as in key=ReleaseKey.kept('another.key'), and a key is made for these data."
+                ],
             )
         return key
 
@@ -62,7 +64,8 @@ class ReleaseKey:
             create_private(path, " ".join([key.value.hex(), *([key._mark(of).hex()] if of else [])]) + "\n")
         except OSError as error:
             raise Mistake(
-                f"The key {path} cannot be written ({error.strerror}).", suggestions=["Name another place with --key."]
+                f"The key {path} cannot be written ({error.strerror}).",
+                suggestions=["Name another place, as in key=ReleaseKey.kept('survey.key')."],
             ) from None
         return key
 

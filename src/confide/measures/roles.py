@@ -139,7 +139,7 @@ class Files:
             raise Mistake(
                 f"The original file has {tables[0].num_rows:,} records, the released one {tables[1].num_rows:,}.",
                 suggestions=[
-                    "Name an identifier that both have, or say that records do not belong together (unpaired)."
+                    "Name an identifier that both have; or, if records do not belong together, say paired=False."
                 ],
             )
         return cls(tables[0], tables[1], roles, shared if paired else None, paired)

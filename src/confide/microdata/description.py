@@ -74,6 +74,8 @@ def read_text(file: Path) -> str:
     """The text of a file that a plan names."""
     try:
         return file.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Mistake(f"There is no file {str(file)!r}.") from None
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{str(file)!r} cannot be read as a text file.") from None
 

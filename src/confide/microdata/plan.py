@@ -49,7 +49,11 @@ class Plan:
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
         """The plan of a file; files that it names are looked for beside it."""
-        return cls.parse(read_text(Path(path)), read_file=lambda name: read_text(Path(path).parent / name))
+        text = read_text(Path(path))
+        try:
+            return cls.parse(text, read_file=lambda name: read_text(Path(path).parent / name))
+        except Mistake as mistake:
+            raise Mistake(f"In {Path(path).name}: {mistake.message}", suggestions=mistake.suggestions) from None
 
     @classmethod
     def parse(cls, text: str, *, read_file: ReadFile | None = None) -> "Plan":

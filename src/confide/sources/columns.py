@@ -110,7 +110,9 @@ class Typed:
 
 
 def typed(column: pa.ChunkedArray, *, amounts: bool = False) -> Typed:
-    """A column of text as numbers, if every value is one. With leading zeros it stays text, unless these are `amounts`.
+    """A column of text as numbers, if every value is one.
+
+    With leading zeros, or without any value, it stays text, unless these are `amounts`.
 
     >>> typed(pa.chunked_array([["1", "+2", None]])).column.to_pylist()
     [1, 2, None]
@@ -122,7 +124,9 @@ def typed(column: pa.ChunkedArray, *, amounts: bool = False) -> Typed:
     text = pc.utf8_trim_whitespace(column)
     others = column.filter(pc.invert(pc.fill_null(pc.match_substring_regex(text, NUMBER), True)))
     coded = not amounts and pc.any(pc.match_substring_regex(text, LEADING_ZERO)).as_py()
-    if len(others) or coded or column.null_count == len(column):
+    if column.null_count == len(column):
+        return Typed(column.cast(pa.float64()) if amounts else column, others)
+    if len(others) or coded:
         return Typed(column, others)
     bare = pc.replace_substring_regex(text, r"^\+", "")
     try:

@@ -63,7 +63,7 @@ def _not_utf_8(path: Path) -> Mistake:
     likely = "utf-16" if b"\0" in line else "latin-1"
     return Mistake(
         f"{path.name} is not UTF-8 text (line {number}).",
-        suggestions=["Save it as UTF-8.", f"Or mask, measure or protect it with --encoding {likely}."],
+        suggestions=["Save it as UTF-8.", f"Or say encoding={likely!r} where you mask, measure or protect it."],
     )
 
 

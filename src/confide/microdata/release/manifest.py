@@ -40,10 +40,15 @@ class Manifest:
             lists = {name: tuple(raw[name]) for name in ("columns", "gate", "notes")}
             return cls(**{**raw, **lists, "steps": tuple(_step(step) for step in raw["steps"])})
         except FileNotFoundError:
+            if not Path(file).exists():
+                raise Mistake(f"There is no file {str(file)!r}.") from None
             raise Mistake(f"{str(file)!r} has no manifest: there is no {path.name} beside it.") from None
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             raise Mistake(
-                f"The manifest {str(path)!r} cannot be read.", suggestions=["Release the file again."]
+                f"The manifest {str(path)!r} cannot be read.",
+                suggestions=[
+                    "Restore it; or, if nobody has the file that it describes, remove both and release again."
+                ],
             ) from None
 
     def text(self) -> str:

@@ -108,7 +108,7 @@ class Release:
             if name not in masked and name not in self.keep and _identifies(column):
                 raise Mistake(
                     f"Column {name!r} has a value of its own for every record, as identifiers have.",
-                    suggestions=[f"Name it among the identifiers to take it out; if it may stay, say keep {name}."],
+                    suggestions=[f"Take it out with identifiers={[name]!r}; if it may stay, say keep={[name]!r}."],
                 )
 
     def check_place(self, path: Path, *, replace: bool) -> None:
@@ -117,7 +117,7 @@ class Release:
         if not path.exists():
             return
         if not replace:
-            raise Mistake(f"{str(path)!r} is there already.", suggestions=["Name another file, or say replace."])
+            raise Mistake(f"{str(path)!r} is there already.", suggestions=["Name another file, or say replace=True."])
         if manifest_path(path).exists() and Manifest.read(path).key != self.key.name:
             raise Mistake(
                 f"{str(path)!r} was drawn from another key. Who has both could average out what was drawn.",

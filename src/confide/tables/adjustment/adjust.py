@@ -74,7 +74,9 @@ def adjust(
     (1.0, [0.0])
     """
     if cost not in COSTS:
-        raise Mistake(f"There is no cost {cost!r}.", suggestions=nearest(cost, COSTS) or [f"{', '.join(COSTS)}."])
+        raise Mistake(
+            f"There is no cost {cost!r}.", suggestions=nearest(cost, COSTS) or [f"Choose from {', '.join(COSTS)}."]
+        )
     table, original = given_table(table), None if original is None else given_table(original)
     whole = table.is_count if integer is None else integer
     small = SMALL * (table.is_count and whole) if js is None else js

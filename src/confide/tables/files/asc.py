@@ -40,7 +40,7 @@ def described(path: str | Path) -> Rda:
     if not beside:
         raise Mistake(
             f"There is no description {stem}.rda beside {path.name}.",
-            suggestions=["Name the one to take: rda=read_rda(...), or --rda."],
+            suggestions=["Name the one to take, as in rda=read_rda('survey.rda')."],
         )
     return read_rda(beside[0])
 

@@ -57,7 +57,7 @@ def round(
         "random": _random,
     }
     if method not in methods:
-        known = [f"{', '.join(methods)}."]
+        known = [f"Choose from {', '.join(methods)}."]
         raise Mistake(f"There is no rounding {method!r}.", suggestions=nearest(method, methods) or known)
     deadline, given = Deadline(time_limit, progress), given_table(table)
     units = Units(given, base)

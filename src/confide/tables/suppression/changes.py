@@ -60,7 +60,8 @@ def audit_changed(
     table = given_table(table)
     if not table.primary.any():
         raise Mistake(
-            "No cell is primary, so every table would pass.", suggestions=["Mark some: t.flag(Threshold(3))."]
+            "No cell is primary, so every table would pass.",
+            suggestions=["Mark cells first, by a rule that finds some."],
         )
     table.check()
     value = _values(table, changed)

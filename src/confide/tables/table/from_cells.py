@@ -103,7 +103,9 @@ def _columns(frame: Frame, layout: CellLayout) -> dict[str, Floats]:
     if status and np.isnan(frame.numbers(str(named["value"]), nothing=np.nan)).any():
         raise Mistake(
             f"Some cells have no value in {named['value']!r}; suppressed cells need their true values too.",
-            suggestions=["If it is what was published, audit the truth, and give this file with --pattern."],
+            suggestions=[
+                "If it is what was published, audit the truth, and give this file as pattern='published.csv'."
+            ],
         )
     columns = {name: frame.numbers(column, nothing=NOTHING.get(name)) for name, column in named.items() if column}
     if "units" in columns and not _counts(columns["units"]):

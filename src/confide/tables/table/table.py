@@ -234,7 +234,9 @@ class Table:
             "given": self.cost,
         }
         if kind not in kinds:
-            raise Mistake(f"There is no cost {kind!r}.", suggestions=nearest(kind, kinds) or [f"{', '.join(kinds)}."])
+            raise Mistake(
+                f"There is no cost {kind!r}.", suggestions=nearest(kind, kinds) or [f"Choose from {', '.join(kinds)}."]
+            )
         if kind == "count" and (self.units < 0).any():
             raise Mistake("The table does not say how many contributors its cells have.")
         cost = kinds[kind]
