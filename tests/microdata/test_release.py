@@ -2,7 +2,9 @@
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from confide import ReleaseKey
@@ -265,16 +269,72 @@ def test_what_is_written_into_a_file_beside_its_values_is_found(tmp_path: Path) 
     file = written(table.replace_schema_metadata({"made of": "Somebody Number 7"}), tmp_path, "parquet")
     with pytest.raises(Fault, match="it has metadata"):
         read_back(file, ".parquet", table, {})
-    plain = written(table, tmp_path, "arrow")
-    with plain.open("ab") as opened:
-        opened.write(b"Somebody Number 7")
-    gone = {"dropped": pa.array(["Somebody Number 7"])}
-    with pytest.raises((Fault, pa.ArrowInvalid)):
-        read_back(plain, ".arrow", table, gone)
+
+
+@pytest.mark.parametrize(("ending", "place"), [("arrow", b"\xff\xff\xff\xff\0\0\0\0"), ("parquet", b"parquet-cpp")])
+@pytest.mark.parametrize("word", ["king", "könig", "国王", "Somebody Number 7"])
+def test_a_text_of_any_alphabet_beside_the_columns_is_found(
+    tmp_path: Path, word: str, ending: str, place: bytes
+) -> None:
+    table = pa.table({"b": ["x", "y"]})
+    file = written(table, tmp_path, ending)
+    read_back(file, f".{ending}", table, {"dropped": pa.array([word])})
+    raw, text = file.read_bytes(), word.encode()[:8]  # in the place of bytes that no reader needs
+    file.write_bytes(raw.replace(place, text.ljust(len(place), b"\0")))
+    with pytest.raises(Fault, match="its bytes hold what was taken out"):
+        read_back(file, f".{ending}", table, {"dropped": pa.array([text.decode()])})
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+@pytest.mark.parametrize("word", ["k", "king", "国"])
+def test_a_text_that_only_a_dictionary_lists_is_found(tmp_path: Path, word: str, ending: str) -> None:
+    table = pa.table({"b": pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array(["x", word]))})
+    with pytest.raises(Fault, match="'b' still lists what was taken out"):
+        read_back(written(table, tmp_path, ending), f".{ending}", table, {"b": pa.array([word])})
+
+
+def test_words_of_the_format_are_not_taken_for_texts_that_are_gone(tmp_path: Path) -> None:
+    table = pa.table({"b": ["x", "y"], "parquet": [1, 2]})
+    gone = {"dropped": pa.array(["parquet", "arrow", "version", "schema", "ARROW"])}
+    for ending in ENDINGS:
+        read_back(written(table, tmp_path, ending), f".{ending}", table, gone)
+
+
+def test_text_of_an_arrow_column_that_no_record_has_is_found_and_long_columns_are_not_taken_for_it(
+    tmp_path: Path,
+) -> None:
+    ends = pa.py_buffer(np.array([0, 1, 2], np.int32).tobytes())
+    for text, found in ((b"xy\0\0", False), (b"xyking", True)):
+        column = pa.StringArray.from_buffers(2, ends, pa.py_buffer(text))
+        table = pa.table({"b": pa.DictionaryArray.from_arrays(pa.array([0, 1]), column)})
+        with pytest.raises(Fault, match="beside its texts") if found else nullcontext():
+            read_back(written(table, tmp_path, "arrow"), ".arrow", table, {})
+    long = pa.table({"b": pa.array([str(number) for number in range(200_000)])})
+    read_back(written(long, tmp_path, "arrow"), ".arrow", long, {})
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_an_honest_release_raises_no_alarm(data: st.DataObject) -> None:
+    texts = st.none() | st.text(st.sampled_from('kingü,"\n 国e1'), max_size=9)
+    size = data.draw(st.integers(1, 12))
+    rows = {name: data.draw(st.lists(texts, min_size=size, max_size=size)) for name in "ab"}
+    left = {
+        "a": pa.array(rows["a"], pa.string()),
+        "b": pa.array(rows["b"], pa.string()).dictionary_encode(),
+        "true": pa.array([True] * size),
+        "n": pa.array(data.draw(st.lists(st.floats(allow_nan=False), min_size=size, max_size=size))),
+    }
+    there = {name: set(rows[name]) for name in "ab"}
+    lost = data.draw(st.lists(st.text("kingü,国etru", min_size=1, max_size=9)))
+    gone = {name: pa.array(sorted(set(lost) - there[name]), pa.string()) for name in "ab"}
+    with TemporaryDirectory() as folder:
+        for ending in ENDINGS:
+            read_back(written(pa.table(left), Path(folder), ending), f".{ending}", pa.table(left), gone)
 
 
 def test_other_values_than_were_to_be_written_are_found(tmp_path: Path) -> None:
-    for ending in ("parquet", "arrow"):
+    for ending in ENDINGS:
         file = written(pa.table({"b": [1, 2]}), tmp_path, ending)
         with pytest.raises(Fault, match="'b' has other values"):
             read_back(file, f".{ending}", pa.table({"b": [1, 3]}), {})
