@@ -11,6 +11,7 @@ from confide.errors import Mistake
 from confide.measures import AwareRisk, aware_risk, worst_attack
 from confide.measures.transparency.camouflage_intervals import CamouflageIntervals
 from confide.measures.transparency.registry import AWARE, attack_on
+from confide.measures.transparency.trial import FileTrial, MaskedHow
 from confide.microdata import (
     METHODS,
     AdditiveNoise,
@@ -203,6 +204,29 @@ def test_membership_of_a_synthetic_file_is_an_advantage_over_a_coin_with_its_are
     assert found.attack == "membership" and found.guessing == 50 and "AUC 0." in found.words
     assert found.advantage == pytest.approx(max(0, 2 * found.percent - 100))
     assert AwareRisk("a", "w", 40.0, 50.0).advantage == 0 and AwareRisk("a", "w", 100.0, 100.0).advantage == 0
+
+
+@pytest.mark.parametrize("about", [{"size": 700}, {"size": len(CROWD)}, {"given": ("sex",), "sampled": "asked"}])
+def test_membership_of_a_file_of_new_records_needs_no_pairs(about):
+    method, names = Synthesis(**about), [name for name in CROWD if name not in about.get("given", ())]
+    everybody = CROWD.assign(asked=np.arange(len(CROWD)) % 2 == 0)[[*CROWD, *about.get("sampled", "").split()]]
+    released = method.protect(everybody, columns=names, teaching_seed=918273645).frame
+    found = aware_risk(everybody, released, method=method, columns=list(CROWD))
+    assert found.attack == "membership" and found.guessing == 50 and "AUC 0." in found.words
+    assert found == aware_risk(everybody, released.sample(frac=1, random_state=1), method=method, columns=list(CROWD))
+
+
+def test_of_a_population_only_those_surveyed_are_members():
+    """Those surveyed stand in the file as they are, the others are nowhere near: every claim is right."""
+    size = 400
+    asked = np.arange(size) % 2 == 0
+    x = np.where(asked, 0.0, 1e6) + np.arange(size)
+    people = pd.DataFrame({"x": x, "sex": "f", "asked": asked})
+    method = Synthesis(given=("sex",), sampled="asked")
+    trial = FileTrial.of(people, people[asked], MaskedHow(("x",), (), method, paired=False), seed=0)
+    candidates = trial.of_members(people.assign(x=5e6 + x))
+    known = candidates.known.targets["x"].to_numpy()
+    assert (known[candidates.truth.member] < size).all() and (known[~candidates.truth.member] > 4e6).all()
 
 
 def test_what_cannot_be_tried_says_why():

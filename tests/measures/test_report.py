@@ -12,7 +12,7 @@ import pytest
 from confide import measures
 from confide.errors import Mistake
 from confide.measures.reports.findings import Measurement
-from confide.microdata import Microaggregation, Rounding, Sampling
+from confide.microdata import Microaggregation, Rounding, Sampling, Synthesis
 
 ROLES = {"age": "key", "sex": "key", "region": "key", "income": "confidential", "wealth": "confidential"}
 
@@ -145,6 +145,16 @@ def test_a_synthetic_file_is_not_paired_and_a_holdout_tests_its_memory(people_of
     assert {"membership", "propensity", "attribute disclosure"} <= names
     assert not {"distance linkage", "information loss", "score", "entropy loss"} & names
     assert 40 < found["membership"] < 60
+
+
+def test_an_intruder_who_knows_that_records_are_new_is_measured_by_membership(people_of):
+    original, holdout = people_of(200, 1)[list(ROLES)], people_of(200, 3).astype({"sex": "category"})
+    method = Synthesis(size=150)
+    synthetic = method.protect(original, columns=list(ROLES), teaching_seed=1).frame
+    for more in (None, holdout):
+        found = measures.report(original, synthetic, roles=ROLES, paired=False, method=method, holdout=more)
+        assert [f.about for f in found.findings if f.name == "aware attack"] == ["membership"]
+        assert found["aware attack"] is not None and "worst attack" not in {f.name for f in found.findings}
 
 
 def test_what_cannot_be_measured_says_why():

@@ -55,7 +55,8 @@ def aware_risk(
     """Risk by an intruder who knows the method (Nin, Herranz and Torra 2008): the best known attack, `method.best_attack`.
 
     They know `columns` of their targets, the method with its parameters and strata, and not what was drawn. At most 1,000
-    targets are tried, drawn by chance. Strata that are among the columns are attacked one by one. Where the attack cannot
+    targets are tried, drawn by chance. Of new records, as Synthesis draws them with a `size`, who was a member is asked: no
+    record of theirs is one that there was. Strata that are among the columns are attacked one by one. Where the attack cannot
     be tried a Mistake says why.
 
     >>> from confide import demo
@@ -67,7 +68,8 @@ def aware_risk(
     ('rank-windows', True)
     """
     attack = attack_on(method)
-    how = MaskedHow(listed(columns, "columns"), (), method, listed(by, "strata") if by else (), identifier)
+    strata, paired = listed(by, "strata") if by else (), not (attack.of_members and method.makes_new_records)
+    how = MaskedHow(listed(columns, "columns"), (), method, strata, identifier, paired)
     trial = _fit(attack, FileTrial.of(original, released, how, seed=0), holdout)
     found = score(claimed_by_strata(attack, trial.seen, trial.known), trial.truth)
     words = " ".join((attack.words, *found.notes))

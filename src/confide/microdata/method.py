@@ -52,6 +52,16 @@ class Method(Parameters, ABC):
         """Columns that the method looks at besides those it masks."""
         return ()
 
+    @property
+    def makes_new_records(self) -> bool:
+        """Whether the file has new records, none of which is one of those there were."""
+        return False
+
+    @property
+    def learns_from(self) -> str | None:
+        """The column that is true of the records that values are learnt from; of all of them, if there is none."""
+        return None
+
     def protect(
         self,
         frame: Any,

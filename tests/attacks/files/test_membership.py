@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from confide.attacks.files.trying import attack_file
 from confide.microdata import AdditiveNoise, Synthesis
 
 
@@ -44,3 +45,11 @@ def test_with_neither_it_does_not_apply(people_of, tried):
 def test_a_holdout_must_have_the_columns(people_of, tried):
     with pytest.raises(Exception, match="No column called 'sex'"):
         tried("membership", people_of(50), people_of(50), keys=["age", "sex"], holdout=people_of(50)[["age"]])
+
+
+def test_of_new_records_members_and_values_beside_the_nearest_are_tried_and_nobody_is_looked_for(people_of):
+    members, method = people_of(300).drop(columns="town"), Synthesis(size=200)
+    synthetic = method.protect(members, columns=list(members), teaching_seed=1).frame
+    found = attack_file(members, synthetic, keys=["age", "sex"], confidential="income", method=method)
+    assert [one.attack for one in found if one.applies] == ["looking-up", "membership"]
+    assert all("new records" in one.stopped for one in found if not one.applies)

@@ -21,6 +21,7 @@ class LookingUp(FileAttack):
 
     name: ClassVar = "looking-up"
     code: ClassVar = "L1"
+    seeks_record: ClassVar = False
     words: ClassVar = "Reads the confidential value of the released records nearest to the target's keys."
 
     def unfit(self, released: pa.Table, known: Knowledge) -> str:

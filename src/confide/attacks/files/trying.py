@@ -19,6 +19,9 @@ from confide.microdata import Method
 
 __all__ = ["attack_file"]
 
+NEW = "The file has new records: nobody's is among them, so none can be found."
+"""Why attacks that look for a record of somebody's do not apply to a file of new ones."""
+
 
 def attack_file(
     original: Any,
@@ -49,13 +52,19 @@ def attack_file(
     ('distance-linkage', 300, True)
     """
     named = [listed(names, "columns") if names else () for names in (confidential, by)]
-    how = MaskedHow(listed(keys, "keys"), named[0], method, named[1], identifier)
+    paired = method is None or not method.makes_new_records
+    how = MaskedHow(listed(keys, "keys"), named[0], method, named[1], identifier, paired)
     twice = [name for name in how.keys if name in how.confidential]
     if twice:
         raise Mistake(f"Column {twice[0]!r} is a key, so it cannot be confidential.")
     chosen = _chosen(only)
     trial = FileTrial.of(original, released, how, seed=seed)
-    return [_tried(attack, _candidates(trial, holdout) if attack.of_members else trial) for attack in chosen]
+    return [
+        _tried(attack, _candidates(trial, holdout) if attack.of_members else trial)
+        if paired or not attack.seeks_record
+        else Result(attack=attack.name, code=attack.code, words=attack.words, applies=False, stopped=NEW)
+        for attack in chosen
+    ]
 
 
 def _chosen(only: Sequence[str] | None) -> list[FileAttack]:

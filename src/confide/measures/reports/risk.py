@@ -43,6 +43,8 @@ def risks(files: Files, holdout: Any = None) -> Iterator[Measurement]:
             yield from _worst([*standard, *aware])
         if files.numeric:
             yield from finder("interval disclosure", "numbers", partial(_intervals, files))
+    elif files.method is not None and files.method.makes_new_records:
+        yield from finder("aware attack", about, partial(_aware, files, holdout))
     if holdout is not None:
         yield from finder("membership", "all columns", partial(_membership, files, holdout))
 

@@ -20,6 +20,8 @@ class FileAttack(ABC):
     words: ClassVar[str]
     of_members: ClassVar[bool] = False
     """Whether targets are candidates of whom half are in the file, whole records of whom are known."""
+    seeks_record: ClassVar[bool] = True
+    """Whether released records are taken for masked ones of somebody's: of new records there is none to be found."""
 
     def unfit(self, released: pa.Table, known: Knowledge) -> str:
         """Why there is nothing to try on this file; empty where there is."""

@@ -29,6 +29,7 @@ class SyntheticMembership(FileAttack):
     code: ClassVar = "L7"
     words: ClassVar = "Says of the candidates nearest to the released records that the file was made from theirs."
     of_members: ClassVar = True
+    seeks_record: ClassVar = False
 
     scaling: Scaling = "standardised"
 

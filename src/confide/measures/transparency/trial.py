@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from confide.arrays import Ints
 from confide.errors import Mistake
-from confide.measures.pairs import matched, side_by_side
+from confide.measures.pairs import Pair, matched, side_by_side, unpaired
 from confide.measures.records import FileColumn, FileRecords
 from confide.measures.transparency.knowledge import Knowledge
 from confide.measures.transparency.scoring import ConfidentialFile
@@ -33,6 +33,13 @@ class MaskedHow:
     method: Method | None = None
     by: tuple[str, ...] = ()
     identifier: str | None = None
+    paired: bool = True
+    """Whether released records are those there were: of new records only who was a member can be asked."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns that the method looked at and left as they are."""
+        return () if self.method is None else self.method.reads
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +53,16 @@ class FileTrial:
     @classmethod
     def of(cls, original: Any, released: Any, how: MaskedHow, *, seed: int) -> "FileTrial":
         """Targets are records drawn by chance, in no order."""
-        places = matched(original, released, (*how.keys, *how.confidential), identifier=how.identifier)
+        names = (*how.keys, *how.confidential)
+        before, seen = frame_of(original), _seen(released)
+        places = matched(original, seen, names, identifier=how.identifier) if how.paired else np.arange(len(before))
         if len(places) < 2:
             raise Mistake("A file of one record need not be attacked: it is plain whose it is.")
-        before, seen = frame_of(original), _seen(released)
         whole = before.table(before.names)
         pairs = whole.take(pa.array(places))
-        masked = tuple(name for name in _shared(pairs, seen) if name != how.identifier and _changed(pairs, seen, name))
-        written = _rewritten(pairs, seen, (*how.keys, *how.confidential))
+        others = [name for name in _shared(pairs, seen) if name not in (how.identifier, *how.reads)]
+        masked = tuple(name for name in others if _changed(pairs, seen, name))
+        written = _rewritten(pairs, (side_by_side if how.paired else unpaired)(pairs, seen, names))
         rows = np.random.default_rng(seed).permutation(len(places))[:MOST]
         targets = written.select(how.keys).take(pa.array(rows))
         known = Knowledge(targets, how.confidential, how.method, masked, how.by, places[rows], seed)
@@ -75,11 +84,14 @@ class FileTrial:
         names = (*self.known.keys, *self.known.confidential)
         rng, size = np.random.default_rng(self.known.seed), len(self.truth.places)
         if holdout is not None:
-            inside, outside, seen = self.truth.pairs, frame_of(holdout).table(names), self.seen
+            outside = frame_of(holdout).table(names)
+            outside, seen = _rewritten(outside, unpaired(outside, self.seen, names)), self.seen
+            inside = self._learnt(np.arange(size))
         elif self.known.method is not None and self.known.masked:
             order = rng.permutation(size)
-            inside, outside = (self.truth.pairs.take(pa.array(part)) for part in np.array_split(order, 2))
-            seen = self._masked_again(np.sort(order[: inside.num_rows]))
+            half = np.array_split(order, 2)
+            inside, outside = (self._learnt(part) for part in half)
+            seen = self._masked_again(np.sort(half[0]))
         else:
             return None
         many = min(inside.num_rows, outside.num_rows, MOST)
@@ -88,6 +100,14 @@ class FileTrial:
         candidates = pa.concat_tables(drawn, promote_options="permissive").take(pa.array(order))
         known = replace(self.known, targets=candidates, confidential=())
         return FileTrial(seen, known, replace(self.truth, released=seen, member=member[order]))
+
+    def _learnt(self, rows: Ints) -> pa.Table:
+        """Those of some records that values can be learnt from: of a population, those who were surveyed."""
+        said = None if self.known.method is None else self.known.method.learns_from
+        if said is not None:
+            chosen = self.truth.whole[said].take(pa.array(self.truth.places[rows])).cast(pa.bool_())
+            rows = rows[np.asarray(chosen.fill_null(False), bool)]
+        return self.truth.pairs.take(pa.array(rows))
 
     def _masked_again(self, rows: Ints) -> pa.Table:
         """The file of these records: masked anew if it is known how, because methods mix records; else what was released."""
@@ -130,9 +150,9 @@ def _words(column: FileColumn) -> Any:
     return np.array([*column.labels, ""], object)[column.coded[0]]
 
 
-def _rewritten(pairs: pa.Table, released: pa.Table, names: tuple[str, ...]) -> pa.Table:
+def _rewritten(pairs: pa.Table, both: Pair) -> pa.Table:
     """The truth in the words of the released file, as an intruder would recode their own list."""
-    for column in side_by_side(pairs, released, names).columns:
+    for column in both.columns:
         if column.numeric:
             values = pa.array(column.original, mask=np.isnan(column.original))
         elif column.ordered:

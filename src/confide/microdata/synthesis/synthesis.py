@@ -77,6 +77,14 @@ class Synthesis(Method):
     def reads(self) -> tuple[str, ...]:
         return (*self.given, *(() if self.sampled is None else (self.sampled,)))
 
+    @property
+    def makes_new_records(self) -> bool:
+        return self.size is not None or self.sampled is not None
+
+    @property
+    def learns_from(self) -> str | None:
+        return self.sampled
+
     def _check(self) -> None:
         if self.sampled is not None and not self.given:
             raise Mistake("Synthesis: with sampled, say by given what is known of the whole population.")
@@ -96,7 +104,7 @@ class Synthesis(Method):
                 suggestions=["Take larger strata, or a smaller least."],
             )
         file = {name: self._variable(name, records, pool) for name in (*self.given, *records.columns)}
-        if self.size is None and self.sampled is None:
+        if not self.makes_new_records:
             return self._replaced(records, file, pool)
         size = len(pool.surveyed) if self.size is None else self.size
         drawn = []
