@@ -1,9 +1,8 @@
-"""How long masking a file takes: microaggregation by size, against sdcMicro; then other methods on a large file.
+"""How long masking a file takes: microaggregation by size; then other methods on a large file.
 
     python benchmarks/mask.py [--quick]
 
-Times are CPU seconds of one run, after a first small one that compiles. Those of sdcMicro are CPU seconds of its mdav on
-a file of the same size (k = 5, 5 columns); peers.py has the command, and says that version and machine were not recorded.
+Times are CPU seconds of one run, after a first small one that compiles.
 """
 
 import argparse
@@ -13,7 +12,6 @@ from math import log
 
 import numpy as np
 import pyarrow as pa
-from peers import of
 
 from confide.microdata import GlobalRecoding, Method, Microaggregation, Rounding, Sampling, TopBottomCoding
 
@@ -38,20 +36,14 @@ def microaggregation(sizes: list[int]) -> None:
         "whole numbers": lambda rng, n: rng.integers(0, 100, n),
     }
     print(f"Microaggregation, k = {K}, {COLUMNS} columns; growth is the exponent of n since the row above")
-    print(f"{'data':>14} {'algorithm':>10} {'rows':>10} {'seconds':>9} {'growth':>7} {'sdcMicro':>9} {'ratio':>7}")
+    print(f"{'data':>14} {'algorithm':>10} {'rows':>10} {'seconds':>9} {'growth':>7}")
     for shape, algorithm in [*((shape, "mdav") for shape in shapes), ("normal", "v-mdav"), ("normal", "optimal")]:
         method, before = Microaggregation(k=K, algorithm=algorithm), (0, 0.0)
         seconds(method, numbers(1000, COLUMNS, shapes[shape]))
         for rows in sizes:
             taken = seconds(method, numbers(rows, COLUMNS, shapes[shape]))
             growth = f"{log(taken / before[1]) / log(rows / before[0]):.2f}" if before[0] else ""
-            peer = (
-                of("sdcMicro", "mdav").get(f"{rows:,} x {COLUMNS}")
-                if (shape, algorithm) == ("normal", "mdav")
-                else None
-            )
-            beside = f"{peer:>9.2f} {peer / taken:>7.0f}" if peer else ""
-            print(f"{shape:>14} {algorithm:>10} {rows:>10,} {taken:>9.2f} {growth:>7} {beside}", flush=True)
+            print(f"{shape:>14} {algorithm:>10} {rows:>10,} {taken:>9.2f} {growth:>7}", flush=True)
             before = (rows, taken)
 
 

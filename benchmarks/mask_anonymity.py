@@ -2,9 +2,7 @@
 
     python benchmarks/mask_anonymity.py [--quick]
 
-Times are CPU seconds of one run. Those of sdcMicro are CPU seconds of its localSuppression on files of the same size,
-with commands in peers.py (version and machine were not recorded; with 100,000 records it was stopped after 500 s). The survey
-is read from ../shared/data where that is there.
+Times are CPU seconds of one run. The survey is read from ../shared/data where that is there.
 """
 
 import argparse
@@ -14,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from peers import of
 
 from confide.microdata import Generalisation, LocalSuppression
 
@@ -29,13 +26,13 @@ def generated(rows: int, keys: int) -> pa.Table:
     return pa.table({f"key{j}": np.minimum(rng.geometric(0.25, rows), CATEGORIES[j]) for j in range(keys)})
 
 
-def line(what: str, frame: pa.Table, columns: list[str], peer: str = "") -> None:
+def line(what: str, frame: pa.Table, columns: list[str]) -> None:
     for blank in ("category", "anything"):
         start = time.process_time()
         report = LocalSuppression(k=3, blank=blank).protect(frame, columns=columns).report
         taken = time.process_time() - start
         facts = f"{report['suppressed']:>11,} {report['records']:>9,} {report['below']:>8,} {taken:>8.2f}"
-        print(f"{what:>24} {blank:>9} {facts} {peer:>11}", flush=True)
+        print(f"{what:>24} {blank:>9} {facts}", flush=True)
 
 
 def generalisation(rows: int) -> None:
@@ -59,14 +56,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="up to 100,000 rows only")
     quick = parser.parse_args().quick
     print("Local suppression, k = 3; below: records in classes below k if a blank is a category of its own")
-    columns = f"{'suppressed':>11} {'records':>9} {'below':>8} {'seconds':>8} {'sdcMicro':>11}"
+    columns = f"{'suppressed':>11} {'records':>9} {'below':>8} {'seconds':>8}"
     print(f"{'file':>24} {'blank':>9} {columns}")
-    peer = {size: f"{taken:g} s" for size, taken in of("sdcMicro", "local suppression").items()}
     for rows, keys in [(20_000, 8), (100_000, 5), (100_000, 9), *([] if quick else [(1_000_000, 5)])]:
         frame = generated(rows, keys)
-        line(f"{rows:,} x {keys} keys", frame, frame.column_names, peer.get(f"{rows:,} x {keys}", ""))
+        line(f"{rows:,} x {keys} keys", frame, frame.column_names)
     if SURVEY.exists():
-        line("survey, 4,580 x 7 keys", pa.csv.read_csv(SURVEY), KEYS, "293 blanks")
+        line("survey, 4,580 x 7 keys", pa.csv.read_csv(SURVEY), KEYS)
     generalisation(100_000 if quick else 1_000_000)
 
 

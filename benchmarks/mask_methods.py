@@ -1,10 +1,8 @@
-"""How long noise, swapping, PRAM, shuffling and resampling take, beside sdcMicro where it was measured.
+"""How long noise, swapping, PRAM, shuffling and resampling take.
 
     python benchmarks/mask_methods.py [--quick]
 
-Times are CPU seconds of one run, after a first small one that compiles. sdcMicro's are CPU seconds on files of 100,000
-records x 5 columns; the ratio is of those to ours on a file of that size. peers.py has the commands, and says that version and
-machine were not recorded.
+Times are CPU seconds of one run, after a first small one that compiles.
 """
 
 import argparse
@@ -12,7 +10,6 @@ import time
 
 import numpy as np
 import pyarrow as pa
-from peers import of
 
 from confide.microdata import (
     AdditiveNoise,
@@ -48,8 +45,8 @@ def seconds(method: Method, frame: pa.Table) -> float:
 
 
 def noise_swapping(rows: int, columns: int) -> None:
-    """Every method on a small file, on one as large as sdcMicro was given, and on a large one."""
-    print(f"{'method':>24} {'100,000 x 5':>12} {'sdcMicro':>9} {'ratio':>7} {f'{rows:,} x {columns}':>16}")
+    """Every method on a small file, on one of 100,000 records, and on a large one."""
+    print(f"{'method':>24} {'100,000 x 5':>12} {f'{rows:,} x {columns}':>16}")
     for what, method, make in [
         ("additive-noise", AdditiveNoise(), amounts),
         ("additive-noise, exact", AdditiveNoise(exact=True), amounts),
@@ -64,9 +61,7 @@ def noise_swapping(rows: int, columns: int) -> None:
     ]:
         seconds(method, make(1_000, 5))
         taken = seconds(method, make(100_000, 5))
-        peer = of("sdcMicro", what).get("100,000 x 5")
-        beside = f"{peer:>9.2f} {peer / taken:>7.0f}" if peer else f"{'':>17}"
-        print(f"{what:>24} {taken:>10.2f} s {beside} {seconds(method, make(rows, columns)):>14.2f} s", flush=True)
+        print(f"{what:>24} {taken:>10.2f} s {seconds(method, make(rows, columns)):>14.2f} s", flush=True)
 
 
 def main() -> None:
