@@ -16,7 +16,7 @@ from confide.errors import Mistake
 from confide.formats.charts.colours import LINE
 from confide.formats.charts.theme import Spec
 
-__all__ = ["Goal", "RiskUtilityMap", "axes", "layer", "map_chart"]
+__all__ = ["Goal", "RiskUtilityMap", "axes", "layer", "map_chart", "named"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,21 @@ def axes(utility: str, risk: str, *, field: str = "utility") -> Spec:
 def layer(mark: Spec, values: Sequence[Mapping[str, Any]], encoding: Mapping[str, Any]) -> Spec:
     """One layer of a map."""
     return {"mark": mark, "data": {"values": list(values)}, "encoding": dict(encoding)}
+
+
+def named(rows: Sequence[Mapping[str, Any]], sides: Spec, text: str) -> list[Spec]:
+    """Layers of names beside their points, towards the middle, so that none runs out of the picture."""
+    field, zero = sides["x"]["field"], sides["x"].get("scale", {}).get("zero", True)
+    along = [row[field] for row in rows] or [0]
+    middle = (max(along) + (0 if zero else min(along))) / 2
+    return [
+        layer(
+            {"type": "text", "align": align, "dx": dx, "dy": -8, "fontSize": 10},
+            [row for row in rows if (row[field] > middle) is right],
+            {**sides, "text": {"field": text}},
+        )
+        for align, dx, right in (("left", 6, False), ("right", -6, True))
+    ]
 
 
 def map_chart(title: str, words: str, *, points: Spec, line: Sequence[Mapping[str, Any]], more: Sequence[Spec]) -> Spec:

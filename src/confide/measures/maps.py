@@ -1,6 +1,6 @@
 """Ways of masking on a map of risk and utility, with the frontier: those that none of the others beats."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Protocol
 
@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from confide.data.report import Chart, ReportPage, shown
-from confide.data.risk_utility import Goal, RiskUtilityMap, axes, layer, map_chart
+from confide.data.risk_utility import Goal, RiskUtilityMap, axes, layer, map_chart, named
 from confide.data.writing import csv_bytes
 from confide.errors import Mistake, nearest
 from confide.formats.charts.colours import LINE, POINT
@@ -138,7 +138,7 @@ class MaskingMap:
             f"Ways of masking by loss of utility and risk. On the frontier: {', '.join(p.name for p in self.frontier)}.",
             points=layer({"type": "point", "filled": True, "size": 60}, rows, {**sides, "color": colour}),
             line=[row for row in rows if row["frontier"]],
-            more=[layer(mark, some, {**sides, "text": {"field": "way"}}) for mark, some in _named(rows)],
+            more=named(rows, sides, "way"),
         )
 
     def _repr_html_(self) -> str:
@@ -149,14 +149,6 @@ class MaskingMap:
 
     def __repr__(self) -> str:
         return self.to_text()
-
-
-def _named(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Spec, list[Mapping[str, Any]]]]:
-    """Names beside their points, towards the middle, so that none runs out of the picture."""
-    middle = max((row["loss"] for row in rows), default=0) / 2
-    for align, dx, right in (("left", 6, False), ("right", -6, True)):
-        mark = {"type": "text", "align": align, "dx": dx, "dy": -8, "fontSize": 10}
-        yield mark, [row for row in rows if (row["loss"] > middle) is right]
 
 
 def risk_utility_map(

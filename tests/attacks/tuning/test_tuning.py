@@ -181,6 +181,12 @@ def test_the_page_shows_the_map_and_every_variant(found: Tuning) -> None:
     assert [point["answered"] for point in points] == [round(100 * trial.share, 2) for trial in found.trials]
 
 
+def test_numbers_at_the_right_edge_of_the_map_stand_to_the_left_of_their_point() -> None:
+    layers = map_of(made(trial(0.01, 20), trial(0.05, 100), trial(0.3, 40)))["layer"]
+    sides = {each["mark"]["align"]: each["data"]["values"] for each in layers if each["mark"]["type"] == "text"}
+    assert [[row["numbers"] for row in sides[side]] for side in ("left", "right")] == [["1", "3"], ["2"]]
+
+
 def made(*trials: PolicyTrial, limit: float = 0.05) -> Tuning:
     about = {"dataset": "people", "data": "", "policy": "standard, version 1", "mark": "", "attacks": ("zeros",)}
     conditions = TuningConditions(**about, targets=100, questions=10, workload=100, seed=1)

@@ -9,7 +9,7 @@ from confide.attacks.tuning.trial import PolicyTrial
 from confide.attacks.tuning.tuning import Tuning
 from confide.attacks.tuning.variants import words
 from confide.data.report import Chart, ReportPage
-from confide.data.risk_utility import axes, layer, map_chart
+from confide.data.risk_utility import axes, layer, map_chart, named
 from confide.formats.charts.colours import LINE, POINT
 from confide.formats.charts.theme import Spec
 from confide.model.policy import PRESETS, write_policy
@@ -128,7 +128,6 @@ def map_of(found: Tuning) -> Spec:
     sides["x"]["scale"] = {"zero": False, "nice": True}
     colours = {"domain": [True, False], "range": [LINE, POINT]}
     colour = {"field": "frontier", "type": "nominal", "scale": colours, "legend": {"orient": "top"}}
-    named = {"type": "text", "align": "left", "dx": 6, "dy": -8}
     dashed = {"type": "rule", "strokeDash": [4, 4], "color": LINE}
     return map_chart(
         "Risk and utility",
@@ -137,7 +136,7 @@ def map_of(found: Tuning) -> Spec:
         points=layer({"type": "point", "filled": True, "size": 60}, points, {**sides, "color": colour}),
         line=[point for point in points if point["frontier"]],
         more=[
-            layer(named, _labels(found), {**sides, "text": {"field": "numbers"}}),
+            *named(_labels(found), sides, "numbers"),
             layer(dashed, [{"risk": 100 * found.limit}], {"y": sides["y"]}),
         ],
     )

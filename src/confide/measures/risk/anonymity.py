@@ -14,9 +14,9 @@ from confide.measures.risk.classes import Blank, class_of, frequencies, keyed
 
 __all__ = [
     "Anonymity",
+    "ClassDominance",
     "Closeness",
     "Diversity",
-    "Dominance",
     "dominance",
     "k_anonymity",
     "l_diversity",
@@ -149,7 +149,7 @@ def t_closeness(frame: Any, *, keys: str | Sequence[str], confidential: str) -> 
 
 
 @dataclass(frozen=True)
-class Dominance:
+class ClassDominance:
     """Of each record's class, the share of its total that is the largest contributor's: 0 where the total is."""
 
     share: Floats
@@ -164,7 +164,7 @@ class Dominance:
         return 100 * float(np.mean(self.share > share))
 
 
-def dominance(frame: Any, *, keys: str | Sequence[str], confidential: str) -> Dominance:
+def dominance(frame: Any, *, keys: str | Sequence[str], confidential: str) -> ClassDominance:
     """Dominance (Domingo-Ferrer 2007): how much of the total of each class is one record's.
 
     Groups of k or more protect where no individual dominates: who has nearly all of a total is told by it, and by an
@@ -182,7 +182,7 @@ def dominance(frame: Any, *, keys: str | Sequence[str], confidential: str) -> Do
     amount = np.nan_to_num(np.abs(column.numbers))
     total, most = np.bincount(number, amount), np.zeros(int(number.max()) + 1)
     np.maximum.at(most, number, amount)
-    return Dominance(np.divide(most, total, out=np.zeros_like(most), where=total > 0)[number])
+    return ClassDominance(np.divide(most, total, out=np.zeros_like(most), where=total > 0)[number])
 
 
 def _nominal(part: tuple[Ints, Ints, Floats], whole: Floats, classes: int) -> Floats:
