@@ -1,8 +1,9 @@
 """Sums and counts over cells give what counting column by column gives."""
 
 import numpy as np
+import pytest
 
-from confide.records.sums import cell_sums, class_counts, part_cells
+from confide.records.sums import cell_sums, cross_cells, lone_records, part_cells, right_claims
 
 
 def test_sums_of_columns_over_cells_are_those_of_bincount() -> None:
@@ -13,14 +14,31 @@ def test_sums_of_columns_over_cells_are_those_of_bincount() -> None:
     assert cell_sums(cell[:0], columns[:0], 2).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_classes_are_counted_in_the_cells_that_are_asked_about() -> None:
+@pytest.mark.parametrize("others", [False, True])
+def test_the_commonest_class_of_a_cell_is_claimed_of_its_targets(others: bool) -> None:
+    """Against counting by hand: of the records alike, without one's own if others are asked; where there is none, the usual."""
     rng = np.random.default_rng(2)
-    cell, columns = rng.integers(0, 5, 500), rng.integers(0, 4, (500, 2)).astype(np.uint16)
-    counts = class_counts(cell, np.array([-1, 1, -1, 0, -1]), columns, (2, 4))
-    for column in range(2):
-        for row, asked in enumerate((3, 1)):
-            plain = np.bincount(columns[cell == asked, column], minlength=4)
-            np.testing.assert_array_equal(counts[row, column], plain)
+    cell, columns = np.sort(rng.integers(0, 90, 200)), rng.integers(0, 4, (200, 2)).astype(np.uint16)
+    rows, usual = np.flatnonzero(rng.random(200) < 0.5), np.array([3, 1])
+    wanted = cell[rows] if others else rng.integers(0, 90, len(rows))
+    right = right_claims(cell, wanted, columns, usual, columns[rows], (90, 4), others)
+    for i, row in enumerate(rows):
+        alike = (cell == wanted[i]) & (np.arange(200) != row if others else True)
+        for j in range(2):
+            claim = np.bincount(columns[alike, j]).argmax() if alike.any() else usual[j]
+            assert right[i, j] == (claim == columns[row, j]), (row, j)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_lone_records_are_those_of_cells_with_few(most: int) -> None:
+    cell = np.random.default_rng(3).integers(0, 60, 100)
+    assert lone_records(cell, 60, most).tolist() == np.flatnonzero(np.bincount(cell)[cell] <= most).tolist()
+    assert lone_records(cell[:0], 60, most).tolist() == []
+
+
+def test_cells_of_three_variables_are_numbered_with_the_last_the_fastest() -> None:
+    one, two, three = (np.array(places, np.uint16) for places in ([0, 2, 1], [3, 0, 1], [1, 1, 0]))
+    assert cross_cells(one, two, three, (4, 2)).tolist() == [7, 17, 10]
 
 
 def test_cells_are_parted_by_one_more_variable() -> None:

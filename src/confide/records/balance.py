@@ -43,7 +43,7 @@ def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, cla
     residual, factors = logs[rows] - usual, np.exp(logs[rows])
     terms = np.column_stack([weights[rows], amounts * factors])
     ease = spread[rows] ** 2 * _ease(amounts, weights[rows])
-    inverse = _inverses(np.concatenate([grams(terms, ease, spread[rows], places, table) for table in tables]))
+    inverse = _inverses(grams(terms, ease, spread[rows], places, tables))
     for _ in range(SWEEPS):
         # The sum of amounts is linear in the factors: each sweep starts from what it is, and goes along the tangent.
         offset = amounts * (factors - 1) - terms[:, 1] * residual

@@ -14,9 +14,9 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.exposure import Exposed, Exposure, UnitCells, confidential_numbers
+from confide.records.exposure import Exposed, Exposure, KeyCross, UnitCells, confidential_numbers
 from confide.records.reading import found_records, most_classes, most_within, read_together
-from confide.records.sums import Places, class_counts
+from confide.records.sums import right_claims
 
 __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
 
@@ -89,7 +89,7 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
         known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
         classes, shown = _Classes(true, names), _Classes(protected, names)
         each = {one.cross: one for crosses in chosen.values() for one in crosses}
-        hits = {cross: _hits(known, seen, classes, shown, one) for cross, one in each.items()}
+        hits = _hits(known, seen, classes, shown, list(each.values()))
         for keys, crosses in chosen.items():
             truth = classes.columns[np.concatenate([one.rows for one in crosses])]
             sums = np.sum([hits[one.cross] for one in crosses], axis=0).T.tolist()
@@ -124,6 +124,7 @@ class _Classes:
     def __init__(self, coded: Coded, names: Sequence[str]) -> None:
         self.columns = np.column_stack([coded.places(name) for name in names]).astype(np.uint16)
         self.usual = np.array([np.bincount(column).argmax() for column in self.columns.T])
+        self.most = int(self.columns.max(initial=0)) + 1
 
 
 def _class_ceiling(name: str, keys: int, truth: Ints, hits: Sequence[int]) -> Ceiling:
@@ -135,30 +136,30 @@ def _class_ceiling(name: str, keys: int, truth: Ints, hits: Sequence[int]) -> Ce
     return Ceiling(name, keys, False, len(truth), max(right, guess), guess, others / len(truth))
 
 
-def _hits(known: UnitCells, seen: UnitCells, true: _Classes, shown: _Classes, one: Exposed) -> Ints:
+def _hits(
+    known: UnitCells, seen: UnitCells, true: _Classes, shown: _Classes, crosses: Sequence[Exposed]
+) -> dict[KeyCross, Ints]:
     """About how many of the exposed the record is right, those alike but for a key, and the true ones of others; by variable.
 
-    Of the keys but one, the intruder is given the best.
+    Of the keys but one, the intruder is given the best. Crosses have such keys in common: their records are counted once.
     """
-    names = one.cross.names
-    uses = [names, *(names[:i] + names[i + 1 :] for i in range(len(names)))]
-    cells, truth = [known.of(by) for by in uses], true.columns[one.rows]
-    record, *alike = (_commonest(seen.of(by), own[one.rows], shown) for by, own in zip(uses, cells, strict=True))
-    others = [_commonest(own, own[one.rows], true, without=truth) for own in cells[1:]]
-    scores = [[(claim == truth).sum(axis=0) for claim in claims] for claims in ([record], alike, others)]
-    return np.array([np.max(score, axis=0) for score in scores])
-
-
-def _commonest(cell: Ints, wanted: Ints, classes: _Classes, without: Places | None = None) -> Ints:
-    """The commonest classes in the cell of each target, without one of its own; of an empty cell, among all."""
-    cells, of = np.unique(wanted, return_inverse=True)
-    number = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
-    number[cells] = np.arange(len(cells))
-    most = int(classes.columns.max(initial=0)) + 1
-    counts = class_counts(cell, number, classes.columns, (len(cells), most))[of]
-    if without is not None:
-        counts[np.arange(len(of))[:, None], np.arange(without.shape[1]), without] -= 1
-    return np.where(counts.any(axis=2), counts.argmax(axis=2), classes.usual)
+    names = {one.cross.names: [one] for one in crosses}
+    but_one: dict[tuple[str, ...], list[Exposed]] = {}
+    for one in crosses:
+        for i in range(len(one.cross.names)):
+            but_one.setdefault(one.cross.names[:i] + one.cross.names[i + 1 :], []).append(one)
+    hits = {one.cross: np.zeros((3, true.columns.shape[1]), np.int64) for one in crosses}
+    for place, uses, cells, classes in ((0, names, seen, shown), (1, but_one, seen, shown), (2, but_one, known, true)):
+        for by, some in uses.items():
+            rows = np.concatenate([one.rows for one in some])
+            shape = cells.size(by), classes.most
+            cell, truth = cells.of(by), true.columns[rows]
+            wanted = (cell if cells is known else known.of(by))[rows]
+            right = right_claims(cell, wanted, classes.columns, classes.usual, truth, shape, cells is known)
+            sums = np.add.reduceat(right, np.cumsum([0, *(len(one.rows) for one in some[:-1])]), dtype=np.int64)
+            for one, own in zip(some, sums, strict=True):
+                np.maximum(hits[one.cross][place], own, out=hits[one.cross][place])
+    return hits
 
 
 def _number_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> Iterator[Ceiling]:

@@ -16,7 +16,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
-from confide.records.sums import part_cells
+from confide.records.sums import cross_cells, lone_records, part_cells
 from confide.records.traits import Trait, class_number, key_traits
 
 __all__ = ["Exposed", "Exposure", "KeyCross", "UnitCells", "confidential_numbers", "find_exposed"]
@@ -95,7 +95,7 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
         if rules.dominance < 1:
             for name, values in amounts.items():
                 numbers[name] |= cells.shares(cell, values) > rules.dominance
-        alone = cells.alone(cell, rules.alone)
+        alone = cells.alone(cell, cells.size(cross.names), rules.alone)
         everybody += [Exposed(cross, alone)] if amounts and len(alone) else []
         if cross.cells <= by_class and len(alone):
             rows = alone[~_told(by_traits, cross, coded.records.num_rows)[alone]]
@@ -147,23 +147,32 @@ class UnitCells:
         self._places = lru_cache(
             lambda name: np.asarray(coded.records[coded.facts.classes[name]].to_numpy(), np.uint16)
         )
+        self._nothing = np.zeros(coded.records.num_rows, np.uint16)
         self.units = coded.records.num_rows if self._unit is None else int(self._unit.max(initial=-1)) + 1
+
+    def size(self, names: tuple[str, ...]) -> int:
+        """How many cells a cross has, empty ones too."""
+        return prod(map(self._size, names))
+
+    def _size(self, name: str) -> int:
+        return len(self._dataset.variables[name].codes or ())
 
     def of(self, names: tuple[str, ...]) -> Ints:
         """The number of each record's cell."""
-        if not names:
-            return np.zeros(self._coded.records.num_rows, np.int64)
-        cell = self._places(names[0]).astype(np.int64)
-        for name in names[1:]:
-            part_cells(cell, self._places(name), len(self._dataset.variables[name].codes or ()))
+        places, sizes = [self._places(name) for name in names], [self._size(name) for name in names]
+        one, two, three = [*places, *[self._nothing] * 3][:3]
+        first, second = [*sizes[1:], 1, 1][:2]
+        cell = cross_cells(one, two, three, (first, second))
+        for more, size in zip(places[3:], sizes[3:], strict=True):
+            part_cells(cell, more, size)
         return cell
 
-    def alone(self, cell: Ints, most: int) -> Ints:
-        """The records whose cell has at most so many units."""
-        one_each = cell if self._unit is None else np.unique(cell * self.units + self._unit) // self.units
-        counts = np.bincount(one_each)
-        few = (counts > 0) & (counts <= most)
-        return np.flatnonzero(few[cell]) if few.any() else np.zeros(0, np.int64)
+    def alone(self, cell: Ints, cells: int, most: int) -> Ints:
+        """The records whose cell, one of so many, has at most `most` units."""
+        if self._unit is None:
+            return lone_records(cell, cells, most)
+        counts = np.bincount(np.unique(cell * self.units + self._unit) // self.units, minlength=1)
+        return np.flatnonzero(counts[cell] <= most)
 
     def shares(self, cell: Ints, values: Floats) -> Floats:
         """The share of each record's unit in the sum over its cell."""

@@ -1,4 +1,7 @@
-"""The hot loops of balancing: sums over the cells of one table after the other, and residuals cleared of them."""
+"""The hot loops of balancing: sums over the cells of one table after the other, and residuals cleared of them.
+
+Cells are numbered without a sign: an index that could be below 0 is looked at first, which takes a quarter of the time.
+"""
 
 import numpy as np
 
@@ -13,24 +16,27 @@ SUMS = 7
 
 
 @compiled
-def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, table: Ints) -> Floats:  # pragma: no cover
-    """For each cell of a table by two variables: the products of both terms, and what tells whether a few hold much.
+def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, tables: Ints) -> Floats:  # pragma: no cover
+    """For each cell of tables by two variables, one after the other: the products of both terms, and whether a few hold much.
 
-    `table` has the two rows of `places`, and the sizes of both variables.
+    A row of `tables` has the two rows of `places`, and the sizes of both variables.
     """
-    first, second, width = places[table[0]], places[table[1]], table[3]
-    sums = np.zeros((table[2] * width, SUMS))
-    for i in range(len(ease)):
-        one, two, square = terms[i, 0], terms[i, 1], spread[i] * spread[i]
-        cell = sums[first[i] * width + second[i]]
-        cell[0] += ease[i] * one * one
-        cell[1] += ease[i] * one * two
-        cell[2] += ease[i] * two * two
-        one, two = one * square, two * square
-        cell[3] += one
-        cell[4] += one * one
-        cell[5] += two
-        cell[6] += two * two
+    sums, start = np.zeros(((tables[:, 2] * tables[:, 3]).sum(), SUMS)), 0
+    for table in tables:
+        first, second, width = places[table[0]], places[table[1]], np.uint32(table[3])
+        cells = sums[start : start + table[2] * table[3]]
+        start += table[2] * table[3]
+        for i in range(len(ease)):
+            one, two, square = terms[i, 0], terms[i, 1], spread[i] * spread[i]
+            cell = cells[np.uint32(first[i]) * width + np.uint32(second[i])]
+            cell[0] += ease[i] * one * one
+            cell[1] += ease[i] * one * two
+            cell[2] += ease[i] * two * two
+            one, two = one * square, two * square
+            cell[3] += one
+            cell[4] += one * one
+            cell[5] += two
+            cell[6] += two * two
     return sums
 
 
@@ -48,15 +54,15 @@ def project(
     before, start = tables[0], 0
     for number in range(len(tables) + 1):
         now = tables[min(number, len(tables) - 1)]
-        a, b, width = places[before[0]], places[before[1]], before[3]
-        c, d, next_width = places[now[0]], places[now[1]], now[3]
+        a, b, width = places[before[0]], places[before[1]], np.uint32(before[3])
+        c, d, next_width = places[now[0]], places[now[1]], np.uint32(now[3])
         sums[: now[2] * now[3]] = 0.0
         for i in range(len(residual)):
-            cell = a[i] * width + b[i]
+            cell = np.uint32(a[i]) * width + np.uint32(b[i])
             one, two = terms[i, 0], terms[i, 1]
             left = residual[i] - ease[i] * (one * pull[cell, 0] + two * pull[cell, 1])
             residual[i] = left
-            cell = c[i] * next_width + d[i]
+            cell = np.uint32(c[i]) * next_width + np.uint32(d[i])
             sums[cell, 0] += one * left
             sums[cell, 1] += offset[i] + two * left
         if number < len(tables):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
+from confide.records.equations import equations, predicted
 
 __all__ = ["found_records", "most_classes", "most_within", "read_together"]
 
@@ -48,24 +49,35 @@ def read_together(true: Floats, shown: Sequence[Floats], classes: Sequence[Ints]
         rows = np.flatnonzero(pattern == one)
         fit = able[rows]
         most = max(1, int(fit.sum()) // UNITS_A_TERM)
-        terms = _terms(logs[rows][:, there[rows[0]]], [of[rows] for of in classes])
-        design = np.stack(list(itertools.islice(terms, most)), axis=1)
+        numbers = np.stack(list(itertools.islice(_terms(logs[rows][:, there[rows[0]]]), most)), axis=1)
+        terms, size = _class_terms([of[rows] for of in classes], numbers.shape, most)
         # few terms and many units, so that the normal equations are small and exact enough
-        gram, against = design[fit].T @ design[fit], design[fit].T @ wanted[rows[fit]]
-        found[rows] = design @ np.linalg.lstsq(gram, against, rcond=None)[0]
+        gram, against = equations(numbers[fit], terms[fit], wanted[rows[fit]], size)
+        law = np.linalg.lstsq(gram, against, rcond=None)[0]
+        found[rows] = predicted(numbers, terms, np.append(law, 0.0))
     return found
 
 
-def _terms(logs: Floats, classes: Sequence[Ints]) -> Iterator[Floats]:
-    """The level, the numbers, their products, and the classes, those that tell most first."""
+def _terms(logs: Floats) -> Iterator[Floats]:
+    """The level, the numbers and their products, those that tell most first."""
     yield np.ones(len(logs))
     standard = (logs - logs.mean(axis=0)) / np.maximum(logs.std(axis=0), 1e-9)
     yield from standard.T
     for one, other in itertools.combinations_with_replacement(standard.T, 2):
         yield one * other
-    for places in classes:
-        for place in np.unique(places)[1:]:
-            yield (places == place).astype(np.float64)
+
+
+def _class_terms(classes: Sequence[Ints], numbers: tuple[int, ...], most: int) -> tuple[Ints, int]:
+    """The term that each class of each record is, after as many as there are `numbers`, and how many terms there are: `most` at
+    most. The first class of a variable is no term, and those beyond the last are none: they have the place after it."""
+    rows, size = numbers
+    terms = np.empty((rows, len(classes)), np.int64)
+    for column, places in enumerate(classes):
+        rank = np.cumsum(np.bincount(places) > 0) - 1
+        terms[:, column] = np.where(rank > 0, rank + size - 1, most)[places]
+        size += int(rank[-1])
+    size = min(size, most)
+    return np.minimum(terms, size), size
 
 
 def most_within(true: Floats, reading: Floats, share: float) -> int:

@@ -32,18 +32,38 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     was, now = (np.column_stack([c.weights, *(_amounts(c, name) for name in names)]) for c in (true, protected))
     now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
     multiples = []
-    for size in (1, 2, 3):
+    known, seen = _Sums(before, was), _Sums(after, now)
+    for size in (3, 2, 1):
         tables = list(itertools.combinations(coarse, size))
         sums = np.zeros((3, len(names)))
         for by in tables[:: max(1, len(tables) // MOST_TABLES)]:
-            old, new = before.of(by), after.of(by)
-            cells = int(max(old.max(initial=0), new.max(initial=0))) + 1
-            sums += _squares(cell_sums(old, was, cells), cell_sums(new, now, cells))
-        multiples.append(np.sqrt(sums[:2] / np.maximum(sums[2], 1)))
+            sums += _squares(known.of(by), seen.of(by))
+        multiples.insert(0, np.sqrt(sums[:2] / np.maximum(sums[2], 1)))
     return {
         name: [float(f"{of_size[kind, place]:.2g}") for kind in (0, 1) for of_size in multiples]
         for place, name in enumerate(names)
     }
+
+
+class _Sums:
+    """Sums of columns over the cells of tables; those of a part of a table that is known already follow from it."""
+
+    def __init__(self, cells: UnitCells, columns: Floats) -> None:
+        self._cells, self._columns = cells, columns
+        self._known: dict[tuple[str, ...], Floats] = {}
+
+    def of(self, by: tuple[str, ...]) -> Floats:
+        """A row for each cell."""
+        if by not in self._known:
+            self._add(by, cell_sums(self._cells.of(by), self._columns, self._cells.size(by)))
+        return self._known[by].reshape(-1, self._columns.shape[1])
+
+    def _add(self, by: tuple[str, ...], sums: Floats) -> None:
+        self._known[by] = sums = sums.reshape(*(self._cells.size((name,)) for name in by), -1)
+        for axis in range(len(by) if len(by) > 1 else 0):
+            part = by[:axis] + by[axis + 1 :]
+            if part not in self._known:
+                self._known[part] = sums.sum(axis=axis)
 
 
 def _amounts(coded: Coded, name: str) -> Floats:

@@ -1,14 +1,23 @@
-"""The hot loops of counting: cells of tables, and sums and classes of many columns over them, in one pass."""
+"""The hot loops of counting: cells of tables, and what is added up, alone or commonest in them, in one pass each."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["Places", "cell_sums", "class_counts", "part_cells"]
+__all__ = ["Places", "cell_sums", "cross_cells", "lone_records", "part_cells", "right_claims"]
 
 Places = NDArray[np.uint16]
+
+
+@compiled
+def cross_cells(one: Places, two: Places, three: Places, sizes: tuple[int, int]) -> Ints:  # pragma: no cover - compiled
+    """The cell of each record in a table by three variables; `sizes` has the classes of the second and the third."""
+    cell = np.empty(len(one), np.int64)
+    for i in range(len(one)):
+        cell[i] = (np.int64(one[i]) * sizes[0] + two[i]) * sizes[1] + three[i]
+    return cell
 
 
 @compiled
@@ -16,6 +25,24 @@ def part_cells(cell: Ints, places: Places, size: int) -> None:  # pragma: no cov
     """Part cells by one more variable of that many classes, in place."""
     for i in range(len(cell)):
         cell[i] = cell[i] * size + places[i]
+
+
+@compiled
+def lone_records(cell: Ints, cells: int, most: int) -> Ints:  # pragma: no cover - compiled
+    """The records whose cell has at most so many."""
+    counts = np.zeros(cells, np.int64)
+    for i in range(len(cell)):
+        counts[cell[i]] += 1
+    found = 0
+    for count in counts:
+        found += count if count <= most else 0
+    rows, place = np.empty(found + 1, np.int64), 0
+    if found:
+        # written whether or not it is one: which records are is hard to foresee, and a wrong turn costs more than a number
+        for i in range(len(cell)):
+            rows[place] = i
+            place += counts[cell[i]] <= most
+    return rows[:found]
 
 
 @compiled
@@ -29,17 +56,32 @@ def cell_sums(cell: Ints, columns: Floats, cells: int) -> Floats:  # pragma: no 
 
 
 @compiled
-def class_counts(
-    cell: Ints, number: Ints, columns: Places, shape: tuple[int, int]
-) -> Ints:  # pragma: no cover - compiled
-    """How many records of each numbered cell have each class, for each column; `shape` has the cells and the classes.
+def right_claims(
+    cell: Ints, wanted: Ints, columns: Places, usual: Ints, truth: Places, shape: tuple[int, int], others: bool
+) -> Bools:  # pragma: no cover - compiled
+    """About which targets the commonest class among the records of a `wanted` cell is the `truth`, for each variable.
 
-    `number` has the number of each cell, -1 for those that nobody asks about.
+    `usual` has what is claimed of an empty cell, `shape` the number of cells and of classes. `others` leaves out the target's
+    own record, which then is one of those counted.
     """
-    counts = np.zeros((shape[0], columns.shape[1], shape[1]), np.int64)
+    number, found = np.full(shape[0], -1, np.int64), 0
+    for target in wanted:
+        if number[target] < 0:
+            number[target] = found
+            found += 1
+    counts = np.zeros((found, columns.shape[1], shape[1]), np.int32)
     for i in range(len(cell)):
         row = number[cell[i]]
         if row >= 0:
             for j in range(columns.shape[1]):
                 counts[row, j, columns[i, j]] += 1
-    return counts
+    right = np.zeros(truth.shape, np.bool_)
+    for i in range(len(wanted)):
+        for j in range(columns.shape[1]):
+            best, most = usual[j], 0
+            for place in range(shape[1]):
+                here = counts[number[wanted[i]], j, place] - (others and place == truth[i, j])
+                if here > most:
+                    best, most = place, here
+            right[i, j] = best == truth[i, j]
+    return right
