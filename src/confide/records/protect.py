@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from confide.arrays import Floats
+from confide.arrays import Bools, Floats
 from confide.data.noise_law import unbiasing
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.model.formula import Transform
-from confide.model.policy import Policy
+from confide.model.policy import Policy, RecordRules
 from confide.records.balance import balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
@@ -85,17 +85,19 @@ def _noised(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, 
         balancing = None if coded.facts.several else balance
         moved = noised(values, coded.units, variable, exposed, policy.records, secret, balancing)
         coded = with_numbers(coded, dataset, variable.name, moved)
-        coded = _with_forms(coded, variable, np.where(exposed, policy.records.noise_exposed, policy.records.noise))
+        coded = _with_forms(coded, variable, exposed, policy.records)
     return coded
 
 
-def _with_forms(coded: Coded, variable: Variable, spread: Floats) -> Coded:
+def _with_forms(coded: Coded, variable: Variable, exposed: Bools, rules: RecordRules) -> Coded:
     """Columns for the transformed number, each so that the mean of what a record enters models with is the true one."""
     facts, records = coded.facts, coded.records
     forms, decimals = dict(facts.forms), dict(facts.value_decimals)
+    shown = coded.numbers(variable.name)
     for number, transform in enumerate(transform for transform in Transform if transform):
         label, column = f"{transform}({variable.name})", f"{facts.values[variable.name]}t{number}"
-        values = coded.numbers(variable.name) * unbiasing(transform.power, spread)
+        usual, larger = unbiasing(transform.power, np.array([rules.noise, rules.noise_exposed]))
+        values = shown * np.where(exposed, larger, usual)
         stored, decimals[label] = contributions(values, min(variable.decimals + 3, MOST_DECIMALS), None, 0)
         records = records.append_column(column, narrow(stored))
         forms[label] = column

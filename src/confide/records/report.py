@@ -4,7 +4,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import ceil, prod
+from math import ceil
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from confide.model.catalog.dataset import Dataset, Role
 from confide.records.ceiling import Ceiling
 from confide.records.exchange import Exchange
 from confide.records.exposure import Exposure, UnitCells
+from confide.records.sums import cell_counts
 
 __all__ = ["RecordsReport", "ceiling_words", "compare"]
 
@@ -112,8 +113,7 @@ def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> f
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
     moved, cells = 0, 0
     for by in tables[::step]:
-        size = prod(len(dataset.variables[name].codes or ()) for name in by)
-        old, new = (np.bincount(cells_of.of(by), minlength=size) for cells_of in (before, after))
+        old, new = (cell_counts(cells_of.of(by), cells_of.size(by)) for cells_of in (before, after))
         moved, cells = moved + int(np.abs(new - old).sum()), cells + int(((old > 0) | (new > 0)).sum())
     return moved / max(cells, 1)
 
@@ -129,7 +129,9 @@ def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:
             continue
         pairs = list(zip(numbers[a], numbers[b], strict=True))
         there = np.isfinite(pairs[0][0]) & np.isfinite(pairs[0][1])
-        before, after = (_correlation(x[there], y[there]) for x, y in pairs)
+        if not there.all():
+            pairs = [(x[there], y[there]) for x, y in pairs]
+        before, after = (_correlation(x, y) for x, y in pairs)
         if before is not None and after is not None:
             changes.append(abs(after - before))
     return max(changes)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["Places", "cell_sums", "cross_cells", "lone_records", "part_cells", "right_claims"]
+__all__ = ["Places", "cell_counts", "cell_sums", "cross_cells", "lone_records", "part_cells", "right_claims"]
 
 Places = NDArray[np.uint16]
 
@@ -28,12 +28,18 @@ def part_cells(cell: Ints, places: Places, size: int) -> None:  # pragma: no cov
 
 
 @compiled
-def lone_records(cell: Ints, cells: int, most: int) -> Ints:  # pragma: no cover - compiled
-    """The records whose cell has at most so many."""
+def cell_counts(cell: Ints, cells: int) -> Ints:  # pragma: no cover - compiled
+    """How many records each of so many cells has: `numpy.bincount` of numbers that need no check."""
     counts = np.zeros(cells, np.int64)
     for i in range(len(cell)):
         counts[cell[i]] += 1
-    found = 0
+    return counts
+
+
+@compiled
+def lone_records(cell: Ints, cells: int, most: int) -> Ints:  # pragma: no cover - compiled
+    """The records whose cell has at most so many."""
+    counts, found = cell_counts(cell, cells), 0
     for count in counts:
         found += count if count <= most else 0
     rows, place = np.empty(found + 1, np.int64), 0
