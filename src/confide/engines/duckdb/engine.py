@@ -277,7 +277,9 @@ def _ints(column: Any) -> Ints:
 
 
 def _padded(lists: Any, width: int) -> Ints:
-    """Lists of at most `width` numbers as rows, filled up with zeros."""
+    """Lists of at most `width` numbers as rows, filled up with zeros; a single number need not be in a list."""
+    if lists.dtype != object:
+        return _ints(lists)[:, None]
     rows: list[Any] = [values if np.ndim(values) else () for values in lists]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     padded = np.zeros((len(rows), width), dtype=np.int64)

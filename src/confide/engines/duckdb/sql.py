@@ -60,7 +60,8 @@ def present(of: str | None, facts: StoreFacts) -> list[str]:
 
 def square(size: str, shift: int) -> str:
     """The sum of squares of what is zero or more, cut by some bits first: neither a square nor the sum leaves 64 bits."""
-    cut = f"({size} >> {shift})" if shift else size
+    # Divided and not shifted: of a quotient the engine knows the bounds, and then checks no product.
+    cut = f"({size} // {1 << shift})" if shift else size
     # The shift keeps the sum in bounds, so no check is needed: 0.08 of a table of totals instead of 0.2 (measured).
     return f"CAST(sum_no_overflow({cut} * {cut}) AS BIGINT)"
 
@@ -89,7 +90,7 @@ def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: boo
         size = f"abs({column})" if signed else column
         picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
         picks.append(square(size, facts.shifts.get(tally.of, 0)))
-        largest = f"[coalesce(max({size}), 0)]" if tally.top == 1 else f"max({size}, {tally.top})"
+        largest = f"coalesce(max({size}), 0)" if tally.top == 1 else f"max({size}, {tally.top})"
         picks += [largest] if tally.top else []
     return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
 
