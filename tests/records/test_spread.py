@@ -46,3 +46,18 @@ def test_exchanges_add_to_the_spread_of_totals(done: Protection) -> None:
     busy = records_policy(exchange=0.0, background=0.5, noise_exposed=0.15)
     moved = Protection(done.table, policy=busy).protected.facts.spread["tax"]
     assert moved[2] > 1.2 * done.protected.facts.spread["tax"][2]
+
+
+@pytest.mark.parametrize("size", [80, 200, 400])
+def test_a_small_file_states_nearly_the_same_under_every_secret(size: int) -> None:
+    """No more than what is measured scatters with as many units as are `ENOUGH`; measured alone it scatters by up to 0.18."""
+    table = people(size, seed=7)
+    found = [Protection(table, policy=NOISE_ONLY, number=n).protected.facts.spread for n in range(12)]
+    for name in ("income", "tax"):
+        assert np.std([one[name] for one in found], axis=0).max() < 0.1, name
+
+
+def test_a_small_file_of_units_with_several_records_states_the_noise_that_these_share() -> None:
+    twice = people(60, seed=8).take(pa.array(np.arange(60).repeat(2)))
+    found = [Protection(twice, policy=NOISE_ONLY, number=n).protected.facts.spread["tax"][0] for n in range(8)]
+    assert np.mean(found) == pytest.approx(np.sqrt(2), rel=0.1)

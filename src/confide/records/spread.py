@@ -2,6 +2,8 @@
 
 Balance takes noise out of large groups, and exchanges move whole contributions: so the spread of a total is measured on the
 site's own tables by one, two and three variables, and stated as a multiple of the root of the sum of squared noise.
+All cells of all tables are sums of the same draws, so that a small file tells little, however many tables it has. There what
+independent noise would do is stated, and what was measured enters by as much as it is worth.
 """
 
 import itertools
@@ -23,6 +25,11 @@ FEWEST = 5
 """Cells with fewer units play no part: a single one would tell of its own draw."""
 
 
+ENOUGH = 1_000
+"""Units from which on what was measured stands alone. From secret to secret it scatters by 0.11 to 0.18 with 200 people of the
+demonstration, and by 0.04 to 0.11 with 1,000."""
+
+
 def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[str, float]) -> dict[str, list[float]]:
     """For each number that carries noise: the multiples for totals by one, two and three variables, then those for means."""
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
@@ -31,6 +38,7 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     names = [v.name for v in confidential_numbers(dataset) if noise.get(v.name)]
     was, now = (np.column_stack([c.weights, *(_amounts(c, name) for name in names)]) for c in (true, protected))
     now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
+    alone, worth = _independent(protected, now[:, 1 : len(names) + 1])
     multiples = []
     known, seen = _Sums(before, was), _Sums(after, now)
     for size in (3, 2, 1):
@@ -38,11 +46,22 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
         sums = np.zeros((3, len(names)))
         for by in tables[:: max(1, len(tables) // MOST_TABLES)]:
             sums += _squares(known.of(by), seen.of(by))
-        multiples.insert(0, np.sqrt(sums[:2] / np.maximum(sums[2], 1)))
+        multiples.insert(0, np.sqrt(worth * (sums[:2] / np.maximum(sums[2], 1)) + (1 - worth) * alone))
     return {
         name: [float(f"{of_size[kind, place]:.2g}") for kind in (0, 1) for of_size in multiples]
         for place, name in enumerate(names)
     }
+
+
+def _independent(coded: Coded, amounts: Floats) -> tuple[Floats, Floats]:
+    """Of each number, the square of the multiple if units had nothing but noise of their own, which all records of a unit share;
+    and what a measured one is worth beside it, by the number of units that have noise at all."""
+    units = amounts
+    if coded.facts.several:
+        unit = np.unique(coded.units, return_inverse=True)[1].ravel()
+        units = cell_sums(unit, amounts, int(unit.max(initial=-1)) + 1)
+    records, squares = ((values**2).sum(axis=0) for values in (amounts, units))
+    return squares / np.maximum(records, 1e-300), np.minimum((units != 0).sum(axis=0) / ENOUGH, 1.0)
 
 
 class _Sums:
