@@ -66,9 +66,9 @@ def project(
             sums[cell, 0] += one * left
             sums[cell, 1] += offset[i] + two * left
         if number < len(tables):
-            for cell in range(now[2] * now[3]):
-                matrix = inverse[start + cell]
-                pull[cell, 0] = matrix[0] * sums[cell, 0] + matrix[1] * sums[cell, 1]
-                pull[cell, 1] = matrix[1] * sums[cell, 0] + matrix[2] * sums[cell, 1]
+            for group in range(now[2] * now[3]):
+                matrix = inverse[start + group]
+                pull[group, 0] = matrix[0] * sums[group, 0] + matrix[1] * sums[group, 1]
+                pull[group, 1] = matrix[1] * sums[group, 0] + matrix[2] * sums[group, 1]
             start += now[2] * now[3]
             before = now

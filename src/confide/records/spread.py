@@ -39,7 +39,7 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     was, now = (np.column_stack([c.weights, *(_amounts(c, name) for name in names)]) for c in (true, protected))
     now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
     alone, worth = _independent(protected, now[:, 1 : len(names) + 1])
-    multiples = []
+    multiples: list[Floats] = []
     known, seen = _Sums(before, was), _Sums(after, now)
     for size in (3, 2, 1):
         tables = list(itertools.combinations(coarse, size))
