@@ -74,6 +74,10 @@ COMMANDS = {
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
     "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),
+    "logs": (
+        "logs.commands:app",
+        "Query logs: groups of k users with one log each, what that keeps, and what it does not hide.",
+    ),
     "release": (
         "release:release",
         "Release a masked file: what it betrays beside its values is taken out, and a manifest tells what was done.",

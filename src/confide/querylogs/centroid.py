@@ -22,7 +22,7 @@ def centroid_lines(cluster: Ints, users: Ints, asked: Ints, random: np.random.Ge
     through once and quotas are fractions of a line, so small clusters end empty and users fall below 1/s.
     """
     starts = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=len(cluster)))]).astype(np.int64)
-    lines = np.bincount(users, weights=asked, minlength=len(cluster))
+    lines: Floats = np.bincount(users, weights=asked, minlength=len(cluster)).astype(np.float64)
     totals = np.bincount(cluster, weights=lines)
     return _taken(
         starts, np.asarray(asked, np.int64), quotas(cluster, lines, random), lines / totals[cluster], random

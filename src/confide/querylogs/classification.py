@@ -77,7 +77,8 @@ def classify(log: QueryLog, classifier: Classifier, *, best: int = 5, levels: in
         rows += [place] * len(found)
     if not topics:
         raise Mistake(
-            "Not one query has a topic.", suggestions=["Give the topics more words, or use another taxonomy or language."]
+            "Not one query has a topic.",
+            suggestions=["Give the topics more words, or use another taxonomy or language."],
         )
     of_terms = csr_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(len(words), len(topics)))
     return Classification(

@@ -51,9 +51,14 @@ class QueryLog:
         columns = {"user": _texts(users), "query": _plain(_texts(queries)), "day": days, "click": clicks}
         table = pa.table({name: column for name, column in columns.items() if column is not None})
         if table["user"].null_count:
-            raise Mistake("Some lines have no user.", suggestions=["Skip broken lines (--skip-bad), or name the column."])
+            raise Mistake(
+                "Some lines have no user.", suggestions=["Skip broken lines (--skip-bad), or name the column."]
+            )
         kept = table.filter(pc.fill_null(pc.not_equal(table["query"], ""), False))
-        who, what = kept["user"].combine_chunks().dictionary_encode(), kept["query"].combine_chunks().dictionary_encode()
+        who, what = (
+            kept["user"].combine_chunks().dictionary_encode(),
+            kept["query"].combine_chunks().dictionary_encode(),
+        )
         return cls(
             users=_codes(who), queries=_codes(what), names=who.dictionary, texts=what.dictionary,
             days=_column(kept, "day"), clicks=_column(kept, "click"), empty=len(table) - len(kept),
@@ -111,7 +116,7 @@ def _plain(queries: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _codes(coded: pa.DictionaryArray) -> Ints:
-    return coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.asarray(coded.indices.to_numpy(zero_copy_only=False), np.int64)
 
 
 def _column(table: pa.Table, name: str) -> pa.Array | None:

@@ -69,7 +69,8 @@ class LogMicroaggregation(Parameters):
         number = len(topics.log.names)
         if number < self.k:
             raise Mistake(
-                f"The log has fewer users than k = {self.k}.", suggestions=["Take a smaller k, from 2, or a larger log."]
+                f"The log has fewer users than k = {self.k}.",
+                suggestions=["Take a smaller k, from 2, or a larger log."],
             )
         random = key.generator("query log", "order")
         blocks = self._blocks(topics, random)

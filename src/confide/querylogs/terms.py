@@ -10,8 +10,11 @@ from scipy.sparse import csr_array
 __all__ = ["STOP_WORDS", "terms_of", "terms_per_query"]
 
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for from how i in is it me my no not of on or that the this to was what when where "
-    "which who will with you your".split()
+    re.findall(
+        r"\w+",
+        "a an and are as at be but by for from how i in is it me my no not of on or that the this to was what when where "
+        "which who will with you your",
+    )
 )
 """Words that have no topic. They are terms of no query."""
 

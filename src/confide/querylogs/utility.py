@@ -43,7 +43,7 @@ def kept_share(before: csr_array, after: csr_array) -> Floats:
     """
     total = np.asarray(before.sum(axis=1), np.float64)
     shared = np.asarray(before.minimum(after).sum(axis=1), np.float64)
-    return np.divide(shared, total, out=np.full(len(total), np.nan), where=total > 0)
+    return np.asarray(np.divide(shared, total, out=np.full(len(total), np.nan), where=total > 0))
 
 
 def _mean(topics: Classification, clustered: ClusteredLog, of_queries: csr_array) -> float:

@@ -21,8 +21,9 @@ PLACES = (Path("/usr/share/wordnet"),)
 WHOLE = {"@", "@i"}
 """Pointers of wndb to a hypernym: of a class, and of an instance such as a city."""
 
-ENDINGS = (("", ""), ("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"))
-ENDINGS += (("ies", "y"),)
+ENDINGS = tuple(
+    pair.split(":") for pair in (":", "s:", "ses:s", "xes:x", "zes:z", "ches:ch", "shes:sh", "men:man", "ies:y")
+)
 """How morphy(7) takes a noun to its singular."""
 
 
@@ -112,7 +113,9 @@ class WordNet:
 
 def with_hyponyms(taxonomy: Taxonomy, nouns: WordNet) -> Taxonomy:
     """The taxonomy with WordNet's hyponyms of each name among its words."""
-    found = {one: " ".join([taxonomy.words.get(one, ""), *nouns.hyponyms(name)]) for one, name in taxonomy.names.items()}
+    found = {
+        one: " ".join([taxonomy.words.get(one, ""), *nouns.hyponyms(name)]) for one, name in taxonomy.names.items()
+    }
     return replace(taxonomy, words=found)
 
 
