@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from confide.arrays import Bools, Ints
 from confide.errors import Mistake
+from confide.querylogs.fields import days_of, sites_of
 
 __all__ = ["Asked", "QueryLog"]
 
@@ -46,15 +47,24 @@ class QueryLog:
     """Users who left because none of their lines ask anything."""
 
     @classmethod
-    def of(cls, users: Any, queries: Any, *, days: Any = None, clicks: Any = None) -> "QueryLog":
-        """A log from a column of users and one of queries, in lower case, with single spaces; empty queries leave."""
-        columns = {"user": _texts(users), "query": _plain(_texts(queries)), "day": days, "click": clicks}
-        table = pa.table({name: column for name, column in columns.items() if column is not None})
+    def of(cls, users: Any, queries: Any, *, times: Any = None, clicks: Any = None) -> "QueryLog":
+        """A log from a column of users and one of queries, in lower case, with single spaces; empty queries leave.
+
+        Of times the day is kept, of clicks the site.
+        """
+        columns = {"user": _texts(users), "query": _plain(_texts(queries))}
+        if times is not None:
+            columns["day"] = days_of(_texts(times))
+        if clicks is not None:
+            columns["click"] = sites_of(_texts(clicks))
+        table = pa.table(columns)
         if table["user"].null_count:
             raise Mistake(
-                "Some lines have no user.", suggestions=["Skip broken lines (--skip-bad), or name the column."]
+                "Some lines have no user.", suggestions=["Name the column of users, or leave these lines out."]
             )
         kept = table.filter(pc.fill_null(pc.not_equal(table["query"], ""), False))
+        if not len(kept):
+            raise Mistake("The log asks nothing: every query is empty.")
         who, what = (
             kept["user"].combine_chunks().dictionary_encode(),
             kept["query"].combine_chunks().dictionary_encode(),

@@ -92,7 +92,8 @@ class LogMicroaggregation(Parameters):
 
     def _cut(self, topics: Classification, users: Ints) -> Ints:
         about, terms = topics.of_users(users)
-        return clusters(likeness(about, terms, topics.log.lines[users], ruzicka=self.similarity == "ruzicka"), self.k)
+        levels = topics.levels if self.similarity == "ruzicka" else None
+        return clusters(likeness(about, terms, topics.log.lines[users], levels=levels), self.k)
 
 
 def summarised(log: QueryLog, cluster: Ints, key: ReleaseKey) -> ClusteredLog:

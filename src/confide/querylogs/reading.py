@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.errors import Mistake, nearest
+from confide.querylogs.fields import days_of
 from confide.querylogs.log import QueryLog
 from confide.sources.source import read_source
 
@@ -69,7 +70,12 @@ def read_log(
     kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
     if kind in READERS and not path.is_file():
         raise Mistake(f"There is no file {str(path)!r}.")
-    table, bad = READERS[kind](path, columns, encoding) if kind in READERS else (_table(path, columns), 0)
+    try:
+        table, bad = READERS[kind](path, columns, encoding) if kind in READERS else (_table(path, columns), 0)
+    except (OSError, EOFError, UnicodeError):
+        raise Mistake(
+            f"{path.name} cannot be read to its end.", suggestions=["Is it whole? Name its --encoding."]
+        ) from None
     whole = _whole(table)
     bad += len(table) - len(whole)
     if bad and not skip_bad:
@@ -79,14 +85,8 @@ def read_log(
         )
     if not len(whole):
         raise Mistake(f"{path.name} has no lines that can be read.")
-    optional = {
-        name: whole[column] for name, column in (("days", "time"), ("clicks", "click")) if column in _names(whole)
-    }
+    optional = {f"{role}s": whole[role] for role in ("time", "click") if role in whole.column_names}
     return ReadLog(QueryLog.of(whole["user"], whole["query"], **optional), bad)
-
-
-def _names(table: pa.Table) -> list[str]:
-    return list(table.column_names)
 
 
 def _roles(columns: LogColumns) -> list[str]:
@@ -117,26 +117,12 @@ def _check_columns(columns: LogColumns, there: Iterable[str], path: Path) -> Non
 
 
 def _whole(table: pa.Table) -> pa.Table:
-    """Lines with a user and, where there are times, a day that can be read or none."""
+    """Lines with a user and, where there are times, one that can be read or none."""
     good = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(table["user"]), ""), False)
     if "time" in table.column_names:
-        days = _days(table["time"])
-        place = table.column_names.index("time")
-        good = pc.and_(good, pc.or_(pc.is_valid(days), pc.fill_null(pc.equal(table["time"], ""), True)))
-        table = table.set_column(place, "time", days)
-    if "click" in table.column_names:
-        sites = pc.replace_substring_regex(pc.utf8_lower(table["click"]), r"^(?:\w+://)?([^/?#]*).*$", r"\1")
-        table = table.set_column(table.column_names.index("click"), "click", sites)
+        readable = pc.is_valid(days_of(table["time"]))
+        good = pc.and_(good, pc.or_(readable, pc.fill_null(pc.equal(table["time"], ""), True)))
     return table.filter(good)
-
-
-def _days(times: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The day of each time: of an ISO date, or of seconds or milliseconds since 1970."""
-    iso = pc.if_else(pc.match_substring_regex(times, r"^\d{4}-\d\d-\d\d"), pc.utf8_slice_codeunits(times, 0, 10), None)
-    digits = pc.match_substring_regex(times, r"^(\d{10}|\d{13})$")
-    seconds = pc.cast(pc.utf8_slice_codeunits(pc.if_else(digits, times, None), 0, 10), pa.int64())
-    epoch = pc.strftime(seconds.cast(pa.timestamp("s")), "%Y-%m-%d")
-    return pc.coalesce(iso, epoch)
 
 
 def _delimited(path: Path, columns: LogColumns, encoding: str | None) -> tuple[pa.Table, int]:

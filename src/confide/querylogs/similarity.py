@@ -17,25 +17,31 @@ DENSE = 40
 """Steps over all columns that take as long as one over what is not 0; measured (benchmarks/querylogs.py)."""
 
 
-def likeness(topics: csr_array, terms: csr_array, lines: Ints, *, ruzicka: bool = False) -> Floats:
+def likeness(topics: csr_array, terms: csr_array, lines: Ints, *, levels: Ints | None = None) -> Floats:
     """Give for each pair of users the topics they share; for users without topics, shared terms, then a like number of lines.
 
-    Shared is the sum of minima over the counts of all topics; with `ruzicka` that sum over the sum of maxima, which asks
-    how large a share of two users' interests is common and not how much. Nobody is like themselves: the diagonal is below
-    everything.
+    Shared is the sum of minima over the counts of all topics. With the `levels` of the topics it is, on each level, that sum
+    over the sum of maxima (Ruzicka), added over levels: how large a share of two users' interests is common, and not how
+    much. Nobody is like themselves: the diagonal is below everything.
 
-    >>> likeness(csr_array([[2, 1], [1, 1]]), csr_array((2, 1), dtype=int), np.array([3, 2])).astype(int)[0, 1]
-    np.int64(2)
+    >>> likeness(csr_array([[2, 1], [1, 1]]), csr_array((2, 1), dtype=int), np.array([3, 2]))[0, 1].round(6)
+    np.float64(2.0)
     """
-    shared = _shared(topics)
-    if ruzicka:
-        totals = np.asarray(topics.sum(axis=1), np.float64)
-        shared /= np.maximum(totals[:, None] + totals[None, :] - shared, 1)
+    if levels is None:
+        shared = _shared(topics)
+    else:
+        shared = sum((_share(topics[:, np.flatnonzero(levels == one)]) for one in np.unique(levels)), np.zeros(1))
     bare = np.flatnonzero(np.diff(topics.indptr) == 0)
     shared[np.ix_(bare, bare)] += LATER * _shared(terms[bare])
     _add_volumes(shared, np.asarray(lines, np.float64))
     np.fill_diagonal(shared, -np.inf)
     return shared
+
+
+def _share(counts: csr_array) -> Floats:
+    """Sums of minima over sums of maxima."""
+    shared, totals = _shared(counts), np.asarray(counts.sum(axis=1), np.float64)
+    return np.asarray(shared / np.maximum(totals[:, None] + totals[None, :] - shared, 1))
 
 
 @compiled
