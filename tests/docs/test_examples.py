@@ -43,11 +43,12 @@ from confide.attacks.registry import attacks
 from confide.attacks.studies import EXPECTED, STUDIES
 from confide.attacks.workload.proportions import PROPORTIONS
 from confide.cli.main import main
-from confide.microdata import METHODS, Method, Plan
+from confide.microdata import METHODS, Plan
 from confide.microdata.description import FileDescription
 from confide.model.catalog.toml import read_dataset
 from confide.model.parameter import described
 from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
+from confide.querylogs import LogMicroaggregation
 from confide.site import ledger
 from confide.site.access import list_tokens
 from confide.spelling.json import read_request
@@ -308,7 +309,7 @@ def _presets() -> Iterator[list[str]]:
             yield [f"`{name}`", *(f"`{value}`" for value in values)]
 
 
-def _parameters(kind: type[Method]) -> Iterator[list[str]]:
+def _parameters(kind: type[Any]) -> Iterator[list[str]]:
     yield from (["parameter", "default", "may be", "what it does"], ["---"] * 4)
     for name, default, range, help in described(kind):
         yield [f"`{name}`", default and f"`{default}`", range, help]
@@ -425,5 +426,6 @@ TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "proportions": _proportions,
     "rules": _rules,
     "wants": _wants,
+    "log_microaggregation": partial(_parameters, LogMicroaggregation),
 }
 TABLES |= {word.replace("-", "_"): partial(_parameters, kind) for word, kind in METHODS.items()}

@@ -10,7 +10,15 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page for folder in ("how-to", "tutorials") for page in (DOCS / folder).glob("*.md"))
-MODULES = ("confide", "confide.tables", "confide.microdata", "confide.measures", "confide.attacks", "confide.demo")
+MODULES = (
+    "confide",
+    "confide.tables",
+    "confide.microdata",
+    "confide.measures",
+    "confide.attacks",
+    "confide.demo",
+    "confide.querylogs",
+)
 PUBLIC = {*MODULES} | {f"{module}.{name}" for module in MODULES for name in import_module(module).__all__}
 
 

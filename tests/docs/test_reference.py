@@ -9,7 +9,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 import confide
-from confide import tables
+from confide import querylogs, tables
 from confide.answering.service import Service
 from confide.cli.registry import COMMANDS, load
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
@@ -51,6 +51,11 @@ def test_every_public_name_of_tables_is_described(reference: Page) -> None:
     shown = {name for name in tables.__all__ if re.search(rf"`tables\.{name}\b", page)}
     rules = {name for name in tables.__all__ if f"| `{name}(" in page}
     assert set(tables.__all__) - shown - rules == {"Status"}, "statuses are a table of their own"
+
+
+def test_every_public_name_of_querylogs_is_described(reference: Page) -> None:
+    page = reference("querylogs")
+    assert not [name for name in querylogs.__all__ if not re.search(rf"`querylogs\.{name}\b", page)]
 
 
 @pytest.mark.parametrize("kind", [confide.Answer, confide.Site, DatasetHandle, ModelAnswer, Diagnostics])
