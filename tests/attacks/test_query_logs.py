@@ -59,6 +59,16 @@ def test_planted_users_isolate_who_is_alone_with_their_interest():
     assert alone == 0 and share >= 0.1
 
 
+def test_of_a_log_of_several_blocks_a_sample_is_attacked():
+    found = classify(
+        made([(f"u{user}", f"{'tea' if user % 2 else 'car'} {n}") for user in range(230) for n in range(2)]), TOPICS
+    )
+    method = LogMicroaggregation(k=2, block=100)
+    assert 0 <= planted_users(found, method, KEY, targets=3) <= 1
+    some = found.some(np.array([1, 5, 7]))
+    assert some.log.names.to_pylist() == ["u1", "u5", "u7"] and some.log.lines.tolist() == [2, 2, 2]
+
+
 def test_more_queries_than_anybody_asked_cannot_be_known():
     found, clustered = grouped([("a", "tea"), ("b", "tea")], [0, 0])
     with pytest.raises(Mistake, match="No user has 2 different queries"):

@@ -40,6 +40,14 @@ def test_quotas_are_full_and_no_query_is_taken_more_often_than_it_was_asked(aske
     assert (np.bincount(users, weights=taken) == quota).all()
 
 
+def test_a_small_user_beside_a_large_one_gives_different_queries():
+    """Two lines of four queries asked once are due; the list is gone through many times, and each query counts once."""
+    asked = np.array([1] * 4 + [7] * 5)
+    for seed in range(200):
+        taken = centroid_lines(np.zeros(2, int), np.array([0] * 4 + [1] * 5), asked, np.random.default_rng(seed))
+        assert taken[:4].sum() == 2 and (taken <= asked).all()
+
+
 def test_three_users_of_one_query_never_leave_an_empty_log():
     """As printed the log of such a cluster is empty in 30 % of draws."""
     for seed in range(200):

@@ -141,6 +141,11 @@ def test_a_cluster_of_fewer_than_two_is_a_mistake(k):
         LogMicroaggregation(k=k)
 
 
+def test_a_block_that_might_be_smaller_than_a_cluster_is_a_mistake():
+    with pytest.raises(Mistake, match="too small for k = 60"):
+        LogMicroaggregation(k=60, block=100)
+
+
 def test_fewer_users_than_k_are_a_mistake(log, taxonomy):
     with pytest.raises(Mistake, match="fewer users than k = 31"):
         LogMicroaggregation(k=31).protect(classify(log, taxonomy), key=ReleaseKey.taught(1))

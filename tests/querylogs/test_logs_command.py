@@ -40,18 +40,18 @@ def test_a_log_is_anonymised_and_told_of(folder):
     assert "200 lines of 40 users" in said and "1 empty queries left" in said and "100% on level 1" in said
     with (folder / "public.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["group", "size", "query"] and len({row["group"] for row in rows}) == 10
+    assert list(rows[0]) == ["cluster", "size", "query"] and len({row["cluster"] for row in rows}) == 10
     assert (folder / "log.csv.key").stat().st_mode & 0o077 == 0
     assert "user" not in (folder / "public.csv").read_text()
 
 
-def test_the_rare_filter_says_its_cost_before_anything_is_grouped(folder):
+def test_the_rare_filter_says_its_cost_before_anything_is_clustered(folder):
     with pytest.raises(Mistake, match="nothing would be left"):
         run("anonymise", "log.csv", *TAXONOMY, "--rare", "queries", "-o", "public.csv")
     assert not (folder / "public.csv").exists()
 
 
-def test_check_tells_what_filters_cost_and_groups_keep_and_draws_it(folder):
+def test_check_tells_what_filters_cost_and_clusters_keep_and_draws_it(folder):
     said = run("check", "log.csv", *TAXONOMY, "--teaching-seed", "1", "--report", "page.html")
     assert "would keep 0.0% of lines" in said
     assert [line[:5] for line in said.splitlines() if line.startswith("k =")] == ["k = 2", "k = 3", "k = 4", "k = 5"]

@@ -50,10 +50,10 @@ def test_the_rare_filter_counts_users_and_not_lines():
 def test_one_log_a_cluster_has_its_size_and_fresh_pseudonyms(log, taxonomy):
     clustered = LogMicroaggregation(k=4).protect(classify(log, taxonomy), key=KEY)
     table = LogRelease(log, key=KEY).table(clustered)
-    assert table.column_names == ["group", "size", "query"] and len(table) == len(clustered.lines)
-    assert len(set(table["group"].to_pylist())) == len(clustered.sizes)
+    assert table.column_names == ["cluster", "size", "query"] and len(table) == len(clustered.lines)
+    assert len(set(table["cluster"].to_pylist())) == len(clustered.sizes)
     assert min(table["size"].to_pylist()) >= 4
-    assert not any("person" in group for group in table["group"].to_pylist())
+    assert not any("person" in name for name in table["cluster"].to_pylist())
 
 
 def test_copies_give_every_user_the_log_of_their_cluster(log, taxonomy):
@@ -73,7 +73,7 @@ def test_times_leave_as_days_or_not_at_all_and_clicks_only_on_request(taxonomy):
     log = QueryLog.of(users, ["football"] * 6, times=["2026-01-02 03:04:05"] * 6, clicks=["http://x.example/me"] * 6)
     clustered = LogMicroaggregation(k=2).protect(classify(log, taxonomy), key=KEY)
     assert set(LogRelease(log, key=KEY).table(clustered)["day"].to_pylist()) == {"2026-01-02"}
-    assert LogRelease(log, key=KEY, days=False).table(clustered).column_names == ["group", "size", "query"]
+    assert LogRelease(log, key=KEY, days=False).table(clustered).column_names == ["cluster", "size", "query"]
     assert set(LogRelease(log, key=KEY, clicks=True).table(clustered)["click"].to_pylist()) == {"x.example"}
 
 
@@ -93,8 +93,8 @@ def test_the_order_of_lines_says_nothing_of_the_file(log, taxonomy, tmp_path):
     clustered = LogMicroaggregation(k=3).protect(classify(log, taxonomy), key=KEY)
     LogRelease(log, key=KEY).write(clustered, tmp_path / "public.csv", told={})
     with (tmp_path / "public.csv").open() as file:
-        written = [row["group"] for row in csv.DictReader(file)]
-    assert written != sorted(written) and written != LogRelease(log, key=KEY).table(clustered)["group"].to_pylist()
+        written = [row["cluster"] for row in csv.DictReader(file)]
+    assert written != sorted(written) and written != LogRelease(log, key=KEY).table(clustered)["cluster"].to_pylist()
 
 
 def test_a_log_drawn_from_a_teaching_seed_is_not_for_release(log, taxonomy, tmp_path):

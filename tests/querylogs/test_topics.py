@@ -50,6 +50,11 @@ def test_a_taxonomy_that_is_none_is_a_mistake(text, complaint, tmp_path):
         Taxonomy.read(written(tmp_path, text))
 
 
+def test_spaces_around_ids_do_not_matter(tmp_path):
+    topics = Taxonomy.read(written(tmp_path, "id,parent,name\n1 ,,Sports\n2, 1,Football\n"))
+    assert topics.paths(["football"], 1) == [[("1", "2")]]
+
+
 def test_an_empty_taxonomy_is_a_mistake():
     with pytest.raises(Mistake, match="empty"):
         Taxonomy(parents={}, names={}, words={})

@@ -162,8 +162,11 @@ def planted_users(
     """Give the share of targets whom k-1 planted users isolate, who each ask two queries of the target `often` times.
 
     Isolated is a target alone with the planted users: the intruder takes away their own lines, and all else is the target's.
+    Of a log of several blocks, a sample of the size of one is attacked; a target has fewer users alike in it.
     """
     random = key.generator("query log", "planted")
+    if len(topics.log.names) > method.block:
+        topics = topics.some(np.sort(random.choice(len(topics.log.names), method.block, replace=False)))
     log = topics.log
     able = random.permutation(np.flatnonzero(np.diff(log.counts.indptr) >= 2))[:targets]
     if not len(able):
@@ -191,6 +194,6 @@ def _isolated(
         days=None,
         clicks=None,
     )
-    cluster = method.protect(replace(topics, log=planted), key=key).cluster
+    cluster = method.clusters(replace(topics, log=planted), key=key)
     members: Bools = cluster == cluster[target]
     return bool(members[len(log.names) :].all() and members.sum() == method.k)

@@ -76,7 +76,7 @@ COMMANDS = {
     "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),
     "logs": (
         "logs.commands:app",
-        "Query logs: groups of k users with one log each, what that keeps, and what it does not hide.",
+        "Query logs: clusters of k users with one log each, what that keeps, and what it does not hide.",
     ),
     "release": (
         "release:release",

@@ -1,6 +1,6 @@
 """The topics of a log (Erola et al. 2011, Algorithm 1): how often each user asks about what, level by level."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +54,17 @@ class Classification:
         """How often each of some users is about each topic, and uses each term."""
         asked = self.log.counts[users]
         return asked @ self.topics, asked @ self.terms
+
+    def some(self, users: Ints) -> "Classification":
+        """The same of some users only."""
+        place = np.full(len(self.log.names), -1)
+        place[users] = np.arange(len(users))
+        lines = place[self.log.users] >= 0
+        log = QueryLog(
+            users=place[self.log.users[lines]], queries=self.log.queries[lines],
+            names=self.log.names.take(users), texts=self.log.texts,
+        )  # fmt: skip
+        return replace(self, log=log)
 
     def _reached(self, level: int) -> Bools:
         return np.asarray(self.topics[:, np.flatnonzero(self.levels == level)].sum(axis=1)) > 0

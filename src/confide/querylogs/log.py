@@ -13,11 +13,11 @@ from confide.arrays import Bools, Ints
 from confide.errors import Mistake
 from confide.querylogs.fields import days_of, sites_of
 
-__all__ = ["Asked", "QueryLog"]
+__all__ = ["AskedQueries", "QueryLog"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AskedQueries:
     """The different queries of each user: whose, which, how often; user by user."""
 
     users: Ints
@@ -84,10 +84,10 @@ class QueryLog:
         return np.bincount(self.users, minlength=len(self.names))
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> AskedQueries:
         """The different queries of each user."""
         both, times = np.unique(self.users * len(self.texts) + self.queries, return_counts=True)
-        return Asked(*np.divmod(both, len(self.texts)), times)
+        return AskedQueries(*np.divmod(both, len(self.texts)), times)
 
     @cached_property
     def counts(self) -> csr_array:

@@ -64,28 +64,41 @@ class LogMicroaggregation(Parameters):
     )
     block: int = parameter(2000, "Larger logs are cut into blocks of so many users, by main topic.", low=100)
 
+    def _check(self) -> None:
+        if self.block < 2 * self.k:
+            raise Mistake(
+                f"LogMicroaggregation: a block of {self.block} users is too small for k = {self.k}; take 2k or more."
+            )
+
     def protect(self, topics: Classification, *, key: ReleaseKey) -> ClusteredLog:
         """The log in clusters, all that is drawn from the key."""
-        number = len(topics.log.names)
-        if number < self.k:
-            raise Mistake(
-                f"The log has fewer users than k = {self.k}.",
-                suggestions=["Take a smaller k, from 2, or a larger log."],
-            )
         random = key.generator("query log", "order")
         blocks = self._blocks(topics, random)
-        cluster = np.empty(number, np.int64)
+        cluster = self._clusters(topics, blocks)
+        lost = similarity_lost(topics, blocks, random) if len(blocks) > 1 else 0.0
+        return replace(summarised(topics.log, cluster, key), blocks=len(blocks), lost=lost)
+
+    def clusters(self, topics: Classification, *, key: ReleaseKey) -> Ints:
+        """The cluster of each user alone, as `protect` draws it."""
+        return self._clusters(topics, self._blocks(topics, key.generator("query log", "order")))
+
+    def _clusters(self, topics: Classification, blocks: list[Ints]) -> Ints:
+        cluster = np.empty(len(topics.log.names), np.int64)
         first = 0
         for users in blocks:
             cluster[users] = first + self._cut(topics, users)
             first += len(users) // self.k
-        lost = similarity_lost(topics, blocks, random) if len(blocks) > 1 else 0.0
-        return replace(summarised(topics.log, cluster, key), blocks=len(blocks), lost=lost)
+        return cluster
 
     def _blocks(self, topics: Classification, random: np.random.Generator) -> list[Ints]:
         """The users in a random order or, if they are too many to compare all, in parts by their main topics."""
         order = random.permutation(len(topics.log.names))
-        number = max(1, len(order) // self.block)
+        if len(order) < self.k:
+            raise Mistake(
+                f"The log has fewer users than k = {self.k}.",
+                suggestions=["Take a smaller k, from 2, or a larger log."],
+            )
+        number = max(1, round(len(order) / self.block))
         if number > 1:
             order = order[np.lexsort(_main_topics(topics, random)[:, order][::-1])]
         return np.array_split(order, number)

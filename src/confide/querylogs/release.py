@@ -43,8 +43,8 @@ class LogRelease:
             lines, rows = self._for_each_member(clustered, cluster)
             columns = {"user": self._pseudonyms(len(log.names)).take(pa.array(rows))}
         else:
-            groups = self._pseudonyms(len(clustered.sizes)).take(pa.array(cluster))
-            columns = {"group": groups, "size": pa.array(clustered.sizes[cluster])}
+            named = self._pseudonyms(len(clustered.sizes)).take(pa.array(cluster))
+            columns = {"cluster": named, "size": pa.array(clustered.sizes[cluster])}
         columns["query"] = log.texts.take(pa.array(log.queries[lines]))
         if self.days and log.days is not None:
             columns["day"] = log.days.take(pa.array(lines))

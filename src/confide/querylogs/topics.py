@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from confide.data.hierarchy import Hierarchy
 from confide.errors import Mistake
+from confide.sources.columns import texts
 from confide.sources.source import read_source
 
 __all__ = ["Classifier", "Taxonomy", "TopicPath"]
@@ -56,7 +57,9 @@ class Taxonomy:
                 f"The taxonomy {str(path)!r} has no column {missing[0]!r}.",
                 suggestions=["Its columns are id, parent, name and, if need be, words."],
             )
-        ids, parents, names = (table[name].cast(pa.string()).to_pylist() for name in ("id", "parent", "name"))
+        ids, parents, names = (
+            texts(name, table[name].combine_chunks()).to_pylist() for name in ("id", "parent", "name")
+        )
         words = table["words"].cast(pa.string()).to_pylist() if "words" in table.column_names else [None] * len(ids)
         if None in ids or len(set(ids)) < len(ids):
             raise Mistake(f"In the taxonomy {str(path)!r} every topic needs an id of its own.")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # scipy is loaded by the commands that need it
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Query logs: groups of k users with one log each, what that keeps, and what it does not hide.",
+    help="Query logs: clusters of k users with one log each, what that keeps, and what it does not hide.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -51,17 +51,19 @@ def anonymise(
     rare: Annotated[
         str | None, typer.Option(help="Leave out rare queries, or queries with rare terms: queries, terms.")
     ] = None,
-    copies: Annotated[bool, typer.Option("--copies", help="A log for each user, the same for all of a group.")] = False,
+    copies: Annotated[
+        bool, typer.Option("--copies", help="A log for each user, the same for all of a cluster.")
+    ] = False,
     no_days: Annotated[bool, typer.Option("--no-days", help="Leave out the day too.")] = False,
     clicks: Annotated[bool, typer.Option("--clicks", help="Keep the clicked site of each line.")] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a released log that was drawn from the same key.")
     ] = False,
 ) -> None:
-    """Group users of like interests by k or more, and release one log for each group.
+    """Cluster users of like interests by k or more, and release one log for each cluster.
 
-    The log of a group of s users has their mean number of lines; each gives a share of 1/s. Users get new names, times become
-    days, addresses and long numbers are masked. A group of k is not anonymity for all purposes: see 'confide logs attack'.
+    The log of a cluster of s users has their mean number of lines; each gives a share of 1/s. Users get new names, times become
+    days, addresses and long numbers are masked. A cluster of k is not anonymity for all purposes: see 'confide logs attack'.
 
     Example: confide logs anonymise queries.csv --taxonomy topics.csv --k 3 -o public.csv
     """
@@ -74,7 +76,7 @@ def anonymise(
     key = drawing.chosen(file)
     release = LogRelease(log, key=key, copies=copies, days=not no_days, clicks=clicks)
     release.check_place(output, replace=replace)
-    with working("Grouping users"):
+    with working("Clustering users"):
         found = _classified(_prepared(log, rare), classifier, topics)
         clustered = method.protect(found, key=key)
     if clustered.blocks > 1:
@@ -95,9 +97,9 @@ def check(
     similarity: Similarity = "minima",
     report: Annotated[Path | None, typer.Option(help="Write a page with charts: .html.")] = None,
 ) -> None:
-    """Say what is in a log, how far topics reach, what filters cost, and what groups of 2 to 5 users keep.
+    """Say what is in a log, how far topics reach, what filters cost, and what clusters of 2 to 5 users keep.
 
-    Beside each k stands what random groups keep. Topics are judged by the classifier that made the groups; terms are not.
+    Beside each k stands what random clusters keep. Topics are judged by the classifier that made the clusters; terms are not.
 
     Example: confide logs check queries.csv --taxonomy topics.csv --report check.html
     """
@@ -116,7 +118,7 @@ def check(
         clustered = LogMicroaggregation(k=k, similarity=similarity).protect(found, key=key)
         seconds[k] = process_time() - begun
         kept[k] = log_utility(found, clustered), log_utility(found, random_clusters(found.log, k, key))
-        typer.echo(f"k = {k}: {_shown(kept[k][0])}; random groups: {_shown(kept[k][1])}.")
+        typer.echo(f"k = {k}: {_shown(kept[k][0])}; random clusters: {_shown(kept[k][1])}.")
     if not kept:
         raise Mistake("The log has fewer than 2 users.")
     if report is not None:
@@ -139,8 +141,8 @@ def attack(
 ) -> None:
     """Attack the log that 'logs anonymise' makes with the same options and key, as an intruder would.
 
-    The intruder knows 1, 2 or 3 queries of a target and looks for the group; then reads there what else the target asked.
-    Another plants users to be grouped with the target.
+    The intruder knows 1, 2 or 3 queries of a target and looks for the cluster; then reads there what else the target asked.
+    Another plants users to be clustered with the target.
 
     Example: confide logs attack queries.csv --taxonomy topics.csv --k 3
     """
@@ -161,13 +163,13 @@ def attack(
         planted = planted_users(found, method, key, targets=targets) if able >= 2 else float("nan")
     for link in links:
         typer.echo(
-            f"Knowing {link.known} {'query' if link.known == 1 else 'queries'}, the group of {link.found:.0%} of "
+            f"Knowing {link.known} {'query' if link.known == 1 else 'queries'}, the cluster of {link.found:.0%} of "
             f"{link.targets:,} users is found (with new names alone {link.pseudonyms:.0%}); "
             f"another line there is theirs with {link.theirs:.2f}."
         )
-    typer.echo(f"One user gave more than half of the lines of {weak.dominated:.0%} of groups.")
+    typer.echo(f"One user gave more than half of the lines of {weak.dominated:.0%} of clusters.")
     typer.echo(
-        f"All users have one main topic in {weak.one_topic:.0%} of groups (random groups {weak_random.one_topic:.0%})."
+        f"All users have one main topic in {weak.one_topic:.0%} of clusters (random clusters {weak_random.one_topic:.0%})."
     )
     typer.echo(f"{k - 1} planted {'user' if k == 2 else 'users'} knowing 2 queries isolate {planted:.0%} of users.")
     if json is not None:
@@ -208,7 +210,7 @@ def _report(
     from confide.data.report import ReportPage
     from confide.querylogs.figures import level_chart, srp_chart, time_chart
 
-    by_topics = {k: grouped.srp for k, (grouped, _) in kept.items()}
+    by_topics = {k: clustered.srp for k, (clustered, _) in kept.items()}
     at_random = {k: drawn.srp for k, (_, drawn) in kept.items()}
     charts = (
         level_chart(found.shares),

@@ -22,7 +22,7 @@ WORDS = ("hyponyms", "names", "hypernyms")
 Log = Annotated[
     Path, typer.Argument(help="The log: CSV, TSV, JSON lines (.jsonl), gzipped or not, or Parquet.", metavar="LOG")
 ]
-K = Annotated[int, typer.Option("--k", help="How many users a group has at least.")]
+K = Annotated[int, typer.Option("--k", help="How many users a cluster has at least.")]
 Similarity = Annotated[
     str, typer.Option(help="How users are compared: minima (topics shared) or ruzicka (share shared).")
 ]
