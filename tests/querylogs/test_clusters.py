@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 from confide import Mistake, ReleaseKey
 from confide.querylogs import LogMicroaggregation, classify, similarity
+from confide.querylogs.microaggregation import similarity_lost
 from confide.querylogs.partition import clusters
 from confide.querylogs.similarity import likeness
 from logged import made
@@ -126,6 +127,17 @@ def test_blocks_are_cut_by_main_topic_and_tell_what_they_cost(taxonomy):
     topic = np.arange(300) % 3
     assert all(len(set(topic[cut.cluster == one])) == 1 for one in set(cut.cluster))
     assert cut.sizes.min() >= 3
+
+
+def test_what_blocks_cost_is_measured_by_the_most_alike_user_elsewhere(taxonomy):
+    """Two pairs of twins: both kept together, both torn apart, and one of them."""
+    lines = [(user, query) for user in "ab" for query in ("piano", "piano")]
+    lines += [(user, query) for user in "cd" for query in ("bread", "bread")]
+    found = classify(made(lines), taxonomy)
+    random = np.random.default_rng(1)
+    assert similarity_lost(found, [np.array([0, 1]), np.array([2, 3])], random) == 0.0
+    assert similarity_lost(found, [np.array([0, 2]), np.array([1, 3])], random) == 1.0
+    assert similarity_lost(found, [np.array([0]), np.array([1, 2, 3])], random) == 0.5
 
 
 def test_chosen_lines_belong_to_the_cluster_and_are_drawn_once(log, taxonomy):

@@ -23,6 +23,7 @@ KEY = ReleaseKey(b"0123456789abcdef")
         ("phone 555-123-4567", "phone [number]"),
         ("ssn 078 05 1120 lost", "ssn [number] lost"),
         ("card 4111111111111111", "card [number]"),
+        ("example.se/a and dr.strange", "[url] and dr.strange"),
         ("windows 95 and area 51", "windows 95 and area 51"),
         ("world cup 1998", "world cup 1998"),
     ],

@@ -52,7 +52,7 @@ class QueryLog:
 
         Of times the day is kept, of clicks the site.
         """
-        columns = {"user": _texts(users), "query": _plain(_texts(queries))}
+        columns = {"user": pc.utf8_trim_whitespace(_texts(users)), "query": _plain(_texts(queries))}
         if times is not None:
             columns["day"] = days_of(_texts(times))
         if clicks is not None:

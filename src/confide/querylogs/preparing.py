@@ -16,7 +16,12 @@ __all__ = ["RARE", "RareQueries", "scrubbed"]
 
 MASKS = (
     ("[address]", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\d{1,3}(?:\.\d{1,3}){3}\b(?:/\S*)?")),
-    ("[url]", re.compile(r"\b(?:https?|ftp)\s?[:/]+\s?\S+|\bwww\s?\.\s?\S+|\b[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b\S*")),
+    (
+        "[url]",
+        re.compile(
+            r"\b(?:https?|ftp)\s?[:/]+\s?\S+|\bwww\s?\.\s?\S+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|edu|gov|mil|int|info|biz|[a-z]{2})\b\S*"
+        ),
+    ),
     ("[number]", re.compile(r"\+?\(?\d(?:[\s().-]?\d){5,}")),
 )
 """What is masked: e-mail and network addresses, web addresses, and numbers of six digits or more, however they are grouped."""
