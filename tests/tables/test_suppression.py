@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from confide.errors import Mistake
 from confide.tables import PPercent, Status, Table, Threshold, audit, suppress
+from confide.tables.programs.deadline import Deadline
+from confide.tables.programs.solver import Solver
 from confide.tables.suppression.suppress import Suppressed
 
 UP = {"a": "A", "b": "A", "c": "C", "d": "C", "A": None, "C": None}
@@ -187,6 +190,30 @@ def test_little_time_gives_an_audited_pattern_or_none(intruder, method, limit):
         return
     assert limit > 1e-9
     assert not intruder.undoes(found.table)
+
+
+def test_a_search_without_time_for_a_pattern_says_how_far_it_came_and_what_to_do(clock):
+    table, told = firms(6, size=50), []
+
+    def progress(share: float, words: str) -> None:
+        told.append(words)
+        clock.seconds += 10
+
+    with pytest.raises(Mistake, match="at 1 of 46 levels") as caught:
+        suppress(table, time_limit=10.0, progress=progress)
+    assert "Combine codes" in str(caught.value)
+    assert [words.split(" levels")[0].startswith("0 of ") for words in told] == [True]
+
+
+def test_a_program_ends_with_the_time_of_its_search(clock):
+    solver, matrix = Solver(), sparse.csr_array(np.array([[1.0, 1.0, -1.0]]))
+    given = np.array([1.0, 2.0, 0.0]), (np.array([0.0, 0.0, 1.0]), np.ones(3)), matrix
+    solver.deadline = Deadline(limit=10.0)
+    solver.take_matrix(*given)
+    assert solver.run() is not None
+    clock.seconds += 10
+    solver.take_matrix(*given)
+    assert solver.run() is None
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])

@@ -11,7 +11,7 @@ from scipy import sparse
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Deadline
 
-__all__ = ["Decisions", "Effort", "Program", "Solution", "Steps", "improve", "run_interruptible", "solve"]
+__all__ = ["Decisions", "Effort", "Program", "Solution", "Steps", "improve", "run_interruptible", "run_until", "solve"]
 
 
 SECONDS = 0.05
@@ -171,6 +171,13 @@ def run_interruptible(solver: Any, deadline: Deadline) -> None:
     while not solver.wait(SECONDS)[0]:
         if deadline.interrupted:
             solver.cancelSolve()
+
+
+def run_until(solver: Any, deadline: Deadline) -> None:
+    """Solve for no longer than a deadline leaves time, with a solver that may have solved others before."""
+    if deadline.limit is not None:
+        solver.setOptionValue("time_limit", solver.getRunTime() + deadline.limit * (1 - deadline.share))
+    run_interruptible(solver, deadline)
 
 
 def _read(solver: Any) -> Solution:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Deadline
-from confide.tables.programs.program import run_interruptible
+from confide.tables.programs.program import run_until
 
 __all__ = ["Master", "Solver"]
 
@@ -23,12 +23,13 @@ NODES = 500
 class Solver:
     """One model at a time: minimise cost x, so that A x = 0 and lower <= x <= upper.
 
-    Promise: the same calls give the same results; one thread, no clock. `interior` is for large models that have little in
-    common with the one before.
+    Promise: the same calls give the same results; one thread, no clock but that of a `deadline`. `interior` is for large models
+    that have little in common with the one before.
     """
 
     def __init__(self, *, interior: bool = False) -> None:
         self.solved = 0
+        self.deadline: Deadline | None = None
         self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
         # From a basis HiGHS starts without presolve anyway; fresh runs start at the true table, a few pivots from the end.
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off", "mip_max_nodes": NODES}
@@ -69,10 +70,13 @@ class Solver:
         self._highs.changeColsIntegrality(count, np.arange(count, dtype=np.int32), np.ones(count, np.uint8))
 
     def run(self, *, fresh: bool = False) -> Floats | None:
-        """The best x, or None if there is none; `fresh` forgets the last solution, from which it would start."""
+        """The best x, or None if there is none or no time; `fresh` forgets the last solution, from which it would start."""
         if fresh:
             self._highs.clearSolver()
-        self._highs.run()
+        if self.deadline is None:
+            self._highs.run()
+        else:
+            run_until(self._highs, self.deadline)
         self.solved += 1
         if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
@@ -126,9 +130,7 @@ class Master:
 
     def solve(self, deadline: Deadline) -> tuple[Floats | None, float]:
         """The cheapest x, or None if there is none or no time, and what every pattern costs at least."""
-        if deadline.limit is not None:
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + deadline.limit * (1 - deadline.share))
-        run_interruptible(self._highs, deadline)
+        run_until(self._highs, deadline)
         status, info = self._highs.getModelStatus(), self._highs.getInfo()
         if status == highspy.HighsModelStatus.kInfeasible:
             return None, np.inf

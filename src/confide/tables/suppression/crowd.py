@@ -3,18 +3,20 @@
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
 pairs of a demand and an insider are settled so by what was found for the outsider. For the others there are more points: some
 go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
-know. What is left after some dozens of them is looked at insider by insider.
+know. Then points are turned: others that meet the same demands, on the other side of what the insiders left know. What is left
+after that is looked at demand by demand, and insider by insider.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
 from confide.tables.programs.deadline import Progress
 from confide.tables.suppression.contraction import tighten
+from confide.tables.suppression.insiders import ranges
+from confide.tables.suppression.knowledge import knowledge
 from confide.tables.suppression.mixtures import KnownMoves, kept, settled
 from confide.tables.suppression.points import BOOST, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
@@ -33,64 +35,14 @@ STRETCHED = 2
 WORTH = 0.02
 """Such points are made until a round of them settles less than this share of the pairs that are left."""
 
+TIRED = 0.3
+"""A point is turned until that settles less than this share of the pairs of the demands that it meets."""
+
+STEEP = 1e3
+"""Prices differ by no more than this factor up and down: others are hard on the solver."""
+
 SEED = 19590317
 """Which of them is random, but always the same."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Knowledge:
-    """What insiders know of unknowns: `who` that the move of `of` is from `low` to `high`. One entry for each of both."""
-
-    who: Ints
-    of: Ints
-    low: Floats
-    high: Floats
-
-    def where(self, kept: Bools | Ints) -> "_Knowledge":
-        return _Knowledge(*(column[kept] for column in vars(self).values()))
-
-
-def _knowledge(problem: SuppressionProblem, points: Points) -> _Knowledge:
-    """What the insiders know that does not follow from the rest: of totals it mostly does."""
-    insiders = problem.insiders
-    who = np.repeat(np.arange(len(insiders)), np.diff(insiders.starts))
-    cells = insiders.cells
-    kept = (points.of[cells] >= 0) & ((insiders.most < np.inf) | ~_implied(problem, who))
-    who, cells, value = who[kept], cells[kept], problem.values[cells[kept]]
-    of, factor = points.of[cells], points.factor[cells]
-    ends = np.sort([(insiders.least[kept] - value) / factor, (insiders.most[kept] - value) / factor], axis=0)
-    low, high = np.maximum(ends[0], points.low[of]), np.minimum(ends[1], points.high[of])
-    order = np.lexsort((of, who))
-    starts = np.flatnonzero(np.diff(who[order], prepend=-1) | np.diff(of[order], prepend=-1)) if len(order) else order
-    if not len(order):
-        return _Knowledge(who, of, low, high)
-    all_of = _Knowledge(
-        who[order][starts], of[order][starts],
-        np.maximum.reduceat(low[order], starts), np.minimum.reduceat(high[order], starts),
-    )  # fmt: skip
-    return all_of.where((all_of.low > points.low[all_of.of]) | (all_of.high < points.high[all_of.of]))
-
-
-def _implied(problem: SuppressionProblem, who: Ints) -> Bools:
-    """Which entries follow from what the same insider knows of the parts, as no part is less than 0."""
-    insiders, matrix = problem.insiders, problem.relations.matrix
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    signed = np.bincount(row, (problem.lower[matrix.indices] < 0) & (matrix.data > 0), minlength=matrix.shape[0]) > 0
-    total = np.full(matrix.shape[0], -1)
-    total[row[matrix.data < 0]] = matrix.indices[matrix.data < 0]
-    usable = (total >= 0) & ~signed
-    parts = sparse.csr_array(((matrix.data > 0) * 1.0, matrix.indices, matrix.indptr), shape=matrix.shape)[usable]
-    shape = (len(insiders), len(problem.values))
-    least = sparse.csr_array((np.maximum(insiders.least, 0.0), (who, insiders.cells)), shape=shape)
-    sums = sparse.coo_array(least @ parts.T)
-    key = sums.row * np.int64(shape[1]) + total[usable][sums.col]
-    mine = who * np.int64(shape[1]) + insiders.cells
-    most = np.full(len(mine), -np.inf)
-    order = np.argsort(mine)
-    at = np.minimum(np.searchsorted(mine, key, sorter=order), max(0, len(mine) - 1))
-    found = mine[order[at]] == key if len(mine) else np.zeros(len(key), dtype=np.bool_)
-    np.maximum.at(most, order[at[found]], sums.data[found])
-    return np.asarray(most >= insiders.least * (1 - 1e-12))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +66,7 @@ class _Crowd:
     def __init__(self, problem: SuppressionProblem, points: Points, demands: list[Demand]) -> None:
         self.problem, self.points, self.demands = problem, points, demands
         self.targets = points.reach(demands)
-        self.known = _knowledge(problem, points)
+        self.known = knowledge(problem, points)
         starts = np.searchsorted(self.known.who, np.arange(len(problem.insiders) + 1))
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
@@ -174,14 +126,59 @@ class _Crowd:
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
-    def around(self, pairs: _Pairs) -> _Pairs:
-        """The pairs that are left after a point for the demand of which most are left, made to fit half of its insiders."""
-        number = int(np.bincount(pairs.demand).argmax())
-        theirs = pairs.who[pairs.demand == number]
-        held = theirs[self._random.random(len(theirs)) < 0.5]
-        only = np.arange(len(self.demands)) == number
-        point = self.points.push(self.targets, only, np.ones(len(only)), self.bounds(held))
-        return pairs if point is None else self.left(pairs)
+    def best(self, pairs: _Pairs, tired: set[int]) -> int | None:
+        """The point that meets demands of most of the pairs left, by number, if there is any but those that are tired."""
+        many = np.bincount(pairs.demand, minlength=len(self.demands))
+        there = np.flatnonzero(many)
+        theirs = self.targets.where(there)
+        covered = [0 if number in tired else many[there][self.points.meets(theirs, point)].sum()
+                   for number, point in enumerate(self.points.found)]  # fmt: skip
+        number = int(np.argmax(covered))
+        return number if covered[number] else None
+
+    def meeting(self, demand: int) -> int:
+        """A point that meets a demand, by number: each has one, or the outsider would undo it."""
+        return int(np.argmax([self.points.meets(self.targets, point)[demand] for point in self.points.found]))
+
+    def turned(self, pairs: _Pairs, number: int, only: int | None = None) -> tuple[_Pairs, float]:
+        """The pairs left after another point for the demands that a point meets, or one of them, and what share of theirs it settles.
+
+        For a pair of which all points lie to one side of what the insider knows, one on the other side is as good as one
+        that fits: mixtures of both do.
+        """
+        point = self.points.found[number]
+        here = self.points.meets(self.targets, point)
+        if only is not None:
+            here &= np.arange(len(here)) == only
+        theirs = here[pairs.demand]
+        held = np.zeros(len(here), dtype=np.bool_)
+        held[pairs.demand[theirs]] = True
+        met = self.targets.where(held)
+        known, price = self._beyond(pairs.where(theirs), point)
+        price[met.of] = 0.0
+        if self.points.turn(self.points.keeping(met, point), known, price) is None:
+            return pairs, 0.0
+        left = self.left(pairs)
+        return left, (len(pairs) - len(left)) / max(1, int(theirs.sum()))
+
+    def _beyond(self, pairs: _Pairs, point: Floats) -> tuple[tuple[Floats, Floats], Floats]:
+        """Where what the insiders of these pairs know ends, to the side where the point lies, and the price of a unit beyond.
+
+        To be as far beyond as the point is costs as much as there are pairs that it does not settle. Mixtures are not tried
+        for insiders who know of several unknowns: theirs are both ends of all.
+        """
+        times = np.diff(self._boxes.starts)[pairs.who]
+        entry = ranges(self._boxes.starts[pairs.who], times)
+        several = np.repeat(times > 1, times)
+        of, low, high = self.known.of[entry], self.known.low[entry], self.known.high[entry]
+        under, over = several | (point[of] < low), several | (point[of] > high)
+        ends = np.full(len(point), -np.inf), np.full(len(point), np.inf)
+        np.maximum.at(ends[0], of[under], low[under])
+        np.minimum.at(ends[1], of[over], high[over])
+        many = np.bincount(of[under | over], minlength=len(point))
+        off = np.maximum(ends[0] - point, point - ends[1])
+        typical = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
+        return ends, many / np.clip(off, typical / STEEP, typical * STEEP) * typical / max(1, many.max(initial=0))
 
     def left(self, pairs: _Pairs) -> _Pairs:
         """The pairs that the last point does not settle either."""
@@ -238,11 +235,29 @@ def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterat
         before = len(pairs)
         tell(before)
         pairs = crowd.thin(pairs, weight)
+    yield from _one_by_one(crowd, _all_around(crowd, pairs, tell), tell)
+
+
+def _all_around(crowd: _Crowd, pairs: _Pairs, tell: Callable[[int], None]) -> _Pairs:
+    """The pairs left after points for all demands that another meets, as long as these settle more than one for one demand can."""
+    tired: set[int] = set()
+    alone = gain = 0
+    while gain >= alone and (number := crowd.best(pairs, tired)) is not None:
+        tell(len(pairs))
+        alone, before, first = int(np.bincount(pairs.demand).max()), len(pairs), len(crowd.points.found)
+        pairs, share = crowd.turned(pairs, number)
+        gain = before - len(pairs)
+        tired |= {number, *range(first, len(crowd.points.found))} if share < TIRED else set()
+    return pairs
+
+
+def _one_by_one(crowd: _Crowd, pairs: _Pairs, tell: Callable[[int], None]) -> Iterator[tuple[int, int]]:
+    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider."""
     while len(pairs):
         tell(len(pairs))
-        before, pairs = len(pairs), crowd.around(pairs)
-        if len(pairs) <= (1 - WORTH) * before:
-            continue
-        who = int(np.bincount(pairs.who).argmax())
-        undoes, pairs = crowd.against(who, pairs)
-        yield from ((number, who) for number in undoes.tolist())
+        demand = int(np.bincount(pairs.demand).argmax())
+        pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
+        if share < WORTH and len(pairs):
+            who = int(np.bincount(pairs.who).argmax())
+            undoes, pairs = crowd.against(who, pairs)
+            yield from ((number, who) for number in undoes.tolist())

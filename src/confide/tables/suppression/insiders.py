@@ -12,7 +12,7 @@ from confide.errors import Mistake, nearest
 from confide.tables.suppression.problem import Insiders
 from confide.tables.table.table import Table
 
-__all__ = ["ATTACKERS", "insiders_of"]
+__all__ = ["ATTACKERS", "insiders_of", "ranges"]
 
 
 FEW = 2
@@ -81,7 +81,7 @@ class _Known:
         while len(last.cells):
             times = np.diff(above.indptr)[last.cells]
             entry = np.repeat(np.arange(len(times)), times)
-            total = above.indices[_ranges(above.indptr[last.cells], times)]
+            total = above.indices[ranges(above.indptr[last.cells], times)]
             more = _Known(last.who[entry], total, last.least[entry], np.zeros(len(entry))).where(bounded[total])
             both = whole.and_more(more).joined(np.maximum)
             before = np.full(len(both.cells), -np.inf)
@@ -104,7 +104,7 @@ class _Known:
         shared = []
         for member in pairs.T:
             times = starts[member + 1] - starts[member]
-            theirs = self.where(_ranges(starts[member], times))
+            theirs = self.where(ranges(starts[member], times))
             shared.append(replace(theirs, who=len(starts) + np.repeat(np.arange(len(pairs)), times)))
         return self.and_more(shared[0].and_more(shared[1]).joined(np.add))
 
@@ -118,7 +118,7 @@ class _Known:
         return Insiders(np.append(starts, len(self.who)), self.cells, least, np.where(alone, value, np.inf)).in_order()
 
 
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
+def ranges(starts: Ints, lengths: Ints) -> Ints:
     """The numbers from each start on, so many of each."""
     ends = np.cumsum(lengths)
     return np.repeat(starts - ends + lengths, lengths) + np.arange(lengths.sum())

@@ -108,31 +108,33 @@ def _mixed(reach: Floats, moves: Floats, low: float, high: float, need: float) -
     for point in range(len(reach)):
         if reach[point] >= need and low <= moves[point] <= high:
             return True
-    return _farthest(reach, moves - high, need) or _farthest(reach, low - moves, need)
+    return _farthest(reach, moves, high, 1.0, need) or _farthest(reach, moves, low, -1.0, need)
 
 
 @compiled
-def _farthest(reach: Floats, beyond: Floats, need: float) -> bool:
-    """Whether a mixture goes far enough just where what is known ends; `beyond` is how far beyond that end each point is.
+def _farthest(reach: Floats, moves: Floats, end: float, side: float, need: float) -> bool:
+    """Whether a mixture goes far enough just at the `end` of what is known, beyond which points are to that `side` of it.
 
     From the end with the steepest way up on one side to the better end on the other, until none is better: then no point lies
     above the line.
     """
-    inner, inside, best = beyond[0], reach[0], -np.inf
+    inner, inside, best = side * (moves[0] - end), reach[0], -np.inf
     for _ in range(ROUNDS):
         steepest, outer, outside = -np.inf, 0.0, 0.0
         for point in range(len(reach)):
-            if beyond[point] > 0.0 and (reach[point] - inside) / (beyond[point] - inner) > steepest:
-                outer, outside = beyond[point], reach[point]
+            beyond = side * (moves[point] - end)
+            if beyond > 0.0 and (reach[point] - inside) / (beyond - inner) > steepest:
+                outer, outside = beyond, reach[point]
                 steepest = (outside - inside) / (outer - inner)
         if outer == 0.0:
             return False
         before, best = best, inside - steepest * inner
         for point in range(len(reach)):
-            if beyond[point] <= 0.0:
-                far = reach[point] + (outside - reach[point]) * beyond[point] / (beyond[point] - outer)
+            beyond = side * (moves[point] - end)
+            if beyond <= 0.0:
+                far = reach[point] + (outside - reach[point]) * beyond / (beyond - outer)
                 if far > best + BETTER:
-                    best, inner, inside = far, beyond[point], reach[point]
+                    best, inner, inside = far, beyond, reach[point]
         if best >= need or best <= before + BETTER:
             break
     return best >= need

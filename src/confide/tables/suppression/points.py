@@ -64,6 +64,15 @@ class Points:
         """Which of them a point meets."""
         return np.asarray(targets.moves(point) >= targets.amount * (1 - MET))
 
+    def keeping(self, targets: "Targets", point: Floats) -> tuple[Floats, Floats]:
+        """The bounds of the tables that meet, as this point does, what is asked for."""
+        far = np.minimum(targets.moves(point), targets.amount)
+        low, high = self.low.copy(), self.high.copy()
+        up = targets.side > 0
+        np.maximum.at(low, targets.of[up], far[up])
+        np.minimum.at(high, targets.of[~up], -far[~up])
+        return low, high
+
     def hopeless(self, targets: "Targets", bounds: tuple[Floats, Floats]) -> Bools:
         """Which of them the bounds alone forbid."""
         farthest = np.maximum(*(targets.moves(end) for end in bounds))
@@ -103,6 +112,25 @@ class Points:
         if x is not None:
             self.found.append(x)
         return x
+
+    def turn(self, bounds: tuple[Floats, Floats], known: tuple[Floats, Floats], price: Floats) -> Floats | None:
+        """The point within some bounds that lies least beyond what is known, at a price for each unit of an unknown beyond it."""
+        low, high = bounds
+        inner = np.maximum(low, np.minimum(known[0], high)), np.minimum(high, np.maximum(known[1], low))
+        below, above = (np.flatnonzero((price > 0) & beyond) for beyond in (inner[0] > low, inner[1] < high))
+        columns = sparse.csr_array(sparse.hstack([self.matrix, -self.matrix[:, below], self.matrix[:, above]]))
+        beyond = np.concatenate([(inner[0] - low)[below], (high - inner[1])[above]])
+        start, end = low.copy(), high.copy()
+        start[below], end[above] = inner[0][below], inner[1][above]
+        ends = np.append(start, np.zeros(len(beyond))), np.append(end, beyond)
+        x = self._solved(np.concatenate([np.zeros(len(low)), price[below], price[above]]), ends, columns)
+        if x is None:
+            return None
+        point, rest = x[: len(low)], x[len(low) :]
+        point[below] -= rest[: len(below)]
+        point[above] += rest[len(below) :]
+        self.found.append(point)
+        return point
 
     def _solved(self, price: Floats, bounds: tuple[Floats, Floats], columns: sparse.csr_array) -> Floats | None:
         self._solver.take_matrix(price, (bounds[0] / self.unit, bounds[1] / self.unit), columns)
@@ -157,6 +185,9 @@ class Targets:
     def moves(self, point: Floats) -> Floats:
         """How far each goes to its side at a point."""
         return np.where(self.of < 0, 0.0, self.side * point[self.of])
+
+    def where(self, kept: Bools | Ints) -> "Targets":
+        return Targets(self.of[kept], self.side[kept], self.amount[kept], self.weight[kept])
 
     def largest(self, wanted: Bools, weight: Floats, unknowns: int, random: np.random.Generator) -> "Targets":
         """One push for each unknown, the largest of those wanted on one side; 0 is the side of those that none is wanted of."""

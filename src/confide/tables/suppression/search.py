@@ -208,11 +208,15 @@ def protect(problem: SuppressionProblem, deadline: Deadline) -> tuple[Pattern, l
     If time runs out, the demands that were not yet looked at are among the latter.
     """
     pattern = Pattern(problem)
-    failed = []
+    # In a large sparse table a single program can take longer than there is time for all.
+    pattern.finder.solver.deadline = deadline
+    failed, many = [], len(pattern.demands)
     for number, demand in enumerate(pattern.demands):
-        if deadline.over or not pattern.serve([number]):
+        _tell(deadline, 0.2 * number / many, pattern, f"{number:,} of {many:,} levels looked at, ")
+        if not pattern.serve([number]):
             failed.append(demand)
-        _tell(deadline, 0.2 * number / len(pattern.demands), pattern)
+        if deadline.over:
+            return pattern, [*failed, *pattern.demands[number + 1 :]]
     return pattern, failed
 
 
@@ -290,6 +294,6 @@ def trim(pattern: Pattern, deadline: Deadline, best: _Best) -> None:
             best.see(pattern)
 
 
-def _tell(deadline: Deadline, done: float, pattern: Pattern) -> None:
+def _tell(deadline: Deadline, done: float, pattern: Pattern, words: str = "") -> None:
     if deadline.progress:
-        deadline.progress(max(done, deadline.share), f"cost {pattern.cost:,.10g}")
+        deadline.progress(max(done, deadline.share), f"{words}cost {pattern.cost:,.10g}")

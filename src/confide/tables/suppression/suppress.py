@@ -141,8 +141,13 @@ def _with(table: Table, suppressed: Bools) -> Table:
 
 def _impossible(problem: SuppressionProblem, failed: Sequence[Demand], deadline: Deadline) -> Mistake:
     if deadline.over:
+        many = len(problem.demands())
         return Mistake(
-            "The search ended before every cell was protected, so there is no pattern.",
-            suggestions=["Give a longer time_limit, or None."],
+            f"The search ended before every cell was protected, at {many - len(failed):,} of {many:,} levels, so there is no pattern.",
+            suggestions=[
+                "Give a longer time_limit, or None: progress tells how fast it goes.",
+                "Combine codes or leave a variable out: most cells of a sparse table are primary.",
+                "Round the table or adjust it, which takes no search for a pattern (tables.round, tables.adjust).",
+            ],
         )
     return explain(problem, failed)
