@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from confide.records.background import raise_shares
+from confide.records.exposure import UnitCells
 from confide.records.pairing import find_partners
 from protecting import CATALOG, Protection, people, records_policy
 
@@ -137,7 +139,8 @@ def test_a_share_of_the_exposed_and_of_the_others_is_drawn() -> None:
 def test_a_share_of_the_others_exchanges_too_within_the_class_above() -> None:
     """A tenth seeks another town, so that nearly twice as many are touched; of keys without levels and with many classes
     a tenth of that at most, as there must be somebody alike; of those with few classes nobody."""
-    done = Protection(people(SIZE, seed=1), policy=records_policy(mean_cell=1.0, exchange=0.0, background=0.1))
+    policy = records_policy(mean_cell=1.0, exchange=0.0, background=0.1, background_exposed=0.0)
+    done = Protection(people(SIZE, seed=1), policy=policy)
     assert abs(done.plans["town"].touched.mean() - 0.19) < 0.03
     for name in ("sex", "age", "job"):
         few = len(done.dataset.variables[name].codes or ()) <= 5
@@ -146,13 +149,22 @@ def test_a_share_of_the_others_exchanges_too_within_the_class_above() -> None:
     assert done.moved("town").any() and not done.moved("county").any()
 
 
-def test_more_of_those_exchange_who_are_alone_where_numbers_are_read() -> None:
-    """Of a town within its county nearly half, for most who seek find a partner; of the others hardly a partner."""
-    policy = records_policy(mean_cell=1.0, exchange=0.0, background=0.0, background_exposed=0.5)
-    done = Protection(people(SIZE, seed=1), policy=policy)
-    moved, single = done.moved("town"), done.exposure.single
-    assert 0 < single.mean() < 0.5 and not done.moved("county").any()
-    assert moved[single].mean() > 0.3 > 2 * moved[~single].mean()
+def test_those_in_small_cells_exchange_so_often_that_counts_of_them_change() -> None:
+    """Nearly half of those alone exchange something; of the cells of any size that pass, few have as many units as before. Without
+    it, most do."""
+    same = {}
+    for share in (0.0, 0.5):
+        policy = records_policy(mean_cell=5.0, exchange=0.0, background=0.0, background_exposed=share)
+        done = Protection(people(SIZE, seed=1), policy=policy)
+        known, seen = UnitCells(done.true, done.dataset), UnitCells(done.protected, done.dataset)
+        kept = []
+        for cross in (cross for cross in done.exposure.crosses if len(cross.traits) > 1):
+            before, after = (np.bincount(cells.of(cross.names), minlength=cross.cells) for cells in (known, seen))
+            kept += (before == after)[before > 0].tolist()
+        same[share] = np.mean(kept)
+    touched = np.any([plan.touched for plan in done.plans.values()], axis=0)
+    assert touched[done.exposure.single].mean() > 0.3
+    assert same[0.0] == 1 and same[0.5] < 0.4
 
 
 def test_an_update_leaves_almost_all_exchanges_as_they_were() -> None:
@@ -200,6 +212,19 @@ def test_records_of_one_unit_move_together() -> None:
         assert (places == places[:, :1]).all(), name
         before, after = done.counts(name)
         assert before.tolist() == after.tolist()
+
+
+def test_a_key_that_follows_from_another_goes_with_it() -> None:
+    """Were a size class exchanged by itself, a firm of three would be a large one."""
+    table = people(SIZE, seed=1)
+    old = pa.array(np.where(np.asarray(table["age"]) >= 50, "old", "young"))
+    codes = 'old = "old"\nyoung = "young"\n'
+    catalog = f'{CATALOG}\n[variables.stage]\nrole = "key"\n[variables.stage.codes]\n{codes}'
+    policy = records_policy(mean_cell=1.0, background_exposed=0.5)
+    done = Protection(table.append_column("stage", old), catalog, policy=policy)
+    assert [trait.levels for trait in done.exposure.traits if "stage" in trait.levels] == [("stage", "age")]
+    assert done.moved("stage").any()
+    np.testing.assert_array_equal(done.protected.places("stage") == 0, done.protected.numbers("age") >= 50)
 
 
 def test_recodes_that_do_not_nest_are_both_exchanged() -> None:
@@ -250,3 +275,21 @@ def test_somebody_who_must_differ_is_found_however_far_away() -> None:
     }
     assert (looks[256] == -1).all()
     assert looks[2_000][0] == 1_999 and looks[2_000][1_999] == 0
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 2**32 - 1), st.floats(0.05, 1.0))
+def test_every_cell_expects_a_change_unless_somebody_in_it_takes_part_as_often_as_they_may(
+    cells: list[int], seed: int, most: float
+) -> None:
+    cell, rng = np.array(cells), np.random.default_rng(seed)
+    before = rng.random((len(cells), 3)) * most
+    shares, effects = before.copy(), np.array([0.0, 0.5, 1.0])
+    raise_shares(shares, cell, np.arange(3), effects, most)
+    expected = np.bincount(cell, shares @ effects)[cell]
+    capped = np.bincount(cell, shares[:, 1] >= most)[cell] > 0
+    assert ((expected >= 1 - 1e-9) | capped).all()
+    assert (shares >= before).all() and (shares <= most).all()
+    np.testing.assert_array_equal(shares[:, [0, 2]], before[:, [0, 2]])
+    enough = np.bincount(cell, before @ effects)[cell] >= 1
+    np.testing.assert_array_equal(shares[enough], before[enough])

@@ -184,7 +184,10 @@ class RecordRules(Section):
         high=0.5,
     )
     background_exposed: float = parameter(
-        0.0, "The same for units that are alone on keys where a number is answered, and not a class.", low=0.0, high=0.5
+        0.0,
+        "The most of those that do so because they are alone, or few, in a cell by keys that a question can name.",
+        low=0.0,
+        high=0.5,
     )
     partners: int = parameter(10, "Least units that a partner for the exchange is drawn from.", low=2, high=1000)
     noise: float = parameter(

@@ -47,10 +47,11 @@ class Exposed:
 class Exposure:
     """What the keys of a data set expose: whose classes are read in which crosses, and whose numbers are exposed in some.
 
-    `alone` has all crosses in which a number is read, with everybody who is alone there.
+    `crosses` are all that the rules let pass; `alone` has those in which a number is read, with everybody who is alone there.
     """
 
     traits: tuple[Trait, ...]
+    crosses: tuple[KeyCross, ...]
     found: tuple[Exposed, ...]
     alone: tuple[Exposed, ...]
     numbers: dict[str, Bools]
@@ -80,7 +81,7 @@ def confidential_numbers(dataset: Dataset) -> list[Variable]:
 
 def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     """Look through all crosses of up to `records.keys` keys that the rules let pass."""
-    traits, rules, cells = key_traits(dataset), policy.records, UnitCells(coded, dataset)
+    traits, rules, cells = key_traits(dataset, coded), policy.records, UnitCells(coded, dataset)
     amounts = {
         v.name: np.abs(np.nan_to_num(coded.numbers(v.name))) * coded.weights for v in confidential_numbers(dataset)
     }
@@ -90,7 +91,8 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     found: list[Exposed] = []
     everybody: list[Exposed] = []
     by_traits: dict[tuple[int, ...], list[Exposed]] = {}
-    for cross in _crosses(traits, dataset, keys=rules.keys, limit=limit):
+    crosses = _crosses(traits, dataset, keys=rules.keys, limit=limit)
+    for cross in crosses:
         cell = cells.of(cross.names)
         if rules.dominance < 1:
             for name, values in amounts.items():
@@ -102,7 +104,7 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
             if len(rows):
                 found.append(Exposed(cross, rows))
                 by_traits.setdefault(cross.traits, []).append(found[-1])
-    exposure = Exposure(traits, tuple(found), tuple(everybody), numbers, coded.records.num_rows)
+    exposure = Exposure(traits, tuple(crosses), tuple(found), tuple(everybody), numbers, coded.records.num_rows)
     return replace(exposure, numbers={name: dominant | exposure.single for name, dominant in numbers.items()})
 
 

@@ -1,7 +1,15 @@
-"""What a unit can exchange: a key at all its levels and in all its recodes, with the numbers made of the same column."""
+"""What a unit can exchange: a key at all its levels and in all its recodes, with the numbers made of the same column.
+
+A key that follows from another, as a size class does from the number of employees, is a level of it: exchanged by itself it
+would make records that cannot be.
+"""
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from confide.arrays import Ints
+from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role, Variable
 
 __all__ = ["Trait", "class_number", "key_traits", "matching_variables"]
@@ -19,19 +27,48 @@ class Trait:
         return self.levels[-1]
 
 
+SEEN = 20
+"""One key follows from another only if its classes have so many records on average: of a few, any seems to."""
+
+
 def class_number(variable: Variable) -> int:
     """How many classes a variable has, codes that mean missing aside."""
     return sum(not code.missing for code in variable.codes or ())
 
 
-def key_traits(dataset: Dataset) -> tuple[Trait, ...]:
+def key_traits(dataset: Dataset, coded: Coded) -> tuple[Trait, ...]:
     """Everything declared a key, that with most classes first."""
     found = {}
     for variable in dataset.variables.values():
         if variable.classifies and variable.role is Role.KEY:
             trait = _trait(variable, dataset)
             found[trait.name] = trait
-    return tuple(sorted(found.values(), key=lambda t: -class_number(dataset.variables[t.name])))
+
+    def classes(name: str) -> int:
+        return class_number(dataset.variables[name])
+
+    joined: list[Trait] = []
+    for trait in sorted(found.values(), key=lambda t: -classes(t.name)):
+        place = next((i for i, finer in enumerate(joined) if _follows(coded, trait.name, finer.name)), None)
+        if place is None:
+            joined.append(trait)
+        else:
+            finer = joined[place]
+            levels = sorted((*trait.levels, *finer.levels[:-1]), key=classes)
+            joined[place] = Trait((*levels, finer.name), finer.numbers + trait.numbers)
+    return tuple(joined)
+
+
+def _follows(coded: Coded, coarse: str, fine: str) -> bool:
+    """Whether every class of one has but one class of the other, and not by chance."""
+    first, second = coded.places(fine), coded.places(coarse)
+    pairs = len(np.unique(_pairs(first, second)))
+    classes = len(np.unique(first))
+    return pairs == classes and len(first) >= SEEN * classes and len(np.unique(second)) > 1
+
+
+def _pairs(first: Ints, second: Ints) -> Ints:
+    return np.asarray(first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second)
 
 
 def matching_variables(trait: Trait, dataset: Dataset) -> list[str]:
