@@ -30,7 +30,7 @@ CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
-    ["ledger", "verify"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
+    ["ledger", "verify"], ["ledger", "accept"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
     ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from hypothesis import strategies as st
 
 import confide
 from confide.errors import Fault, Mistake
-from confide.site.ledger import Entry, Ledger, Verification, read, verify
+from confide.site.ledger import Entry, Ledger, Verification, accept, last, read, verify
 
 SOURCE = str(Path(confide.__file__).parents[1])
 REQUEST = {"kind": "table", "rows": ["sex", "age"], "universe": [{"region": ["1", "2"]}]}
@@ -98,7 +99,7 @@ def test_the_chain_goes_on_after_reopening(path: Path) -> None:
 def test_a_new_ledger_is_readable_by_its_owner_only(path: Path) -> None:
     Ledger(path).close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert verify(path) == Verification(entries=0, head="0" * 64, problem=None, torn=False)
+    assert verify(path) == Verification(entries=0, head="0" * 64, problem=None, torn=False, anchored=True)
 
 
 def test_changing_the_request_afterwards_does_not_change_the_entry(path: Path) -> None:
@@ -136,7 +137,7 @@ values = st.recursive(
     )
 )
 def test_any_text_and_any_request_survive(path: Path, asked: list[tuple[str, dict[str, Any], list[str]]]) -> None:
-    path.unlink(missing_ok=True)
+    path = Path(mkdtemp(dir=path.parent)) / path.name
     with Ledger(path) as ledger:
         entries = [ask(ledger, who, request=request, rules=rules) for who, request, rules in asked]
     assert list(read(path)) == entries
@@ -312,7 +313,7 @@ def test_a_line_that_is_no_entry_is_found(path: Path, spoil: Callable[[bytes], b
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
 @given(data=st.data())
 def test_no_single_byte_can_be_changed_unseen(path: Path, data: st.DataObject) -> None:
-    path.unlink(missing_ok=True)
+    path = Path(mkdtemp(dir=path.parent)) / path.name
     entries = filled(path, 3)
     content = bytearray(path.read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
@@ -323,11 +324,84 @@ def test_no_single_byte_can_be_changed_unseen(path: Path, data: st.DataObject) -
     assert found.entries <= bytes(content[:place]).count(b"\n")
 
 
-def test_a_chain_cut_at_its_end_shows_in_the_head(path: Path) -> None:
-    head = filled(path)[-1].hash
-    assert verify(path).head == head
-    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    assert verify(path).problem is None and verify(path).head != head
+@pytest.mark.parametrize("left", [4, 1, 0])
+def test_a_chain_cut_at_its_end_is_found(path: Path, left: int) -> None:
+    filled(path)
+    damage(path, lambda lines: lines[:left], left)
+    assert "cut off the end" in str(verify(path).problem)
+
+
+def test_a_deleted_ledger_is_found_by_its_anchor(path: Path) -> None:
+    filled(path)
+    path.unlink()
+    assert verify(path).problem == "entry 0 is missing: 5 entries were cut off the end, as the anchor shows."
+    for look in (lambda: list(read(path)), lambda: last(path, 3), lambda: Ledger(path)):
+        with pytest.raises(Fault, match="entry 0 is missing"):
+            look()
+
+
+def test_an_end_that_was_rewritten_with_hashes_that_fit_is_found_by_the_anchor(path: Path) -> None:
+    filled(path)
+
+    def rewrite(lines: list[bytes]) -> list[bytes]:
+        return [*lines[:-1], sealed({**json.loads(lines[-1]), "who": "eve"})]
+
+    assert "not the one that the anchor knows" in damage(path, rewrite, 4)
+
+
+def test_an_anchor_that_is_older_than_the_ledger_is_no_damage(path: Path) -> None:
+    filled(path, 3)
+    anchor = path.with_suffix(".anchor")
+    older = anchor.read_bytes()
+    filled(path, 2)
+    anchor.write_bytes(older)
+    assert verify(path).problem is None
+    with Ledger(path) as ledger:
+        assert ask(ledger).number == 5
+
+
+def test_an_anchor_of_which_one_half_is_lost_still_counts(path: Path) -> None:
+    filled(path)
+    anchor = path.with_suffix(".anchor")
+    whole = anchor.read_bytes()
+    for lost in (slice(0, 512), slice(512, 1024), slice(1024, 1024)):
+        raw = bytearray(whole)
+        raw[lost] = b"\x00" * len(raw[lost])
+        anchor.write_bytes(raw)
+        assert verify(path).problem is None
+        Ledger(path).close()
+    anchor.write_bytes(b"\x00" * 1024)
+    assert verify(path).problem == "its anchor cannot be read."
+    with pytest.raises(Fault, match="its anchor cannot be read"):
+        Ledger(path)
+
+
+def test_a_ledger_from_before_there_were_anchors_is_taken_over_once(path: Path) -> None:
+    filled(path)
+    path.with_suffix(".anchor").unlink()
+    assert not verify(path).anchored
+    with Ledger(path) as ledger:
+        assert ask(ledger).number == 6
+    assert [entry.request for entry in read(path) if entry.is_act] == [{"act": "ledger anchored"}]
+    path.with_suffix(".anchor").unlink()
+    with pytest.raises(Fault, match="its anchor is missing"):
+        Ledger(path)
+
+
+def test_a_custodian_can_go_on_without_what_is_lost_and_that_is_recorded(path: Path) -> None:
+    entries = filled(path)
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:3]))
+    act = accept(path)
+    assert act.request == {"act": "ledger accepted", "lost": 2, "head": entries[-1].hash}
+    assert list(read(path)) == [*entries[:3], act] and verify(path).problem is None
+
+
+def test_changed_entries_are_not_accepted(path: Path) -> None:
+    filled(path)
+    path.write_bytes(path.read_bytes().replace(b"person 2", b"person 9"))
+    with pytest.raises(Fault, match="entry 2 was changed"):
+        accept(path)
+    assert verify(path).anchored
 
 
 def test_reading_a_ledger_that_is_not_there_is_a_mistake(path: Path) -> None:
@@ -383,7 +457,7 @@ def test_a_second_name_of_the_same_file_does_not_help(path: Path) -> None:
     link = path.with_name("link.jsonl")
     with Ledger(path):
         link.symlink_to(path)
-        with pytest.raises(Fault, match=r"Another Confide process is using"):
+        with pytest.raises(Fault, match=rf"Another Confide process .process {os.getpid()}. is using"):
             Ledger(link)
 
 
@@ -629,7 +703,7 @@ def test_the_folder_is_synced_when_the_ledger_is_made(path: Path, monkeypatch: p
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
     Ledger(path).close()
-    assert synced == [path.stat().st_ino, path.parent.stat().st_ino]
+    assert synced == [file.stat().st_ino for file in (path, path.parent, path.with_suffix(".anchor"))]
 
 
 # ---- when the disk fails

@@ -93,7 +93,7 @@ class Service:
         self._suggestions, self._folder = suggestions, folder
         self.policy = folder.policy()
         """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
-        self.papers, self.audit = Papers(folder.path), AuditLog(folder.ledger)
+        self.papers = Papers(folder.path)
         self._followers = {name for name in folder.names() if folder.follows(name)}
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
@@ -103,7 +103,8 @@ class Service:
         with ExitStack() as opened:
             roads = open_roads(folder, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
-            self._ledger = opened.enter_context(Ledger(folder.ledger, watch=self.audit.add))
+            self._ledger = opened.enter_context(Ledger(folder.ledger))
+            self.audit = AuditLog(self._ledger)
             self._keep_policies()
             self._opened = opened.pop_all()
 
@@ -199,6 +200,10 @@ class Service:
         """
         return replay_roads(self.papers, self._roads, policy, dataset=dataset, trying=trial)
 
+    def record_act(self, person: Person, act: str, *, dataset: str = "", **more: str | int) -> None:
+        """Record what a custodian did: in a few words, and to what. Nothing secret may be among it."""
+        self._ledger.record(person.name, act, dataset=dataset, **more)
+
     def check(self) -> list[Finding]:
         """What a custodian should know: what is missing, risky or unanswerable."""
         return check_roads(self._roads, self.access)
@@ -258,7 +263,7 @@ class Service:
             raise
 
     def _entries(self) -> list[Entry]:
-        return list(ledger.read(self.papers.ledger)) if len(self.audit) else []
+        return list(ledger.read_questions(self.papers.ledger))
 
     def _must_not_isolate(self, road: Road, question: Admitted[Request[Any]], who: str) -> None:
         """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
@@ -319,7 +324,7 @@ def audit(
     """The audit of a site's questions as `Service.audit_questions` gives it; the site need not be stopped."""
     folder = Folder(Path(path))
     with open_roads(folder, allow_open=allow_open) as roads:
-        entries = list(ledger.read(folder.ledger)) if folder.ledger.exists() else []
+        entries = list(ledger.read_questions(folder.ledger))
         return _audited(roads, entries, dataset=dataset, who=who, since=since)
 
 

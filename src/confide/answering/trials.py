@@ -60,7 +60,9 @@ def replay_roads(
     tried = {name: roads[name].under(trying(policy, roads[name].policy)) for name, policy in drafted.items()}
     aside = set(roads) - set(tried)
     wanted = (
-        e for e in ledger.read(papers.ledger) if (e.dataset not in aside if dataset is None else e.dataset == dataset)
+        e
+        for e in ledger.read_questions(papers.ledger)
+        if (e.dataset not in aside if dataset is None else e.dataset == dataset)
     )
     return _replayed(tried, wanted)
 

@@ -1,7 +1,6 @@
 """`confide ledger`: the record of questions and outcomes."""
 
 import json
-from collections import deque
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +15,8 @@ from confide.site.policies import read_as
 
 __all__ = ["app"]
 
+ACCEPT = "confide ledger accept SITE"
+
 app = typer.Typer(
     help="The record of questions and outcomes.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
@@ -23,14 +24,33 @@ app = typer.Typer(
 
 @app.command("verify")
 def ledger_verify(site: SiteFolder) -> None:
-    """Check that no recorded question was changed, removed or inserted. Keep the head elsewhere to compare.
+    """Check that nothing recorded was changed, removed, inserted or cut off. Keep the head elsewhere to compare.
 
     Example: confide ledger verify mysite
     """
     found = ledger.verify(Folder(site).ledger)
     if found.problem:
-        raise Fault(f"The ledger is damaged: {found.problem} {found.entries} entries before that are sound.")
+        what = f"The ledger is damaged: {found.problem} {found.entries} entries before that are sound."
+        raise Fault(what, suggestions=[f"Restore it from a backup, or go on without what is lost: {ACCEPT}"])
     typer.echo(f"{found.entries} {'entry' if found.entries == 1 else 'entries'}, all sound. Head: {found.head}")
+    if found.torn:
+        typer.echo(
+            "Half a line follows: recording it was cut off, and nobody saw an answer. The next start sets it aside."
+        )
+    if not found.anchored:
+        typer.echo("There is no anchor yet, so a missing end would not show. The next start makes one.")
+
+
+@app.command("accept")
+def ledger_accept(site: SiteFolder) -> None:
+    """Go on with a ledger whose end or whose anchor is lost, as it stands; that this was done is recorded.
+
+    For when there is no better backup. The chain itself must be sound, and no server may run.
+
+    Example: confide ledger accept mysite
+    """
+    entry = ledger.accept(Folder(site).ledger)
+    typer.echo(f"The ledger goes on after {entry.number} entries. That is recorded as entry {entry.number}.")
 
 
 @app.command("show")
@@ -39,7 +59,7 @@ def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help=
 
     Example: confide ledger show mysite --last 50
     """
-    for entry in deque(ledger.read(Folder(site).ledger), maxlen=last):
+    for entry in ledger.last(Folder(site).ledger, last):
         rules = f" ({', '.join(entry.rules)})" if entry.rules else ""
         typer.echo(
             f"{entry.number:>6} {entry.time} {entry.who:<12} {entry.outcome}{rules}  {json.dumps(entry.request)}"

@@ -1,19 +1,15 @@
-"""The questions of a ledger, counted and found again: what a custodian looks at."""
+"""The questions of a ledger, counted, and its entries found again: what a custodian looks at."""
 
-from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
-from threading import Lock
 
 from confide.site.access import VISITOR
-from confide.site.ledger import Entry, read_between
+from confide.site.ledger import VISITORS, Entry, Ledger, LedgerIndex
 
-__all__ = ["AuditLog", "Counted", "Filter", "FoundEntries", "Summary"]
+__all__ = ["VISITORS", "AuditLog", "Counted", "Filter", "FoundEntries", "Summary"]
 
-VISITORS = "visitors without a token"
 LOOKED_AT = 2_000
 """At most so many entries are looked at for one page of a filtered ledger."""
 
@@ -75,45 +71,23 @@ class FoundEntries:
 class AuditLog:
     """What was asked of a site, counted as it is recorded. Safe to share among threads.
 
-    Promise: it holds counts of questions and places in the file, nothing of the data; memory is eight bytes a question and the
-    counts.
+    Promise: it holds counts of questions and places in the file, nothing of the data.
     """
 
-    def __init__(self, ledger: Path) -> None:
-        self._ledger, self._lock = ledger, Lock()
-        self._ends = array("q", [0])
-        self._counts: dict[str, Counter[tuple[str, str]]] = {key: Counter() for key in ("day", "dataset", "who")}
-        self._rules: Counter[str] = Counter()
-
-    def add(self, entry: Entry, end: int) -> None:
-        """Count an entry, whose line ends at this byte of the ledger."""
-        who = VISITORS if entry.who.startswith(VISITOR) else entry.who
-        with self._lock:
-            self._ends.append(end)
-            self._rules.update(entry.rules)
-            for key, value in (("day", entry.time[:10]), ("dataset", entry.dataset), ("who", who)):
-                self._counts[key][value, entry.outcome] += 1
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
 
     def __len__(self) -> int:
-        """How many questions were recorded."""
-        return len(self._ends) - 1
-
-    @property
-    def end(self) -> int:
-        """The byte after the last entry."""
-        return self._ends[-1]
+        """How many entries there are: questions, and what custodians did."""
+        return self._ledger.look(lambda index: index.number)
 
     def summary(self) -> Summary:
         """The counts as they are now."""
-        with self._lock:
-            days, datasets, askers = (_counted(self._counts[key]) for key in ("day", "dataset", "who"))
-            rules = dict(self._rules.most_common())
-        total = Counted(*(sum(getattr(day, key) for day in days.values()) for key in ("released", "refused")))
-        return Summary(total, dict(sorted(days.items())), _ranked(datasets), _ranked(askers), rules)
+        return self._ledger.look(_summary)
 
     def entry(self, number: int) -> Entry | None:
         """The entry of that number."""
-        return next(iter(self._between(number, number + 1)), None) if 0 <= number < len(self) else None
+        return next(iter(self._ledger.entries(number, number + 1)), None) if 0 <= number < len(self) else None
 
     def find(self, wanted: Filter, *, before: int | None = None, most: int = 50) -> FoundEntries:
         """The newest entries that match, older than the one numbered `before`."""
@@ -127,13 +101,15 @@ class AuditLog:
     def _backwards(self, place: int, last: int) -> Iterator[Entry]:
         while place > last:
             begin = max(last, place - _BLOCK)
-            yield from reversed(self._between(begin, place))
+            yield from reversed(self._ledger.entries(begin, place))
             place = begin
 
-    def _between(self, begin: int, end: int) -> list[Entry]:
-        with self._lock:
-            places = self._ends[begin], self._ends[end]
-        return read_between(self._ledger, *places)
+
+def _summary(index: LedgerIndex) -> Summary:
+    days, datasets, askers = (_counted(index.counts[key]) for key in ("day", "dataset", "who"))
+    rules = dict(index.rules.most_common())
+    total = Counted(*(sum(getattr(day, key) for day in days.values()) for key in ("released", "refused")))
+    return Summary(total, dict(sorted(days.items())), _ranked(datasets), _ranked(askers), rules)
 
 
 def _counted(counts: Counter[tuple[str, str]]) -> dict[str, Counted]:

@@ -1,6 +1,5 @@
 """The HTTP service: the address of a page is the question; the same address with .json, .csv or .xlsx is the data."""
 
-from collections import deque
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -117,5 +116,5 @@ def _ledger(app: FastAPI, context: PageContext) -> None:
     )
     def questions(asker: Annotated[Person, context.asker], last: Last = 100) -> JSONResponse:
         require(asker, PersonRole.CUSTODIAN)
-        entries = deque(ledger.read(context.service.papers.ledger), maxlen=last)
+        entries = ledger.last(context.service.papers.ledger, last)
         return JSONResponse({"entries": [vars(entry) for entry in entries]})

@@ -15,7 +15,7 @@ __all__ = ["recorded_requests"]
 def recorded_requests(path: Path, dataset: str, *, most: int) -> tuple[Request[Any], ...]:
     """The last different questions about a data set, at most so many; a Mistake if there is none."""
     found: dict[str, Request[Any]] = {}
-    for entry in ledger.read(path) if path.exists() else ():
+    for entry in ledger.read_questions(path):
         if entry.dataset == dataset:
             written = json.dumps(entry.request, sort_keys=True)
             request = found.pop(written, None) or _read(entry.request)

@@ -1,8 +1,7 @@
 """The ledger: browsed, filtered, verified and downloaded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -12,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from confide.errors import Mistake
 from confide.site import ledger
 from confide.site.access import Person
-from confide.site.audit import AuditLog, Filter
+from confide.site.audit import Filter
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 from confide.spelling.url import write_url
@@ -25,8 +24,6 @@ PAGE = 50
 
 LONGEST_SHOWN = 160
 """Characters of a question in a list; the page that explains it has all of them."""
-
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -84,16 +81,7 @@ def add_questions(app: FastAPI, context: CustodianContext) -> None:
     @app.get("/custodian/ledger.jsonl", include_in_schema=False)
     def download(custodian: Annotated[Person, context.custodian]) -> Response:
         headers = {"Content-Disposition": 'attachment; filename="ledger.jsonl"'}
-        return StreamingResponse(_bytes(path, audit), headers=headers, media_type="application/jsonl")
-
-
-def _bytes(path: Path, audit: AuditLog) -> Iterator[bytes]:
-    """The ledger as far as it was written when one asked: whole lines only."""
-    left = audit.end
-    with path.open("rb") as file:
-        while left > 0 and (chunk := file.read(min(left, _CHUNK))):
-            left -= len(chunk)
-            yield chunk
+        return StreamingResponse(ledger.whole_lines(path), headers=headers, media_type="application/jsonl")
 
 
 def _number(text: str) -> int | None:

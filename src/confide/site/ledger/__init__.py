@@ -1,0 +1,32 @@
+"""The append-only, hash-chained record of questions and outcomes, and of what custodians did: one JSON object a line.
+
+Promise: what `append` returned is on the disk, and any later change, deletion, insertion or reordering of entries is
+found and named by `verify`; a missing end is found when a site is opened, too. Not promised: who may write the folder can rewrite the
+chain from some entry to its end, and the anchor with it. Keep the head that `verify` gives somewhere else (paper, another
+machine) and compare.
+
+Other modules see what is named here, and nothing of files, locks, anchors and checkpoints.
+"""
+
+from confide.site.ledger.entry import Entry, Outcome
+from confide.site.ledger.files import whole_lines
+from confide.site.ledger.index import VISITORS, LedgerIndex
+from confide.site.ledger.ledger import Ledger, accept
+from confide.site.ledger.reading import Verification, anchored, copy, last, read, read_questions, verify
+
+__all__ = [
+    "VISITORS",
+    "Entry",
+    "Ledger",
+    "LedgerIndex",
+    "Outcome",
+    "Verification",
+    "accept",
+    "anchored",
+    "copy",
+    "last",
+    "read",
+    "read_questions",
+    "verify",
+    "whole_lines",
+]

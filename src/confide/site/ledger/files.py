@@ -1,0 +1,116 @@
+"""The files of a ledger: one for each year that is over, and the one that is written. One chain runs through all.
+
+ledger.jsonl is written to; ledger-2025.jsonl is of a year that is over. Files are counted from the oldest, so that a file keeps its
+place when its year ends and it is given its name.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from confide.errors import Fault
+from confide.site.ledger.entry import FIRST, Damage, Entry, decode
+
+__all__ = [
+    "Walked",
+    "closed_file",
+    "closed_files",
+    "damaged",
+    "open_files",
+    "sync_folder",
+    "walk",
+    "whole_lines",
+    "write_at",
+]
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Walked:
+    """An entry with the file and the bytes where its line begins and ends."""
+
+    entry: Entry
+    file: int
+    begin: int
+    end: int
+
+
+def closed_file(path: Path, year: int) -> Path:
+    """What the file of a year is called when the year is over."""
+    return path.with_name(f"{path.stem}-{year:04d}{path.suffix}")
+
+
+def closed_files(path: Path) -> list[Path]:
+    """The files of the years that are over, the oldest first."""
+    name = re.compile(re.escape(path.stem) + r"-[0-9]{4}" + re.escape(path.suffix))
+    return sorted(file for file in path.parent.iterdir() if name.fullmatch(file.name))
+
+
+@contextmanager
+def open_files(path: Path) -> Iterator[list[BinaryIO]]:
+    """Every file of a ledger, the oldest first, also while a year ends.
+
+    The file that is written is opened before the others are listed: if its year ends in between, it is among them
+    too, and is left out there.
+    """
+    path = path.resolve()
+    with ExitStack() as opened:
+        newest = [opened.enter_context(path.open("rb"))] if path.exists() else []
+        closed = [opened.enter_context(file.open("rb")) for file in closed_files(path)]
+        known = {os.fstat(file.fileno()).st_ino for file in newest}
+        yield [*(file for file in closed if os.fstat(file.fileno()).st_ino not in known), *newest]
+
+
+def walk(
+    files: Sequence[BinaryIO], *, number: int = 0, head: str = FIRST, file: int = 0, end: int = 0
+) -> Iterator[Walked]:
+    """Every entry from this place on, each checked as the next link of the chain.
+
+    A last line without its newline is left out of the newest file, where its writing was cut off; elsewhere it is damage.
+    """
+    for place in range(file, len(files)):
+        files[place].seek(end)
+        for line in files[place]:
+            if not line.endswith(b"\n"):
+                if place == len(files) - 1:
+                    return
+                raise Damage(f"entry {number} is not a ledger entry.")
+            entry = decode(line[:-1], number, head)
+            yield Walked(entry, place, end, end + len(line))
+            number, head, end = number + 1, entry.hash, end + len(line)
+        end = 0
+
+
+def whole_lines(path: Path) -> Iterator[bytes]:
+    """The whole ledger as it is, in chunks of whole lines."""
+    with open_files(path) as files:
+        for file in files:
+            while lines := file.readlines(_CHUNK):
+                yield b"".join(line for line in lines if line.endswith(b"\n"))
+
+
+def write_at(fd: int, data: bytes, place: int) -> None:
+    """Write all of it; the system may take a part at a time."""
+    done = 0
+    while done < len(data):
+        done += os.pwrite(fd, data[done:], place + done)
+
+
+def sync_folder(path: Path) -> None:
+    """Make the names in a folder durable."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def damaged(path: Path, damage: Damage) -> Fault:
+    """What is said of a ledger that is not as it was written."""
+    what = f"The ledger {str(path)!r} is damaged: {damage} Nothing was changed."
+    return Fault(what, suggestions=["Run 'confide ledger verify', then restore the ledger from a backup."])

@@ -1,0 +1,259 @@
+"""The ledger of a site, open for writing: nothing is answered that is not recorded."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, date, datetime
+from pathlib import Path
+from threading import Condition, Lock
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from confide.errors import Fault
+from confide.site.ledger.anchor import Anchor, Head, write_anchor
+from confide.site.ledger.entry import Damage, Entry, Outcome, seal
+from confide.site.ledger.files import damaged, open_files, walk
+from confide.site.ledger.index import LedgerIndex
+from confide.site.ledger.tail import HalfWritten, Tail
+
+__all__ = ["Ledger", "accept"]
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """The ledger of a site, open for writing by one process; its threads may share it.
+
+    Promise: an entry is on the disk, and the anchor knows it, before `append` returns, so that no answer is seen which is not
+    recorded. Threads that append at once share one fsync. Meanwhile other processes may record what custodians did: they
+    open it with `alone=False`, and all wait for each other for the time of one entry.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from confide.site.ledger import verify
+    >>> with TemporaryDirectory() as site, Ledger(f"{site}/ledger.jsonl") as ledger:
+    ...     entry = ledger.append(who="ana", dataset="people", request={"rows": ["sex"]}, outcome="refused",
+    ...                           rules=["tables.sparsity"], policy="standard 1", data="2024")
+    ...     verify(f"{site}/ledger.jsonl").head == entry.hash
+    True
+    """
+
+    def __init__(
+        self, path: str | Path, *, alone: bool = True, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
+        self._path, self._clock, self._owner, self._alone = Path(path), clock, os.getpid(), alone
+        self._writing, self._turn, self._syncing = Lock(), Condition(), False
+        self._broken = ""
+        with _faults(self._path), _undoing() as undo:
+            self._anchor = Anchor(self._path, alone=alone)
+            undo.append(self._anchor.close)
+            self._tell_pid()
+            undo.append(self._untell_pid)
+            self._tail = Tail(self._path.resolve())
+            undo.append(self._tail.close)
+            anchored = self._anchor.read()
+            self._tail.load(anchored)
+            self._anchor.write(self._tail.head)
+            self._synced = self._tail.head.entries
+        if anchored is None and self._synced:
+            # One from before there were anchors: from now on a missing anchor shows.
+            self.record("command line", "ledger anchored")
+
+    def append(
+        self,
+        *,
+        who: str,
+        dataset: str,
+        request: Mapping[str, Any],
+        outcome: Outcome,
+        policy: str,
+        data: str,
+        rules: Sequence[str] = (),
+        receipt: str = "",
+        answer: str = "",
+    ) -> Entry:
+        """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer."""
+        fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
+        fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
+        with self._writing, self._held():
+            now = self._clock().astimezone(UTC)
+            fields["time"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            self._tail.end_year(now.year)
+            head = self._tail.head
+            entry, line = seal(fields, number=head.entries, previous=head.hash)
+            self._tail.write(entry, line)
+        self._sync(entry.number + 1)
+        return entry
+
+    def record(self, who: str, act: str, *, dataset: str = "", **more: str | int) -> Entry:
+        """Record what a custodian did, in a few words, and to what."""
+        request = {"act": act, **more}
+        return self.append(who=who, dataset=dataset, request=request, outcome="done", policy="", data="")
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return self._tail.head.entries
+
+    def asked(self, who: str, dataset: str, day: date) -> int:
+        """How many questions a person asked of a data set on a UTC date, refused ones included; of the last days only."""
+        with self._writing:
+            return self._tail.index.asked.get(day.isoformat(), Counter())[who, dataset]
+
+    def look(self, view: Callable[[LedgerIndex], T]) -> T:
+        """What is read off the index, which holds what other processes recorded too and nobody changes meanwhile."""
+        with self._writing:
+            with suppress(Fault), self._held():
+                pass
+            return view(self._tail.index)
+
+    def entries(self, begin: int, end: int) -> list[Entry]:
+        """The entries numbered `begin` to `end - 1`, each checked by itself."""
+        with open_files(self._path) as files:
+            try:
+                return list(self._tail.index.entries(files, max(0, begin), min(end, len(self))))
+            except Damage as damage:
+                raise damaged(self._path, damage) from None
+
+    def close(self) -> None:
+        """Let another process use the ledger; who is still appending gets a Fault instead of an answer."""
+        with self._writing, self._turn:
+            self._turn.wait_for(lambda: not self._syncing)
+            if self._owner == os.getpid():
+                self._owner, self._broken = -1, self._broken or "is closed"
+                with suppress(OSError):
+                    self._anchor.sync()
+                self._tail.close()
+                self._untell_pid()
+                self._anchor.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """The file, held for one entry; whatever is wrong with it withholds the answer."""
+        if self._broken or os.getpid() != self._owner:
+            why = self._broken or "was opened before this process was forked"
+            raise _withheld(self._path, why, "Restart Confide, which checks the ledger.")
+        try:
+            if not self._anchor.is_in_place():
+                raise Damage("its anchor is gone.")
+            with self._tail.held():
+                yield
+        except (Damage, FileNotFoundError):
+            why = "was moved or changed by another program"
+            raise _withheld(self._path, why, "Put it back and restart Confide.") from None
+        except BlockingIOError:
+            raise _withheld(self._path, "is held by another program", "Stop that program.") from None
+        except HalfWritten as error:
+            self._broken = f"holds half an entry that could not be removed ({error})"
+            raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
+        except OSError as error:
+            why = f"could not be written ({error.strerror})"
+            raise _withheld(self._path, why, "Free disk space where it is kept, then ask again.") from error
+
+    def _sync(self, number: int) -> None:
+        """Make the entries below `number` durable; one fsync serves all who wrote before it began.
+
+        Nobody holds a lock during the fsync: who was served by it leaves at once, whoever has begun the next.
+        """
+        with self._turn:
+            self._turn.wait_for(lambda: self._synced >= number or not self._syncing)
+            if self._synced >= number:
+                return
+            if self._broken:
+                raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.")
+            self._syncing = True
+        try:
+            self._flush()
+        finally:
+            with self._turn:
+                self._syncing = False
+                self._turn.notify_all()
+
+    def _flush(self) -> None:
+        try:
+            reached = self._tail.sync()
+            self._anchor.write(reached)
+        except OSError as error:
+            # After a failed fsync the kernel may drop the pages and report success next time: never try again.
+            self._broken = f"could not be made durable ({error.strerror})"
+            raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
+        self._synced = reached.entries
+
+    def _tell_pid(self) -> None:
+        if self._alone:
+            with suppress(OSError):  # only told to people: a full disk must not stop the site from starting
+                _pid_file(self._path).unlink(missing_ok=True)
+                _pid_file(self._path).write_text(f"{os.getpid()}\n", encoding="ascii")
+
+    def _untell_pid(self) -> None:
+        if self._alone:
+            with suppress(OSError):
+                _pid_file(self._path).unlink(missing_ok=True)
+
+
+def accept(path: str | Path) -> Entry:
+    """Go on with a ledger as it stands, whatever its anchor knew; gives the entry that records it.
+
+    The chain must be sound: entries that were changed are not accepted, only ones that are missing at the end.
+    """
+    path = Path(path)
+    with _faults(path), closing(Anchor(path, alone=True)) as anchor:
+        known = anchor.known()
+        head = Head()
+        with open_files(path) as files:
+            for walked in walk(files):
+                head = Head(walked.entry.number + 1, walked.entry.hash)
+        write_anchor(path, head)
+    with Ledger(path) as ledger:
+        lost = max(0, known.entries - head.entries)
+        return ledger.record("command line", "ledger accepted", lost=lost, head=known.hash)
+
+
+@contextmanager
+def _undoing() -> Iterator[list[Callable[[], None]]]:
+    """What was begun is undone, the last first, if something fails."""
+    undo: list[Callable[[], None]] = []
+    try:
+        yield undo
+    except BaseException:
+        for each in reversed(undo):
+            each()
+        raise
+
+
+def _pid_file(path: Path) -> Path:
+    return path.resolve().with_name(path.resolve().name + ".pid")
+
+
+@contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Damage as damage:
+        raise damaged(path, damage) from None
+    except BlockingIOError:
+        raise _in_use(path) from None
+    except OSError as error:
+        what = f"The ledger {str(path)!r} cannot be opened: {error.strerror}."
+        raise Fault(what, suggestions=["Check the folder, its permissions and its disk."]) from error
+
+
+def _in_use(path: Path) -> Fault:
+    try:
+        pid = f" (process {int(_pid_file(path).read_text(encoding='ascii'))})"
+    except (OSError, ValueError):
+        pid = ""
+    what = f"Another Confide process{pid} is using this site's ledger, {str(path)!r}."
+    return Fault(what, suggestions=["Stop it, or ask it over HTTP: confide table http://127.0.0.1:8000 ..."])
+
+
+def _withheld(path: Path, why: str, cure: str) -> Fault:
+    what = f"The ledger {str(path)!r} {why}: the question could not be recorded, so the answer was withheld."
+    return Fault(what, suggestions=[cure])

@@ -1,0 +1,183 @@
+"""The file of a ledger that is written to: held for the time of one entry, taken back where half was written, closed with its year."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from confide.site.ledger.anchor import Head
+from confide.site.ledger.entry import Damage, Entry
+from confide.site.ledger.files import Walked, closed_file, closed_files, open_files, sync_folder, write_at
+from confide.site.ledger.index import EVERY, LedgerIndex, load_checkpoint, save_checkpoint
+
+__all__ = ["HalfWritten", "Tail"]
+
+PATIENCE = 10.0
+"""Seconds to wait for another process, which holds the file while it writes an entry."""
+
+
+class HalfWritten(Exception):
+    """Half an entry stands in the file and cannot be removed."""
+
+
+class Tail:
+    """The newest file of a ledger and the index of all of it. Processes take turns; threads must take turns by themselves."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._swapping = path, Lock()
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._known = os.fstat(self._fd)
+        self.index, self._saved = LedgerIndex(), 0
+        self.head = Head()
+        """Of what was written last; set in one step, for threads that look at it."""
+
+    def load(self, anchored: Head | None) -> None:
+        """Check the chain before anything on the disk is changed; only then cut off a torn last line."""
+        with self._holding():
+            self._drop_second_name()
+            with open_files(self._path) as files:
+                index = load_checkpoint(self._path, files) if anchored else LedgerIndex()
+                self._saved = index.number
+                index.follow(files)
+                index.must_fit(anchored, files)
+            if anchored is None and index.acts:
+                raise Damage("its anchor is missing.")
+            self._take(index)
+            self._cut_torn()
+            os.fsync(self._fd)
+            sync_folder(self._path.parent)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else writes meanwhile, and what others wrote is in the index. `Damage` if it is not the file it was."""
+        with self._holding():
+            if os.fstat(self._fd).st_size != self.index.end or not os.path.samestat(self._known, os.fstat(self._fd)):
+                self._follow()
+            yield
+
+    def write(self, entry: Entry, line: bytes) -> None:
+        """Write a line whole, or leave the file as it was."""
+        index = self.index
+        try:
+            write_at(self._fd, line, index.end)
+        except BaseException:
+            self._take_back()
+            raise
+        index.add(Walked(entry, index.file, index.end, index.end + len(line)))
+        self._take(index)
+
+    def end_year(self, year: int) -> None:
+        """Begin a new file if the year of the one that is written is over. A clock that was put back ends no year.
+
+        The old file gets its second name, then a new one takes the place of the first: at every moment the newest file
+        is there, and it is held. Who finds two names of one file knows that the second step is missing.
+        """
+        closed = closed_file(self._path, self.index.year)
+        if not self.index.end or year <= self.index.year or closed.exists():
+            return
+        os.fsync(self._fd)
+        new = self._path.with_name(self._path.name + ".new")
+        new.unlink(missing_ok=True)
+        fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.link(self._path, closed)
+            os.replace(new, self._path)
+        except BaseException:
+            os.close(fd)
+            self._drop_second_name()
+            raise
+        sync_folder(self._path.parent)
+        self._swap(fd)
+        self.index.enter(self.index.file + 1)
+        self._known = os.fstat(fd)
+
+    def sync(self) -> Head:
+        """Make everything durable that is written; gives the head of it. Threads may write meanwhile."""
+        reached = self.head
+        with self._swapping:
+            fd = os.dup(self._fd)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        return reached
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """Hold the newest file: another one than before if another process ended the year."""
+        hold(self._fd)
+        try:
+            while not os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
+                fd = os.open(self._path, os.O_RDWR)
+                self._swap(fd)
+                hold(fd)
+            yield
+        finally:
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def _swap(self, fd: int) -> None:
+        """Go on with another file; a thread that is making the old one durable has its own descriptor of it."""
+        with self._swapping:
+            old, self._fd = self._fd, fd
+        fcntl.flock(old, fcntl.LOCK_UN)
+        os.close(old)
+
+    def _follow(self) -> None:
+        with open_files(self._path) as files:
+            before = os.fstat(files[self.index.file].fileno()) if self.index.file < len(files) else None
+            if before is None or not os.path.samestat(self._known, before) or before.st_size < self.index.end:
+                raise Damage("it is another file.")
+            self.index.follow(files)
+        self._take(self.index)
+        self._cut_torn()
+
+    def _take(self, index: LedgerIndex) -> None:
+        self.index, self.head, self._known = index, Head(index.number, index.head), os.fstat(self._fd)
+        if index.number - self._saved >= EVERY and index.end:
+            save_checkpoint(index, self._path)
+            self._saved = index.number
+
+    def _cut_torn(self) -> None:
+        torn = os.pread(self._fd, os.fstat(self._fd).st_size - self.index.end, self.index.end)
+        if torn:
+            _keep(self._path.with_name(self._path.name + ".torn"), torn)
+            os.ftruncate(self._fd, self.index.end)
+
+    def _take_back(self) -> None:
+        try:
+            os.ftruncate(self._fd, self.index.end)
+        except OSError as error:
+            raise HalfWritten(error.strerror) from error
+
+    def _drop_second_name(self) -> None:
+        """Undo the first step of the end of a year, where the second is missing."""
+        for file in closed_files(self._path):
+            if file.samefile(self._path):
+                file.unlink()
+
+
+def hold(fd: int) -> None:
+    """Hold a file against other processes; `BlockingIOError` if one does not let it go."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.005)
+
+
+def _keep(path: Path, torn: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    with open(fd, "ab") as file:
+        file.write(torn + b"\n")
+        file.flush()
+        os.fsync(fd)
