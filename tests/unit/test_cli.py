@@ -30,8 +30,10 @@ CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
     [], ["init"], ["ingest"], ["check"], ["table"], ["regression"], ["correlation"], ["codebook"],
     ["serve"], ["demo"], ["policy"], ["ledger"],
-    ["ledger", "verify"], ["ledger", "accept"], ["ledger", "show"], ["ledger", "replay"], ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"], ["token", "public"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
+    ["ledger", "verify"], ["ledger", "accept"], ["ledger", "show"], ["ledger", "replay"],
+    ["token"], ["token", "add"], ["token", "remove"],
+    ["token", "list"], ["token", "public"],
+    ["doctor"], ["backup"], ["restore"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip
 
@@ -210,7 +212,8 @@ def test_the_ledger_can_be_shown_verified_and_replayed(site, tmp_path):
     draft.write_text('preset = "standard"\nname = "strict"\nversion = 2\n[universe]\ngamma = 100000\n')
     replayed = run("ledger", "replay", site, "--policy", draft)
     assert replayed.returncode == 0 and "would change under strict, version 2" in replayed.stdout
-    assert list(ledger.read(site / "ledger.jsonl")) == entries
+    *same, tried = ledger.read(site / "ledger.jsonl")
+    assert same == entries and tried.request == {"act": "draft tried", "policy": tried.request["policy"]}
     assert run("ledger", "replay", site, "--policy", tmp_path / "none.toml").returncode == 2
 
 

@@ -18,7 +18,10 @@ __all__ = ["app"]
 ACCEPT = "confide ledger accept SITE"
 
 app = typer.Typer(
-    help="The record of questions and outcomes.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    help="The record of questions and outcomes, and of what custodians did.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 
@@ -55,7 +58,7 @@ def ledger_accept(site: SiteFolder) -> None:
 
 @app.command("show")
 def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help="How many.")] = 20) -> None:
-    """The last questions and their outcomes.
+    """The last questions and their outcomes, and what custodians did.
 
     Example: confide ledger show mysite --last 50
     """
@@ -85,6 +88,7 @@ def ledger_replay(
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{policy} cannot be read.") from None
     draft = read_as(Folder(site), text, name=data, file=policy)
+    ledger.record_act(Folder(site).ledger, "draft tried", dataset=data or "", policy=f"{draft.title} ({draft.mark})")
     asked = changed = 0
     for replayed in replay(site, draft, dataset=data, allow_open=allow_open):
         asked += 1

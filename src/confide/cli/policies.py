@@ -14,6 +14,7 @@ from confide.errors import Mistake
 from confide.model.policy import describe
 from confide.site import policies
 from confide.site.folder import Folder
+from confide.site.ledger import record_act
 
 __all__ = ["enforce", "frontier", "policy"]
 
@@ -43,6 +44,7 @@ def enforce(site: SiteFolder, data: DataSet = None) -> None:
     before = {name: folder.policy(name) for name in folder.names()}
     draft = policies.read_draft(folder, name=data)
     after = policies.enforce(folder, name=data)
+    record_act(folder.ledger, "policy put in force", dataset=data or "", policy=f"{after.title} ({after.mark})")
     whose = "The policy" if data is None else f"The policy of {data!r}"
     typer.echo(f"{whose} is now {after.title}. A running server learns of it when it is started again.")
     if draft and draft.policy.version != after.version:
@@ -81,6 +83,7 @@ def frontier(
             site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
             threshold=threshold, slope=slope, allow_open=allow_open,
         )  # fmt: skip
+    record_act(Folder(site).ledger, "frontier looked at", dataset=dataset, sensitive=sensitive)
     typer.echo(mapped.text)
     if output is not None:
         write_output(json.dumps(mapped.chart, ensure_ascii=False), output)
@@ -89,6 +92,7 @@ def frontier(
         before = folder.policy(dataset).models.sensitive
         file = "policy.toml" if folder.follows(dataset) else f"{dataset}/policy.toml"
         after = answering.write_choice(site, mapped.release, dataset=dataset)
+        record_act(folder.ledger, "policy put in force", dataset=dataset, policy=f"{after.title} ({after.mark})")
         typer.echo(f"Written into {file}, now {after.title}; a running server learns of it when started again.")
         if before not in ("", sensitive):
             typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")

@@ -10,6 +10,7 @@ from confide.errors import Mistake
 from confide.records.ingest import protect_again
 from confide.records.keeping import read_report
 from confide.site.folder import Folder
+from confide.site.ledger import record_act
 
 __all__ = ["records"]
 
@@ -33,6 +34,7 @@ def records(
     if renew:
         with working("Protecting the records"):
             protect_again(site, name=dataset)
+        record_act(folder.ledger, "records protected anew", dataset=dataset)
     elif dataset not in folder.names():
         raise Mistake(f"The site has no data set {dataset!r}.")
     report = read_report(folder, dataset)

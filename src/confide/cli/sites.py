@@ -15,6 +15,7 @@ from confide.records import ingest as ingesting
 from confide.records.keeping import read_report
 from confide.site.cutpoints.draft import draft_cutpoints
 from confide.site.folder import Folder
+from confide.site.ledger import record_act
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]
 
@@ -40,6 +41,7 @@ def init(
     name = name or file.name.split(".")[0]
     with working(f"Reading {file.name}"):
         folder = ingesting.add(file, output, name=name, preset=preset, table=table)
+    record_act(folder.ledger, "data ingested", dataset=name)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
     _say_protected(folder, name)
     file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
@@ -59,6 +61,7 @@ def ingest(
     """
     with working(f"Reading {file.name}"):
         folder = ingesting.ingest(file, site, name=dataset, table=table)
+    record_act(folder.ledger, "data ingested", dataset=dataset)
     typer.echo(f"The data of {dataset!r} are loaded.")
     _say_protected(folder, dataset)
 
@@ -85,6 +88,7 @@ def safe(
     names = [name.strip() for name in by.split(",") if name.strip()]
     with working("Searching"):
         base = make_base(site, dataset, by=names, controlled=controlled, time_limit=time_limit)
+    record_act(Folder(site).ledger, "base made", dataset=dataset)
     typer.echo(repr(base))
     for note in base.notes:
         typer.echo(note)

@@ -7,6 +7,7 @@ import typer
 from confide.cli.arguments import SiteFolder
 from confide.site.access import Access, PersonRole, add_token, remove_token, set_public
 from confide.site.folder import Folder
+from confide.site.ledger import record_act
 
 __all__ = ["app"]
 
@@ -29,7 +30,9 @@ def token_add(
     Example: confide token add mysite ana --role analyst
     """
     Folder(site).names()
-    typer.echo(add_token(Folder(site).access, name=name, role=role))
+    token = add_token(Folder(site).access, name=name, role=role)
+    record_act(Folder(site).ledger, "token made", name=name, role=role)
+    typer.echo(token)
 
 
 @app.command("remove")
@@ -40,6 +43,7 @@ def token_remove(site: SiteFolder, name: Annotated[str, typer.Argument(help="Who
     """
     Folder(site).names()
     remove_token(Folder(site).access, name=name)
+    record_act(Folder(site).ledger, "token removed", name=name)
     typer.echo(f"The token of {name!r} is removed.")
 
 
@@ -53,6 +57,7 @@ def token_public(
     """
     Folder(site).names()
     set_public(Folder(site).access, public=on)
+    record_act(Folder(site).ledger, "site made public" if on else "site closed to the public")
     typer.echo("People without a token may ask." if on else "Only people with a token may ask.")
 
 

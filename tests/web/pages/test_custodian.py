@@ -19,7 +19,7 @@ from confide.records.keeping import read_report
 from confide.site import ledger
 from confide.site.access import PersonRole, add_token, list_tokens
 from confide.site.folder import Folder
-from confide.site.ledger import Ledger
+from confide.site.ledger import Ledger, record_act
 from confide.site.policies import read_draft
 from confide.web.api import create_app
 from confide.web.forms import LARGEST_FORM
@@ -193,6 +193,18 @@ def test_the_ledger_is_downloaded_as_it_is_and_verified(place):
     assert "attachment" in download.headers["content-disposition"]
     page = place.done("/custodian/ledger/verify")
     assert "1 entry, all sound" in text_of(page) and ledger.verify(place.folder.ledger).head in page.text
+
+
+def test_what_custodians_did_stands_in_the_ledger_with_who_did_it(place):
+    place.ask(TABLE)
+    place.here.send("/custodian/tokens", {"name": "ben & co", "role": "analyst"})
+    record_act(place.folder.ledger, "data ingested", dataset="people")
+    page = place.here.get("/custodian/ledger?outcome=done")
+    assert re.findall(r'class="number">(\d+)</th>', page.text) == ["2", "1"]
+    assert "carla token made, ben & co, analyst done" in text_of(page)
+    assert "command line data ingested, people done" in text_of(page) and "/custodian/why?number" not in page.text
+    assert numbers(place.here.get("/custodian/ledger")) == [0]
+    assert place.here.get("/custodian/why?number=1").status_code == 422
 
 
 def test_a_changed_ledger_is_found_and_named(place):
@@ -448,7 +460,7 @@ def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept
 # ---- replay
 
 
-def test_a_replay_says_which_outcomes_change_and_records_nothing(place, run):
+def test_a_replay_says_which_outcomes_change_and_records_that_it_was_tried(place, run):
     for address in (TABLE, SPARSE, "/people/table.json?rows=education&where=county%3DN5"):
         place.ask(address)
     assert "There is no draft to try" in text_of(place.here.get("/custodian/replay"))
@@ -462,7 +474,8 @@ def test_a_replay_says_which_outcomes_change_and_records_nothing(place, run):
     said = text_of(page)
     assert "of 3 outcomes would change" in said and "released universe.gamma 1" in said
     assert "/custodian/why?number=2&amp;under=draft" in page.text
-    assert place.folder.ledger.read_bytes() == before
+    added = place.folder.ledger.read_bytes().removeprefix(before).splitlines()
+    assert [json.loads(line)["request"]["act"] for line in added] == ["draft tried"]
     why = text_of(place.here.get("/custodian/why?number=2&under=draft"))
     assert "It would be refused by universe.gamma" in why and "Outcome then released" in why
     place.server.stop()

@@ -11,10 +11,11 @@ Other modules see what is named here, and nothing of files, locks, anchors and c
 from confide.site.ledger.entry import Entry, Outcome
 from confide.site.ledger.files import whole_lines
 from confide.site.ledger.index import VISITORS, LedgerIndex
-from confide.site.ledger.ledger import Ledger, accept
+from confide.site.ledger.ledger import COMMAND_LINE, Ledger, accept, record_act
 from confide.site.ledger.reading import Verification, anchored, copy, last, read, read_questions, verify
 
 __all__ = [
+    "COMMAND_LINE",
     "VISITORS",
     "Entry",
     "Ledger",
@@ -27,6 +28,7 @@ __all__ = [
     "last",
     "read",
     "read_questions",
+    "record_act",
     "verify",
     "whole_lines",
 ]

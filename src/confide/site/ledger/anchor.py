@@ -2,8 +2,8 @@
 
 Promise: the anchor never knows of an entry that is not on the disk, since it is written after the ledger was made durable; so it never
 raises a false alarm. A process killed at any moment leaves it whole: two places are written in turn, each with a check sum,
-and the later one that is whole counts. Its own fsync is left to the moments when a ledger is closed or a year ends: after a loss of
-power it may be some seconds behind, never ahead.
+and the later one that is whole counts. It has an fsync of its own only when the ledger is closed, since a second one for
+each entry would double its time: after a loss of power it may be some seconds behind, never ahead.
 
 Not promised: who may write the folder can rewrite ledger and anchor alike. Keep the head elsewhere, too.
 """

@@ -17,7 +17,10 @@ from confide.site.ledger.files import damaged, open_files, walk
 from confide.site.ledger.index import LedgerIndex
 from confide.site.ledger.tail import HalfWritten, Tail
 
-__all__ = ["Ledger", "accept"]
+__all__ = ["COMMAND_LINE", "Ledger", "accept", "record_act"]
+
+COMMAND_LINE = "command line"
+"""Who does what is done on the machine of the site."""
 
 T = TypeVar("T")
 
@@ -57,7 +60,7 @@ class Ledger:
             self._synced = self._tail.head.entries
         if anchored is None and self._synced:
             # One from before there were anchors: from now on a missing anchor shows.
-            self.record("command line", "ledger anchored")
+            self.record(COMMAND_LINE, "ledger anchored")
 
     def append(
         self,
@@ -213,7 +216,13 @@ def accept(path: str | Path) -> Entry:
         write_anchor(path, head)
     with Ledger(path) as ledger:
         lost = max(0, known.entries - head.entries)
-        return ledger.record("command line", "ledger accepted", lost=lost, head=known.hash)
+        return ledger.record(COMMAND_LINE, "ledger accepted", lost=lost, head=known.hash)
+
+
+def record_act(path: str | Path, act: str, *, dataset: str = "", **more: str | int) -> None:
+    """Record what was done to a site on the command line, also while it is served."""
+    with Ledger(path, alone=False) as ledger:
+        ledger.record(COMMAND_LINE, act, dataset=dataset, **more)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ def read(path: str | Path) -> Iterator[Entry]:
 
 def read_questions(path: str | Path) -> Iterator[Entry]:
     """Every question, oldest first, without what custodians did; none if there is no ledger yet."""
-    if Path(path).exists():
+    if Path(path).exists() or anchored(path):
         yield from (entry for entry in read(path) if not entry.is_act)
 
 

@@ -43,9 +43,10 @@ def add_draft(app: FastAPI, context: CustodianContext) -> None:
         return context.render(request, "draft_discard.html", whose=whose, exists=exists)
 
     @app.post("/custodian/draft/discard", include_in_schema=False)
-    def discard(form: Annotated[Form, context.form]) -> Response:
+    def discard(form: Annotated[Form, context.form], custodian: Annotated[Person, context.custodian]) -> Response:
         whose = whose_policy(service, form)
         service.papers.draft(whose.name).unlink(missing_ok=True)
+        service.record_act(custodian, "draft discarded", dataset=whose.name or "")
         return _to_draft(whose)
 
     _form(app, context)
@@ -82,7 +83,9 @@ def _form(app: FastAPI, context: CustodianContext) -> None:
         return show(request, whose, whose.start(query.get("from", "")), given=chosen, errors=[])
 
     @app.post("/custodian/draft/form", include_in_schema=False)
-    def save(request: Request, form: Annotated[Form, context.form]) -> Response:
+    def save(
+        request: Request, form: Annotated[Form, context.form], custodian: Annotated[Person, context.custodian]
+    ) -> Response:
         whose = whose_policy(context.service, form)
         start = PolicyDraft(whose.policy, _known(form.get("preset", ""), whose))
         policy, errors = read_fields(form, base=start.policy)
@@ -90,6 +93,7 @@ def _form(app: FastAPI, context: CustodianContext) -> None:
         if errors:
             return show(request, whose, start, given=form, errors=errors)
         save_draft(papers, PolicyDraft(policy, start.preset), name=whose.name)
+        context.service.record_act(custodian, "draft written", dataset=whose.name or "", policy=policy.mark)
         return _to_draft(whose)
 
 
@@ -113,7 +117,9 @@ def _text(app: FastAPI, context: CustodianContext) -> None:
         return show(request, whose, text=text, base=_mark(whose), errors=[])
 
     @app.post("/custodian/draft/text", include_in_schema=False)
-    def save_text(request: Request, form: Annotated[Form, context.form]) -> Response:
+    def save_text(
+        request: Request, form: Annotated[Form, context.form], custodian: Annotated[Person, context.custodian]
+    ) -> Response:
         whose = whose_policy(context.service, form)
         text = form.get("text", "")
         try:
@@ -125,6 +131,7 @@ def _text(app: FastAPI, context: CustodianContext) -> None:
             return show(request, whose, text=text, base=form.get("base", ""), errors=errors)
         usual = "standard" if whose.name is None else SITE
         save_draft(papers, PolicyDraft(policy, str(tomllib.loads(text).get("preset", usual))), name=whose.name)
+        context.service.record_act(custodian, "draft written", dataset=whose.name or "", policy=policy.mark)
         return _to_draft(whose)
 
 

@@ -88,6 +88,7 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
         except Mistake as mistake:
             errors = [Error(field, str(mistake))]
             return context.render(request, "frontier.html", status=422, **words, found=None, chart=None, errors=errors)
+        service.record_act(custodian, "frontier looked at", dataset=asked.dataset, sensitive=asked.sensitive)
         chart = picture(request, _chart(found), custodian)
         own = "" if service.follows(asked.dataset) else asked.dataset
         more: dict[str, Any] = {"rows": _rows(found.map), "draft": _draft(found, own)}

@@ -28,7 +28,7 @@ LONGEST_SHOWN = 160
 
 @dataclass(frozen=True)
 class ShownEntry:
-    """An entry as lists show it: the question as its address, and where it is explained."""
+    """An entry as lists show it: the question as its address and where it is explained, or what a custodian did."""
 
     entry: Entry
     question: str
@@ -37,7 +37,16 @@ class ShownEntry:
 
 def shown_entry(entry: Entry) -> ShownEntry:
     """An entry as lists show it."""
+    if entry.is_act:
+        return ShownEntry(entry, shown_act(entry), "")
     return ShownEntry(entry, shown_question(entry.request), f"/custodian/why?number={entry.number}")
+
+
+def shown_act(entry: Entry) -> str:
+    """What a custodian did, in words: the act, its data set, and what else was recorded of it."""
+    more = [str(value) for key, value in entry.request.items() if key != "act"]
+    text = ", ".join([str(entry.request.get("act", "")), *([entry.dataset] if entry.dataset else []), *more])
+    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + " …"
 
 
 def shown_question(request: Mapping[str, Any]) -> str:

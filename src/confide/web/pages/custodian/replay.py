@@ -63,7 +63,9 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
         return page
 
     @app.post("/custodian/replay", include_in_schema=False)
-    def start(form: Annotated[dict[str, str], context.form]) -> Response:
+    def start(
+        form: Annotated[dict[str, str], context.form], custodian: Annotated[Person, context.custodian]
+    ) -> Response:
         whose = whose_policy(service, form)
         draft = whose.draft
         if draft is not None:
@@ -72,6 +74,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
                 context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
                 work = partial(_replay, whose, draft.policy, _asked(whose, tried))
                 context.start(_key(whose, tried), work)
+                service.record_act(custodian, "draft tried", dataset=whose.name or "", policy=draft.policy.mark)
         return RedirectResponse(f"/custodian/replay{whose.query()}", 303)
 
 

@@ -26,7 +26,11 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
         return listed(request, errors=[])
 
     @app.post("/custodian/tokens", include_in_schema=False)
-    def add(request: Request, form: Annotated[dict[str, str], context.form]) -> Response:
+    def add(
+        request: Request,
+        form: Annotated[dict[str, str], context.form],
+        custodian: Annotated[Person, context.custodian],
+    ) -> Response:
         name, role = form.get("name", "").strip(), form.get("role", "")
         try:
             if role not in tuple(PersonRole):
@@ -35,6 +39,7 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
         except Mistake as mistake:
             errors = [Error("name" if role in tuple(PersonRole) else "role", str(mistake))]
             return listed(request, errors=errors, name=name, role=role)
+        service.record_act(custodian, "token made", name=name, role=role)
         return context.render(request, "token.html", token=token, called=name, role=role)
 
     @app.get("/custodian/tokens/remove", include_in_schema=False)
@@ -55,6 +60,7 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
         except Mistake as mistake:
             words = {"token": token, "mine": token.name == custodian.name, "errors": [Error("remove", str(mistake))]}
             return context.render(request, "token_remove.html", status=422, **words)
+        service.record_act(custodian, "token removed", name=token.name)
         return RedirectResponse("/custodian/tokens", 303)
 
 
