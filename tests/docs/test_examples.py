@@ -230,6 +230,8 @@ class Desk:
         text = text.replace(datetime.now(UTC).date().isoformat(), "2026-01-15")
         text = re.sub(r"(?<=Head: )[0-9a-f]{64}", _hex("head"), text)
         text = re.sub(r"(?<=process )\d+", "4242", text)
+        text = re.sub(r"\d\d:\d\d(?= UTC)", "09:30", re.sub(r"\d+(?= GB free)", "100", text))
+        text = re.sub(r"(?<=, )(duckdb|numpy|pyarrow) [\d.]+", r"\1 1.0", text)
         text = re.sub(r"^date: .*$", "date: Thu, 15 Jan 2026 09:30:00 GMT", text, flags=re.MULTILINE)
         return re.sub(r"[ \r]+$", "", text, flags=re.MULTILINE)
 

@@ -1,0 +1,123 @@
+"""Whether a site can be served safely: each thing looked at is well, or says what to do."""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+
+from confide.errors import Fault, Mistake
+from confide.site import ledger
+from confide.site.access import Access
+from confide.site.folder import Folder
+
+__all__ = ["Examined", "examine"]
+
+LEAST_FREE = 1 << 30
+"""Bytes that should be free on the disk of a site: without room nothing is recorded, so nothing is answered."""
+
+BEHIND = timedelta(minutes=5)
+"""A clock that is so far behind the last entry of the ledger is wrong, now or then."""
+
+LIBRARIES = ("confide", "duckdb", "numpy", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One thing that was looked at, what was found, and what to do; nothing if it is well."""
+
+    what: str
+    found: str
+    mend: str = ""
+
+
+def examine(folder: Folder) -> Iterator[Examined]:
+    """Everything about a site that a custodian should mend before serving it. Works beside a running server."""
+    folder.names()
+    for what, look in _LOOKS.items():
+        try:
+            yield look(what, folder)
+        except (Mistake, Fault) as error:
+            yield Examined(what, error.message, " ".join(error.suggestions) or "Mend what is said.")
+
+
+def _permissions(what: str, folder: Folder) -> Examined:
+    """Who may enter the folder and read a file. What others cannot enter, they cannot read."""
+    if not folder.path.stat().st_mode & 0o077:
+        return Examined(what, "only the owner may enter the folder")
+    private = [file for file in folder.path.rglob("*") if file.is_file() and file.suffix != ".toml"]
+    open_to_others = [file for file in private if stat.S_IMODE(file.stat().st_mode) & 0o077]
+    if open_to_others:
+        found = f"others may read {open_to_others[0]} and {len(open_to_others) - 1} more files"
+        return Examined(what, found, f"chmod -R go= {folder.path}")
+    return Examined(what, "others may enter the folder, but read nothing private")
+
+
+def _owner(what: str, folder: Folder) -> Examined:
+    others = [file for file in folder.path.rglob("*") if file.stat().st_uid != os.geteuid()]
+    if others:
+        return Examined(what, f"{others[0]} belongs to somebody else", "Run the site as the owner of its files.")
+    return Examined(what, "every file belongs to who runs this")
+
+
+def _secret(what: str, folder: Folder) -> Examined:
+    return Examined(what, f"there, and private; its public name is {folder.secret().version}")
+
+
+def _data(what: str, folder: Folder) -> Examined:
+    for name in folder.names():
+        folder.dataset(name)
+        folder.policy(name)
+        if not folder.store(name).exists():
+            return Examined(what, f"{name!r} has no records", f"confide ingest FILE {folder.path} {name}")
+    return Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded")
+
+
+def _access(what: str, folder: Folder) -> Examined:
+    tokens = len(Access.load(folder.access).tokens)
+    return Examined(what, f"{tokens} {'token' if tokens == 1 else 'tokens'}")
+
+
+def _ledger(what: str, folder: Folder) -> Examined:
+    """Only its end: the whole is for `confide ledger verify`."""
+    if not folder.ledger.exists() and not ledger.anchored(folder.ledger):
+        return Examined(what, "nothing has been recorded yet")
+    if not ledger.anchored(folder.ledger):
+        return Examined(what, "it has no anchor", f"Open the site once: confide serve {folder.path}")
+    entries = sum(entry.number + 1 for entry in ledger.last(folder.ledger, 1))
+    words = "1 entry" if entries == 1 else f"{entries} entries"
+    return Examined(what, f"{words}, and the end is where the anchor says")
+
+
+def _clock(what: str, folder: Folder) -> Examined:
+    now = datetime.now(UTC)
+    newest = ledger.last(folder.ledger, 1) if folder.ledger.exists() else []
+    if newest and datetime.fromisoformat(newest[-1].time) > now + BEHIND:
+        return Examined(what, f"{now:%Y-%m-%d %H:%M} UTC, before the last entry of the ledger", "Set the clock.")
+    return Examined(what, f"{now:%Y-%m-%d %H:%M} UTC, not before the last entry of the ledger")
+
+
+def _disk(what: str, folder: Folder) -> Examined:
+    free = shutil.disk_usage(folder.path).free
+    if free < LEAST_FREE:
+        return Examined(what, f"{free >> 20} MB free", "Make room: what cannot be recorded is not answered.")
+    return Examined(what, f"{free >> 30} GB free")
+
+
+def _versions(what: str, folder: Folder) -> Examined:
+    return Examined(what, ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
+
+
+_LOOKS: dict[str, Callable[[str, Folder], Examined]] = {
+    "permissions": _permissions,
+    "owner": _owner,
+    "secret": _secret,
+    "data sets": _data,
+    "access": _access,
+    "ledger": _ledger,
+    "clock": _clock,
+    "disk": _disk,
+    "versions": _versions,
+}
