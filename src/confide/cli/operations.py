@@ -17,7 +17,7 @@ __all__ = ["backup", "doctor", "restore"]
 
 
 def doctor(site: SiteFolder) -> None:
-    """Say whether a site can be served safely: each thing is OK, or says what to do. Works beside a running server.
+    """Say whether a site can be served safely, and what to do if not. Works beside a running server.
 
     Exit status: 0 all is well, 1 something is to be mended, 2 your mistake.
 
@@ -57,7 +57,7 @@ def restore(
     site: Annotated[Path, typer.Argument(help="Where the site shall be; nothing may be there.", metavar="SITE")],
     secret: Annotated[Path | None, typer.Option(help="The copy of the secret.")] = None,
 ) -> None:
-    """Make a site from a copy, after checking that the copy is what was made and the secret is the right one.
+    """Make a site from a copy, where there is none. The copy must be what was made, and the secret its own.
 
     Example: confide restore /media/usb/mysite mysite --secret /media/other/secret
     """
