@@ -1,4 +1,4 @@
-"""Replay: what would become of every recorded question under the draft. Only that it was tried is recorded, and nothing is released."""
+"""Replay: what would become of every recorded question under the draft. That it was tried is recorded; nothing is released."""
 
 from collections import Counter
 from collections.abc import Hashable
