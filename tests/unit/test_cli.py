@@ -24,7 +24,7 @@ from confide.cli.registry import load
 from confide.demo.texts import policy_text
 from confide.model.policy import describe
 from confide.site import ledger
-from confide.site.access import Access, PersonRole
+from confide.site.access import PersonRole, Reach, load_access
 
 CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
@@ -32,7 +32,7 @@ COMMANDS = [
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "accept"], ["ledger", "show"], ["ledger", "replay"],
     ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"], ["token", "public"],
+    ["token", "list"], ["access"],
     ["doctor"], ["backup"], ["restore"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip
@@ -219,6 +219,7 @@ def test_the_ledger_can_be_shown_verified_and_replayed(site, tmp_path):
 
 def test_tokens_are_added_listed_and_removed(site):
     assert "There are no tokens" in run("token", "list", site).stdout
+    before = (site / "access.toml").read_text()
     token = run("token", "add", site, "ana").stdout.strip()
     assert token.startswith("confide_") and token not in (site / "access.toml").read_text()
     assert run("token", "add", site, "ana").returncode == 2
@@ -232,18 +233,32 @@ def test_tokens_are_added_listed_and_removed(site):
         ["add", site / "no", "x"],
         ["list", site / "no"],
         ["remove", site / "no", "x"],
-        ["public", site / "no"],
     ):
         assert "There is no site at" in run("token", *words).stderr
-    (site / "access.toml").unlink()
+    (site / "access.toml").write_text(before)
 
 
-def test_a_site_is_declared_public_and_not_any_more(site):
-    assert run("token", "public", site).stdout == "People without a token may ask.\n"
-    assert "The site is public" in run("token", "list", site).stdout
-    assert run("token", "public", site, "--off").stdout == "Only people with a token may ask.\n"
-    assert "There are no tokens" in run("token", "list", site).stdout
+def test_who_may_reach_a_site_is_declared_and_shown(site):
+    before = (site / "access.toml").read_text()
+    local = "Who may reach the site: local: whoever is on this machine, and nobody else.\n"
+    assert run("access", site).stdout == local
+    words = ["--name", "stats.example.org", "--name", "10.0.0.7:8000", "--proxy", "127.0.0.1"]
+    said = run("access", site, "public", *words).stdout
+    assert "public: everybody" in said and "as stats.example.org or 10.0.0.7:8000" in said and "at 127.0.0.1." in said
+    assert run("access", site).stdout == said
+    assert run("access", site, "tokens").stdout == "Who may reach the site: tokens: people with a token.\n"
+    for wrong in (
+        ["--name", "x"],
+        ["local", "--name", "x"],
+        ["tokens", "--proxy", "127.0.0.1"],
+        ["tokens", "--name", "a b"],
+    ):
+        assert run("access", site, *wrong).returncode == 2, wrong
+    assert run("access", site / "no", "tokens").returncode == 2
     (site / "access.toml").unlink()
+    lost = run("serve", site)
+    assert lost.returncode == 2 and "is missing" in lost.stderr and f"'confide access {site} tokens'" in lost.stderr
+    assert run("access", site, "local").stdout == local and (site / "access.toml").read_text() == before
 
 
 def test_a_draft_is_put_in_force(site):
@@ -293,8 +308,8 @@ def test_the_demo_site_is_made_once(tmp_path):
     assert first.returncode == 0 and "The demo site is in" in first.stderr
     assert "http://127.0.0.1:8000/custodian" in first.stderr
     token = re.search(r"confide_[\w-]{43}", first.stderr)[0]
-    access = Access.load(folder / "access.toml")
-    assert access.public and access.person(token).role is PersonRole.CUSTODIAN
+    access = load_access(folder / "access.toml")
+    assert access.reach is Reach.LOCAL and access.person(token).role is PersonRole.CUSTODIAN
     before = (folder / "people" / "records.duckdb").stat()
     second = run("demo", folder, "--rows", "1000", "--no-serve")
     assert second.returncode == 0 and "confide_" not in second.stderr and "confide token add" in second.stderr

@@ -18,7 +18,7 @@ import confide
 from asking import python_table
 from confide.answering.service import Service
 from confide.errors import Refused
-from confide.site.access import Access, AccessFile, PersonRole, add_token, remove_token
+from confide.site.access import AccessFile, PersonRole, Reach, add_token, declare, load_access, remove_token
 from confide.site.ledger import Ledger, read, verify
 
 THREADS, QUOTA = 8, 20
@@ -123,6 +123,7 @@ def test_processes_that_open_the_ledger_again_and_again_leave_one_chain(tmp_path
 def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tmp_path: Path) -> None:
     """Four threads look all the time; whoever rotates tokens sees each change in the next look."""
     path, ended = tmp_path / "access.toml", []
+    declare(path, Reach.TOKENS)
     add_token(path, name="custodian", role=PersonRole.CUSTODIAN)
     people = AccessFile(path)
 
@@ -148,6 +149,7 @@ def test_a_token_opens_from_its_adding_to_its_removal_whoever_looks_meanwhile(tm
 def test_a_token_replaced_by_another_of_the_same_length_opens_nothing(tmp_path: Path) -> None:
     """The size of the file does not change, nor need its time."""
     path = tmp_path / "access.toml"
+    declare(path, Reach.TOKENS)
     add_token(path, name="custodian", role=PersonRole.CUSTODIAN)
     old = add_token(path, name="ana", role=PersonRole.ANALYST)
     people, size = AccessFile(path), path.stat().st_size
@@ -156,4 +158,4 @@ def test_a_token_replaced_by_another_of_the_same_length_opens_nothing(tmp_path: 
     new = add_token(path, name="ana", role=PersonRole.ANALYST)
     assert path.stat().st_size == size
     assert people.now().token(old) is None and people.now().token(new)
-    assert people.now() == Access.load(path)
+    assert people.now() == load_access(path)

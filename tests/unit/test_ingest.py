@@ -46,6 +46,7 @@ def test_a_data_file_becomes_a_site_that_answers(tmp_path: Path) -> None:
     survey().to_pandas().to_csv(tmp_path / "survey.csv", index=False)
     folder = confide.add(tmp_path / "survey.csv", tmp_path / "site", name="people")
     assert files(tmp_path / "site") == [
+        "access.toml",
         "people",
         "people/dataset.toml",
         "people/records.duckdb",

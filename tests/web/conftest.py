@@ -23,7 +23,7 @@ from confide import demo
 from confide.answering.service import Service
 from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add, protect_again
-from confide.site.access import PersonRole, add_token, set_public
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.web.api import create_app
 
 LONG = 120
@@ -208,7 +208,7 @@ class Guarded:
 def guarded(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
     """One public site with a custodian and an analyst, for tests that change nothing they cannot share."""
     site = Path(shutil.copytree(made, tmp_path_factory.mktemp("guarded") / "site"))
-    set_public(site / "access.toml", public=True)
+    declare(site / "access.toml", Reach.PUBLIC)
     people = {"carla": PersonRole.CUSTODIAN, "ana": PersonRole.ANALYST}
     tokens = {name: add_token(site / "access.toml", name=name, role=role) for name, role in people.items()}
     running = start(site)
@@ -265,7 +265,7 @@ def browser() -> Iterator[Callable[[Server], Browser]]:
 class Here:
     """A site served by this process, which starts faster than a process of its own."""
 
-    def __init__(self, site: Path) -> None:
+    def __init__(self, site: Path, **settings: Any) -> None:
         self.service = Service.open(site)
         config = uvicorn.Config(create_app(self.service), port=0, log_level="error", ws="none", proxy_headers=False)
         self._server = uvicorn.Server(config)
@@ -275,6 +275,11 @@ class Here:
             time.sleep(0.01)
         port = self._server.servers[0].sockets[0].getsockname()[1]
         self.url, self.client = f"http://127.0.0.1:{port}", httpx.Client(timeout=LONG)
+
+    @property
+    def connections(self) -> set[Any]:
+        """Those that are open now."""
+        return self._server.server_state.connections
 
     def get(self, address: str, **options: Any) -> httpx.Response:
         return self.client.get(self.url + address, **options)
@@ -288,12 +293,12 @@ class Here:
 
 
 @pytest.fixture
-def serve_here() -> Iterator[Callable[[Path], Here]]:
+def serve_here() -> Iterator[Callable[..., Here]]:
     """Serve sites from this process; they end with the test."""
     running: list[Here] = []
 
-    def starting(site: Path) -> Here:
-        running.append(Here(site))
+    def starting(site: Path, **settings: Any) -> Here:
+        running.append(Here(site, **settings))
         return running[-1]
 
     yield starting

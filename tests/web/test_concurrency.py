@@ -13,7 +13,7 @@ import pytest
 from confide.answering.service import Service
 from confide.errors import Mistake, Refused
 from confide.model.request import Request
-from confide.site.access import PersonRole, add_token, remove_token
+from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.site.folder import Folder
 from confide.site.ledger import read
 from confide.spelling.url import read_url
@@ -97,6 +97,7 @@ def test_refusals_count_too_whoever_comes_first(site: Path, policy: Any) -> None
 
 def test_a_removed_token_opens_nothing_while_requests_run(site: Path, serve_here: Any) -> None:
     file = Folder(site).access
+    declare(file, Reach.TOKENS)
     add_token(file, name="carla", role=PersonRole.CUSTODIAN)
     here, stop = serve_here(site), Event()
     rounds: list[tuple[str, Event]] = []

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from confide.site import ledger
-from confide.site.access import PersonRole, add_token
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 
 TABLE = "/people/table.json?rows=sex"
@@ -18,6 +18,7 @@ def bearer(token):
 @pytest.fixture
 def tokens(site):
     file = Folder(site).access
+    declare(file, Reach.TOKENS)
     return {role: add_token(file, name=f"{role} one", role=role) for role in PersonRole}
 
 
@@ -60,7 +61,9 @@ def test_tokens_are_stored_hashed_and_never_logged(site, tokens, serve):
 
 def test_a_site_without_tokens_is_not_served_to_other_machines(site, run):
     done = run("serve", site, "--host", "0.0.0.0", "--port", "1")
-    assert done.returncode == 2 and b"has no tokens" in done.stderr and b"confide token add" in done.stderr
+    assert (
+        done.returncode == 2 and b"This site is local" in done.stderr and b"confide access SITE tokens" in done.stderr
+    )
 
 
 def test_without_tokens_everybody_is_an_analyst(site, serve):
@@ -93,6 +96,7 @@ def test_unknown_tokens_and_forged_addresses_do_not_make_new_clients(site, token
 
 def test_a_forged_address_is_not_a_new_client_of_an_open_site(site, serve, policy):
     policy(site, per_minute=6)
+    declare(site / "access.toml", Reach.PUBLIC)
     server = serve(site)
     answers = [server.get("/", headers={"X-Forwarded-For": f"10.0.0.{number}"}).status_code for number in range(10)]
     assert answers.count(429) >= 4

@@ -8,7 +8,7 @@ import pytest
 import confide
 from confide.client.remote import RemoteSite
 from confide.errors import Denied, Suggestion
-from confide.site.access import PersonRole, add_token
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 from confide.spelling.python import read_python
 from confide.spelling.url import read_url, write_url
@@ -136,6 +136,7 @@ def test_the_codebook_command_is_the_same_here_and_there(server, site, run):
 
 
 def test_the_client_shows_its_token(site, serve, run):
+    declare(Folder(site).access, Reach.TOKENS)
     token = add_token(Folder(site).access, name="ana", role=PersonRole.ANALYST)
     server = serve(site)
     with confide.open(server.url, token=token) as opened:

@@ -10,7 +10,7 @@ from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
 from confide.records.report import ceiling_words
-from confide.site.access import Access
+from confide.site.access import Access, Reach
 
 __all__ = ["Finding", "check_roads"]
 
@@ -50,10 +50,9 @@ def _ceilings(road: Road) -> Iterator[Finding]:
 
 
 def _access(access: Access) -> Iterator[Finding]:
-    if access.local:
-        yield Finding("note", "There are no tokens: the site answers on this machine only.")
-    if access.public:
-        yield Finding("note", "The site is public: people without a token may ask (access.toml).")
+    yield Finding("note", f"Who may reach the site is declared as {access.words} (access.toml).")
+    if access.reach is Reach.TOKENS and not access.tokens:
+        yield Finding("missing", "Only people with a token may ask, and nobody has one (confide token add).")
 
 
 def _policies(roads: Mapping[str, Road]) -> Iterator[Finding]:

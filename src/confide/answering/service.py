@@ -7,6 +7,7 @@ the custodian. No engine, no road and no evidence leaves it.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -34,7 +35,7 @@ from confide.model.request import Request
 from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
-from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole
+from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, load_access
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
@@ -97,7 +98,7 @@ class Service:
         self._followers = {name for name in folder.names() if folder.follows(name)}
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
-        self._people, self._secret = AccessFile(folder.access), folder.secret()
+        self._secret = folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
         self._limiting, self._limits = Lock(), dict[str, QuestionLimit]()
         with ExitStack() as opened:
@@ -132,8 +133,15 @@ class Service:
 
     @property
     def access(self) -> Access:
-        """Who may ask, as `access.toml` says now."""
+        """Who may reach the site, as `access.toml` says now; anything wrong with it is a Mistake at first and a Fault later.
+
+        Who opens the folder has the secret, so this matters to who comes over HTTP, and is read when the first does.
+        """
         return self._people.now()
+
+    @cached_property
+    def _people(self) -> AccessFile:
+        return AccessFile(self._folder.access)
 
     def visitor(self, machine: str) -> Person:
         """Somebody without a token on a public site. A machine has a name of its own for a day, for the quota and the
@@ -315,7 +323,7 @@ def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
     """The findings for a site that is not open, as `Service.check` gives them. Nothing is recorded."""
     folder = Folder(Path(path))
     with open_roads(folder, allow_open=allow_open) as roads:
-        return check_roads(roads, Access.load(folder.access))
+        return check_roads(roads, load_access(folder.access))
 
 
 def audit(

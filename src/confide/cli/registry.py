@@ -35,7 +35,7 @@ COMMANDS = {
     "codebook": ("questions:codebook", "The variables of a data set, with their first codes."),
     "serve": (
         "serving:serve",
-        "Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).",
+        "Serve the site over HTTP, to those who may reach it (confide access).",
     ),
     "demo": ("serving:demo", "Make and serve a site with two generated data sets, people and firms."),
     "policy": ("policies:policy", "Every field of a policy, with its value and one line of help."),
@@ -74,6 +74,10 @@ COMMANDS = {
     "doctor": ("operations:doctor", "Say whether a site can be served safely, and what to do if not."),
     "backup": ("operations:backup", "Copy a site while it is served: a consistent copy, checked, without the secret."),
     "restore": ("operations:restore", "Make a site from a copy, where there is none."),
+    "access": (
+        "access:access",
+        "Declare who may reach the site: its own machine (local), people with a token, or the public.",
+    ),
     "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
     "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),

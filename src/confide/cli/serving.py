@@ -11,7 +11,7 @@ from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
 from confide.errors import Fault, Mistake
 from confide.records import ingest as ingesting
-from confide.site.access import PersonRole, add_token, must_be_loopback, set_public
+from confide.site.access import PersonRole, add_token, list_tokens, must_be_servable
 from confide.site.folder import Folder
 
 __all__ = ["demo", "serve"]
@@ -22,22 +22,19 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on
 def serve(
     site: SiteFolder,
     host: Annotated[
-        str, typer.Option(help="Where to listen; anything but this machine needs tokens, or a public site.")
+        str, typer.Option(help="Where to listen; a local site listens on its own machine only.")
     ] = "127.0.0.1",
     port: Port = 8000,
-    proxy: Annotated[
-        str | None, typer.Option(help="The address of a web server in front, to be believed who asks and how.")
-    ] = None,
     allow_open: AllowOpen = False,
 ) -> None:
-    """Serve the site over HTTP, to this machine; to others once there are tokens (confide token add).
+    """Serve the site over HTTP, to those who may reach it (confide access).
 
     Example: confide serve mysite --port 8080
     """
-    _serve(site, host, port, proxy=proxy, allow_open=allow_open)
+    _serve(site, host, port, allow_open=allow_open)
 
 
-def _serve(site: Path, host: str, port: int, *, proxy: str | None = None, allow_open: bool = False) -> None:
+def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> None:
     try:
         import uvicorn
 
@@ -45,12 +42,13 @@ def _serve(site: Path, host: str, port: int, *, proxy: str | None = None, allow_
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
     with Service.open(site, allow_open=allow_open) as service:
-        must_be_loopback(service.access, host)
+        must_be_servable(service.access, host)
         shown = f"[{host}]" if ":" in host else host
         typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
+        typer.echo(f"Who may reach the site: {service.access.words}.", err=True)
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
         settings: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
-        settings |= {"proxy_headers": proxy is not None, "forwarded_allow_ips": proxy}
+        settings |= {"proxy_headers": False}  # access.toml says who is believed
         try:
             uvicorn.run(create_app(service), host=host, port=port, **settings)
         except SystemExit:
@@ -87,11 +85,10 @@ def demo(
 
 
 def _invite(folder: Path, port: int) -> None:
-    """Everybody may ask the demo; the custodian's pages open with a token, made and shown the first time."""
+    """Everybody on this machine may ask the demo; the custodian's pages open with a token, made and shown the first time."""
     place = f"The custodian's pages: http://127.0.0.1:{port}/custodian"
-    if Folder(folder).access.exists():
+    if list_tokens(Folder(folder).access):
         typer.echo(f"{place} (another token: confide token add {folder} NAME --role custodian)", err=True)
         return
-    set_public(Folder(folder).access, public=True)
     token = add_token(Folder(folder).access, name="custodian", role=PersonRole.CUSTODIAN)
     typer.echo(f"{place}\nLog in there with this token, which is shown once: {token}", err=True)

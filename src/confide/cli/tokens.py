@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from confide.cli.arguments import SiteFolder
-from confide.site.access import Access, PersonRole, add_token, remove_token, set_public
+from confide.site.access import PersonRole, Reach, add_token, load_access, remove_token
 from confide.site.folder import Folder
 from confide.site.ledger import record_act
 
@@ -33,6 +33,8 @@ def token_add(
     token = add_token(Folder(site).access, name=name, role=role)
     record_act(Folder(site).ledger, "token made", name=name, role=role)
     typer.echo(token)
+    if (access := load_access(Folder(site).access)).reach is not Reach.TOKENS:
+        typer.echo(f"Nobody needs one to ask: the site is {access.reach}, for {access.reach.words}.", err=True)
 
 
 @app.command("remove")
@@ -47,20 +49,6 @@ def token_remove(site: SiteFolder, name: Annotated[str, typer.Argument(help="Who
     typer.echo(f"The token of {name!r} is removed.")
 
 
-@app.command("public")
-def token_public(
-    site: SiteFolder, on: Annotated[bool, typer.Option("--on/--off", help="Whether they may.")] = True
-) -> None:
-    """Let people without a token ask, as analysts, wherever they are; or not any more.
-
-    Example: confide token public mysite
-    """
-    Folder(site).names()
-    set_public(Folder(site).access, public=on)
-    record_act(Folder(site).ledger, "site made public" if on else "site closed to the public")
-    typer.echo("People without a token may ask." if on else "Only people with a token may ask.")
-
-
 @app.command("list")
 def token_list(site: SiteFolder) -> None:
     """Who has a token.
@@ -68,10 +56,9 @@ def token_list(site: SiteFolder) -> None:
     Example: confide token list mysite
     """
     Folder(site).names()
-    access = Access.load(Folder(site).access)
+    access = load_access(Folder(site).access)
     for token in access.tokens:
         typer.echo(f"{token.name:<30} {token.role:<10} {token.created}")
-    if access.public:
-        typer.echo("The site is public: people without a token may ask too.")
-    elif not access.tokens:
-        typer.echo("There are no tokens: the site answers on this machine only.")
+    if not access.tokens:
+        typer.echo("There are no tokens.")
+    typer.echo(f"Who may reach the site: {access.words}.", err=True)

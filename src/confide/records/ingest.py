@@ -44,7 +44,10 @@ def add(
         )
     read = read_source(source, table=table)
     text = catalog if catalog is not None else draft_dataset(read, name=name)
-    file, shared = folder.catalog(name), [folder.path, folder.path / "policy.toml", folder.path / "secret"]
+    file, shared = (
+        folder.catalog(name),
+        [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"],
+    )
     with _all_or_nothing(*shared, file.parent, file, folder.own(name)):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)

@@ -14,6 +14,7 @@ from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import LONGEST_NAME, Policy, preset_policy, read_policy, write_policy
+from confide.site.access import Reach, declare
 from confide.site.secret import Secret, create_secret, read_secret
 
 __all__ = ["Folder", "Papers", "check_name", "create_folder", "write_whole"]
@@ -142,17 +143,22 @@ class Folder(Papers):
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:
-    """A site's folder with a policy and a secret; what is there already stays."""
-    policy = preset_policy(preset)
+    """A site's folder with a policy and a secret; what is there already stays. A new site is local.
+
+    A site that has data sets or was asked already is not new: its lost `access.toml` must not come back as `local`.
+    """
+    policy, folder = preset_policy(preset), Folder(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         if not (path / "policy.toml").exists():
             write_whole(path / "policy.toml", write_policy(policy, preset=preset))
+        if not folder.names() and not folder.ledger.exists() and not folder.access.exists():
+            declare(folder.access, Reach.LOCAL)
         if not (path / "secret").exists():
             create_secret(path / "secret")
     except OSError as error:
         raise Mistake(f"The site cannot be made at {str(path)!r} ({error.strerror}).") from None
-    return Folder(path)
+    return folder
 
 
 def write_whole(file: Path, text: str) -> None:

@@ -65,7 +65,8 @@ def create_app(service: Service) -> FastAPI:
     authentication = Authentication(service)
     context = PageContext(service, authentication)
     reply = replies(context)
-    app.add_middleware(Middleware, policy=service.policy, authentication=authentication, reply=reply)
+    settings: dict[str, Any] = {"policy": service.policy, "authentication": authentication, "reply": reply}
+    app.add_middleware(Middleware, access=lambda: service.access, **settings)
     show_problems(app, reply)
     app.state.questions = Questions(service)
     at_close(app, lambda: app.state.questions.close())

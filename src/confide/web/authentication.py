@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from confide.answering.service import Service
 from confide.errors import Denied
-from confide.site.access import ANYONE, Person, is_loopback
+from confide.site.access import ANYONE, Person, Reach, is_loopback
 from confide.web.sessions import Session, Sessions
 
 __all__ = ["Asker", "Authentication", "asker_of", "encrypted", "private"]
@@ -68,7 +68,9 @@ class Authentication:
             return Asker(denied, None, machine)
         if person != ANYONE:
             return Asker(person, None, machine)
-        return Asker(self._service.visitor(machine) if access.public else person, None, machine, visiting=True)
+        return Asker(
+            self._service.visitor(machine) if access.reach is Reach.PUBLIC else person, None, machine, visiting=True
+        )
 
     def log_in(self, request: Request, response: Response, token: str) -> bool:
         """Begin a session for the person with this token, and end the one before it; False if nobody has it."""

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 from fastapi import Request
 
 from confide.errors import Denied, Mistake
-from confide.web.authentication import asker_of, encrypted
+from confide.web.authentication import asker_of
 
 __all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "read_form"]
 
@@ -27,11 +27,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form that a page of this site sent; of a name given twice the last counts.
-
-    What comes from another site's page is denied: browsers say where a form comes from.
-    """
-    _must_be_from_here(request)
+    """The fields of a form; of a name given twice the last counts."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Mistake("This address takes the form of its page, and nothing else.")
     limit, body = LARGEST_FORM.get(request.scope["path"], 0), b""
@@ -55,16 +51,8 @@ def must_be_of_session(request: Request, form: dict[str, str]) -> None:
 def must_match(form: dict[str, str], csrf: str) -> None:
     """Deny a form without the secret that its page was given."""
     if not csrf or not hmac.compare_digest(form.get("csrf", "").encode(), csrf.encode()):
-        raise _foreign("This form is out of date, or is not one of this site's.")
-
-
-def _must_be_from_here(request: Request) -> None:
-    """Browsers send where a form comes from, in one header or the other; a page cannot change what they say."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    here = f"{'https' if encrypted(request.scope) else 'http'}://{request.headers.get('host', '')}"
-    if site not in (None, "same-origin") or origin not in (None, here):
-        raise _foreign("This form was sent from another site.")
-
-
-def _foreign(what: str) -> Denied:
-    return Denied(what, http_status=403, suggestions=["Open its page again, and send it from there."])
+        raise Denied(
+            "This form is out of date, or is not one of this site's.",
+            http_status=403,
+            suggestions=["Open its page again, and send it from there."],
+        )

@@ -1,16 +1,19 @@
-"""Round the whole app: sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
+"""Round the whole app: names, sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
 
 import time
+from collections.abc import Callable
 from math import ceil
 
 from fastapi import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from confide.errors import Denied
+from confide.errors import ConfideError, Denied
 from confide.model.policy import Policy
+from confide.site.access import Access
 from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
+from confide.web.hosts import check_request
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
 from confide.web.rate_limit import RateLimit
 
@@ -36,17 +39,32 @@ HEADERS = {
 
 
 class Middleware:
-    """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data."""
+    """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data.
 
-    def __init__(self, app: ASGIApp, *, policy: Policy, authentication: Authentication, reply: Reply) -> None:
+    `access` tells who may reach the site, at the moment; if it cannot, nobody does.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        access: Callable[[], Access],
+        policy: Policy,
+        authentication: Authentication,
+        reply: Reply,
+    ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
-        self._limit = RateLimit(policy.quota.per_minute)
+        self._access, self._limit = access, RateLimit(policy.quota.per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         leaving = _Leaving(send)
         try:
+            scope, foreign = await check_request(scope, self._access())
+            if foreign:
+                more = {"Connection": "close"} if foreign.status == 400 else {}  # what follows may be no HTTP
+                return await as_document(foreign, more)(scope, receive, leaving)
             asker = scope.setdefault("state", {})["asker"] = self._authentication.recognise(scope)
             turned_away = self._size(scope) or self._pace(scope, asker)
             await (turned_away or self._app)(_as_get(scope), receive, leaving)
@@ -56,6 +74,8 @@ class Middleware:
                 await response(scope, receive, leaving)
 
     def _fault(self, scope: Scope, error: Exception) -> Response:
+        if isinstance(error, ConfideError) and error.http_status == 503:
+            return as_document(fault(error), {})  # a page would ask again who may see it
         try:
             return self._reply(scope, fault(error), {})
         except Exception as broken:  # what is broken may be the page that would say so

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from confide.site.access import Access
+from confide.site.access import Access, Reach
 from confide.web.problems import MEDIA_TYPE, ProblemDocument
 
 __all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
@@ -73,7 +73,7 @@ def _answer(description: str, schema: dict[str, Any]) -> dict[str, Any]:
 TABLE = _answer("The protected table", _JSON_STAT)
 MODEL = _answer("The protected results", _MODEL)
 
-_ALWAYS = (413, 414, 429, 500)
+_ALWAYS = (400, 403, 413, 414, 421, 429, 500, 503)
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -106,7 +106,7 @@ def _describe(app: FastAPI, access: Access) -> dict[str, Any]:
     for path, methods in described["paths"].items():
         _without_validation(methods["get"]["responses"])
         if access.tokens and path != "/":
-            methods["get"]["security"] = [{"token": []}, *([{}] if access.public else [])]
+            methods["get"]["security"] = [{"token": []}, *([] if access.reach is Reach.TOKENS else [{}])]
     if access.tokens:
         parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     return described

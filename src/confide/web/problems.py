@@ -86,6 +86,9 @@ def fault(error: Exception) -> ProblemDocument:
     places = " > ".join(f"{Path(frame.filename).stem}.{frame.name}:{frame.lineno}" for frame in frames)
     told = f" ({error})" if isinstance(error, ConfideError) else ""
     log.error("fault %s: %s%s at %s", number, type(error).__name__, told, places)
+    if isinstance(error, ConfideError) and error.http_status == 503:
+        detail = f"This site lets nobody in until its custodian has mended it. It was noted under {number}."
+        return ProblemDocument(title="Fault", status=503, detail=detail)
     detail = f"Something went wrong on our side. It was noted under {number}."
     return ProblemDocument(title="Fault", status=500, detail=detail)
 

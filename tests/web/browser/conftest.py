@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expec
 from confide.attacks.history import keep_report
 from confide.attacks.report import AttackReport, Conditions
 from confide.attacks.result import Result
-from confide.site.access import PersonRole, add_token, set_public
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 
 LONG = 120_000
@@ -68,7 +68,7 @@ def attacked(folder: Folder) -> None:
 def public(made: Path, starting: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Public]:
     """The demo site as `confide demo` leaves it: public, with one custodian."""
     site = Path(shutil.copytree(made, tmp_path_factory.mktemp("public") / "site"))
-    set_public(Folder(site).access, public=True)
+    declare(Folder(site).access, Reach.PUBLIC)
     token = add_token(Folder(site).access, name="custodian", role=PersonRole.CUSTODIAN)
     attacked(Folder(site))
     running = starting(site)

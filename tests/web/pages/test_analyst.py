@@ -3,7 +3,7 @@
 import pytest
 
 from confide.model.policy import PRESETS
-from confide.site.access import PersonRole, add_token
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 
 STANDARD = PRESETS["standard"]
@@ -36,6 +36,7 @@ def test_every_link_works(look, server, address):
 
 
 def test_strangers_are_told_nothing_but_how_to_log_in(site, serve, page):
+    declare(Folder(site).access, Reach.TOKENS)
     token = add_token(Folder(site).access, name="ana", role=PersonRole.ANALYST)
     server = serve(site)
     stranger = page(server.get("/"))

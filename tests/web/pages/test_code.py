@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from confide.site.access import PersonRole, add_token
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 
 TABLE = "/people/table?rows=education&columns=sex&where=age_group=30-39,40-49;region=N&where=county=S1&measure=count,mean&of=income"
@@ -53,6 +53,7 @@ def test_r_reads_codes_as_texts(shown):
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_where_a_token_is_wanted_the_code_shows_one(site, serve, tmp_path, monkeypatch):
+    declare(Folder(site).access, Reach.TOKENS)
     token = add_token(Folder(site).access, name="ana", role=PersonRole.ANALYST)
     server = serve(site)
     page = server.get("/people/table?rows=sex", headers={"Authorization": f"Bearer {token}"}).text

@@ -17,7 +17,7 @@ from confide.attacks.result import Result
 from confide.model.policy import PRESETS, read_policy
 from confide.records.keeping import read_report
 from confide.site import ledger
-from confide.site.access import PersonRole, add_token, list_tokens
+from confide.site.access import PersonRole, Reach, add_token, declare, list_tokens
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger, record_act
 from confide.site.policies import read_draft
@@ -48,6 +48,7 @@ class Place:
 
     def __init__(self, site: Path, serve: Any, browser: Any) -> None:
         self.site, self.folder = site, Folder(site)
+        declare(self.folder.access, Reach.TOKENS)
         self.token = add_token(self.folder.access, name="carla", role=PersonRole.CUSTODIAN)
         self.server = serve(site)
         self.here = browser(self.server)

@@ -12,7 +12,7 @@ from confide.answering.service import Service
 from confide.errors import Mistake, Refused
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
-from confide.site.access import PersonRole, add_token
+from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.folder import Folder
 from confide.site.ledger import read
 from confide.spelling.url import read_url
@@ -323,6 +323,7 @@ def test_a_refused_page_and_its_downloads_are_one_refusal(site, serve_here, wait
 
 
 def test_two_people_are_two_questions_over_http(site, serve_here):
+    declare(site / "access.toml", Reach.TOKENS)
     tokens = [add_token(site / "access.toml", name=name, role=PersonRole.ANALYST) for name in ("ana", "bob")]
     here = serve_here(site)
     for address in addresses("table"):
@@ -400,6 +401,7 @@ def test_there_is_no_job_to_guess(impatient):
 
 
 def test_a_job_is_nothing_to_somebody_else(site, serving):
+    declare(site / "access.toml", Reach.TOKENS)
     tokens = {name: add_token(site / "access.toml", name=name, role=PersonRole.ANALYST) for name in ("ana", "bob")}
     with Held.open(site) as service:
         app = create_app(service)

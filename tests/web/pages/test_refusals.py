@@ -6,6 +6,7 @@ import re
 import pytest
 
 from confide.answering.service import Service
+from confide.site.access import Access
 from confide.web.api import create_app
 from confide.web.middleware import Middleware
 
@@ -94,7 +95,7 @@ def ask(app, path):
 
     scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"rows=sex"}
     scope |= {
-        "headers": [(b"host", b"x")],
+        "headers": [(b"host", b"localhost")],
         "client": ("127.0.0.1", 1),
         "server": ("x", 80),
         "scheme": "http",
@@ -132,7 +133,9 @@ def test_a_fault_of_the_page_that_would_tell_it_is_told_all_the_same(caplog):
         class quota:
             per_minute = 0
 
-    status, headers, text = ask(Middleware(app, policy=Policy, authentication=Nobody(), reply=reply), "/static/x")
+    status, headers, text = ask(
+        Middleware(app, access=Access, policy=Policy, authentication=Nobody(), reply=reply), "/static/x"
+    )
     assert (
         status == 500 and headers[b"content-type"] == b"application/problem+json" and "secret" not in text + caplog.text
     )

@@ -9,7 +9,7 @@ import pytest
 from fastapi import Request, Response
 
 from confide.answering.service import Service
-from confide.site.access import PersonRole, add_token, remove_token, set_public
+from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.web.authentication import Authentication, machine_of, private
 from confide.web.forms import LARGEST_FORM
 from confide.web.pages.login import ATTEMPTS, local_address
@@ -48,7 +48,8 @@ def test_the_cookie_is_out_of_reach_of_scripts_and_of_other_sites(guarded, brows
 
 def test_behind_a_declared_proxy_with_tls_the_cookie_is_bound_to_tls_and_to_the_host(site, serve, browser):
     token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
-    server = serve(site, "--proxy", "127.0.0.1")
+    declare(site / "access.toml", Reach.TOKENS, names=["statistics.example"], proxies=["127.0.0.1"])
+    server = serve(site)
     here = browser(server, X_Forwarded_Proto="https", Host="statistics.example")
     page = here.get("/login")
     nonce = cookies(page)["__Host-confide-login"].partition("=")[2].partition(";")[0]
@@ -64,9 +65,10 @@ def test_without_a_declared_proxy_nobody_is_believed_about_encryption(guarded, b
     assert list(cookies(here.get("/login"))) == ["confide-login"]
 
 
-def test_a_token_is_not_asked_for_over_an_open_line(guarded, browser):
-    here = browser(guarded.server, Host="statistics.example:8000")
-    page = here.get("/login")
+def test_a_token_is_not_asked_for_over_an_open_line(site, serve_here, browser):
+    add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
+    declare(site / "access.toml", Reach.PUBLIC, names=["statistics.example:8000"])
+    page = browser(serve_here(site), Host="statistics.example:8000").get("/login")
     assert "not encrypted" in page.text and 'name="token"' not in page.text
     assert private({"scheme": "https", "headers": [], "client": ("10.0.0.7", 1)})
     for host, client in (("localhost", "10.0.0.7"), ("statistics.example", "127.0.0.1"), ("", "127.0.0.1")):
@@ -260,6 +262,7 @@ class Clock:
 
 @pytest.fixture
 def held(site: Path) -> Iterator[tuple[Service, str]]:
+    declare(site / "access.toml", Reach.TOKENS)
     token = add_token(site / "access.toml", name="carla", role=PersonRole.CUSTODIAN)
     add_token(site / "access.toml", name="ana", role=PersonRole.ANALYST)
     with Service.open(site) as service:
@@ -345,7 +348,7 @@ def test_the_public_asks_beside_people_with_tokens_and_is_told_apart_by_machine(
 
 def test_machines_have_names_of_their_own_for_the_day(held: tuple[Service, str]) -> None:
     service, _ = held
-    set_public(service.papers.access, public=True)
+    declare(service.papers.access, Reach.PUBLIC)
     authentication = Authentication(service)
     names = [
         authentication.recognise(scope_of(client=(client, 1))).person.name
@@ -373,10 +376,12 @@ def test_a_machine_without_an_address_is_one_too() -> None:
 
 def test_the_quota_of_the_public_goes_by_machine(site, serve, policy) -> None:
     policy(site, per_day=2)
-    set_public(site / "access.toml", public=True)
-    server = serve(site, "--proxy", "127.0.0.1")
+    declare(site / "access.toml", Reach.PUBLIC, names=["statistics.example"], proxies=["127.0.0.1"])
+    server, host = serve(site), {"Host": "statistics.example"}
     asked = [
-        server.get(f"/people/table.json?rows={rows}", headers={"X-Forwarded-For": f"10.0.0.{machine}"}).status_code
+        server.get(
+            f"/people/table.json?rows={rows}", headers={**host, "X-Forwarded-For": f"10.0.0.{machine}"}
+        ).status_code
         for machine, rows in ((1, "sex"), (1, "region"), (1, "marital"), (2, "marital"))
     ]
     assert asked == [200, 200, 403, 200]
@@ -384,7 +389,7 @@ def test_the_quota_of_the_public_goes_by_machine(site, serve, policy) -> None:
 
 def test_an_undeclared_proxy_makes_no_new_machines(site, serve, policy) -> None:
     policy(site, per_minute=6)
-    set_public(site / "access.toml", public=True)
+    declare(site / "access.toml", Reach.PUBLIC)
     server = serve(site)
     asked = [
         server.get("/api/datasets", headers={"X-Forwarded-For": f"10.0.0.{number}"}).status_code for number in range(10)
@@ -397,6 +402,8 @@ def test_a_token_added_or_removed_counts_at_once(site, serve_here, browser) -> N
     server = serve_here(site)
     assert server.get("/api/datasets").status_code == 200
     token = add_token(file, name="carla", role=PersonRole.CUSTODIAN)
+    assert server.get("/api/datasets").status_code == 200
+    declare(file, Reach.TOKENS)
     assert server.get("/api/datasets").status_code == 401
     here = browser(server)
     here.log_in(token)
@@ -420,6 +427,7 @@ def test_a_file_of_people_that_is_lost_or_spoilt_lets_nobody_in(
     kept = (site / "access.toml").read_text()
     spoil(site / "access.toml")
     for headers in ({}, bearer):
-        assert server.get("/api/datasets", headers=headers).status_code == 500
+        closed = server.get("/api/datasets", headers=headers)
+        assert closed.status_code == 503 and "lets nobody in" in closed.json()["detail"]
     (site / "access.toml").write_text(kept)
     assert server.get("/api/datasets", headers=bearer).status_code == 200

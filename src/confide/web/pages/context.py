@@ -1,6 +1,5 @@
 """What every page has at hand: the templates, who asks, the way back, and where the site is."""
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,13 +14,12 @@ from confide.answering.service import Service
 from confide.errors import Denied, Mistake
 from confide.formats.about import plain
 from confide.model.catalog.dataset import Dataset
-from confide.site.access import Person
+from confide.site.access import Person, Reach
 from confide.web.authentication import Authentication, asker_of
+from confide.web.hosts import own_address
 from confide.web.pages import static
 
 __all__ = ["Error", "PageContext", "exact"]
-
-_HOST = re.compile(r"[A-Za-z0-9.-]{1,253}(:\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](:\d{1,5})?")
 
 
 @dataclass(frozen=True)
@@ -122,15 +120,11 @@ class PageContext:
     @property
     def wants_token(self) -> bool:
         """Whether a program must show a token to ask."""
-        return bool(self.service.access.tokens) and not self.service.access.public
+        return self.service.access.reach is Reach.TOKENS
 
     def site(self, request: Request) -> str:
-        """The address of the site as the asker reaches it, for the code that pages show.
-
-        A Host header that is not one is not repeated.
-        """
-        host = request.headers.get("host", "")
-        return f"{request.scope['scheme']}://{host if _HOST.fullmatch(host) else 'localhost'}"
+        """The address of the site as the asker reaches it, for the code that pages show: by a name of its own."""
+        return own_address(request.scope, self.service.access)
 
 
 def here(request: Request) -> str:

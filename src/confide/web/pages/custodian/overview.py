@@ -43,6 +43,7 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
             chart=picture(request, _chart(days), custodian) if days else None,
             last=[shown_entry(entry) for entry in last],
             most=LISTED,
+            access=service.access,
             attacked=[
                 (name, cards[0], service.policy_of(name).red_team.limit)
                 for name, cards in scorecards(service.papers).items()

@@ -1,0 +1,178 @@
+"""What a custodian declares: who may reach the site, by which names, and which web servers in front are believed."""
+
+import hmac
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from ipaddress import ip_address, ip_network
+
+from confide.errors import Denied, Mistake
+from confide.site.access.people import ANYONE, Person, PersonRole, Token, digest_of
+
+__all__ = ["Access", "Reach", "is_loopback", "must_be_servable"]
+
+_HOST = re.compile(r"([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]{2,45}\])\.?(?::(\d{1,5}))?")
+_PORT = re.compile(r":\d+$")
+_USUAL_PORTS = ("80", "443")
+"""What a Host header may name and browsers leave out."""
+
+_LONGEST_NAME = 253
+
+
+class Reach(StrEnum):
+    """Who may reach the site: people on its own machine, people with a token, or everybody."""
+
+    LOCAL = "local"
+    TOKENS = "tokens"
+    PUBLIC = "public"
+
+    @property
+    def words(self) -> str:
+        """Who that is."""
+        return {
+            Reach.LOCAL: "whoever is on this machine, and nobody else",
+            Reach.TOKENS: "people with a token",
+            Reach.PUBLIC: "everybody, with a token or without",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may reach a site and who its people are.
+
+    `names` are those by which other machines call the site, each with its port unless that is 80 or 443; `proxies` the addresses
+    or networks of web servers in front that are believed when they say for whom they ask. A `local` site has neither.
+
+    >>> Access().person(None)
+    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>)
+    """
+
+    reach: Reach = Reach.LOCAL
+    tokens: tuple[Token, ...] = ()
+    names: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            if not name or _host(name) != name:
+                raise Mistake(
+                    f"{name[:60]!r} cannot name a site.",
+                    suggestions=["Write it as in stats.example.org or host:8000, in small letters."],
+                )
+        for proxy in self.proxies:
+            _must_be_network(proxy)
+        if self.reach is Reach.LOCAL and (self.names or self.proxies):
+            raise Mistake(
+                "A local site answers its own machine only: it has no other name, and no web server in front."
+            )
+        if self.proxies and not self.names:
+            raise Mistake(
+                "People reach a web server in front by a name, which must be declared too.",
+                suggestions=["Add --name stats.example.org."],
+            )
+
+    @property
+    def words(self) -> str:
+        """The declaration in one sentence."""
+        by = f", as {' or '.join(self.names)}" if self.names else ""
+        through = f", through the web server at {' or '.join(self.proxies)}" if self.proxies else ""
+        return f"{self.reach}: {self.reach.words}{by}{through}"
+
+    @property
+    def custodians(self) -> tuple[Token, ...]:
+        """The tokens of those who look after the site."""
+        return tuple(token for token in self.tokens if token.role is PersonRole.CUSTODIAN)
+
+    def person(self, token: str | None) -> Person:
+        """Who shows this token. One that the site does not know is denied wherever it is shown."""
+        if self.reach is not Reach.TOKENS and not token:
+            return ANYONE
+        known = self.token(token or "")
+        if known is None:
+            what = "This site does not know the token." if token else "This site answers only people with a token."
+            raise Denied(what, suggestions=["Send the header 'Authorization: Bearer confide_...' with your token."])
+        return Person(known.name, known.role)
+
+    def token(self, token: str) -> Token | None:
+        """What is kept of a token. Every stored digest is compared, in constant time."""
+        shown = digest_of(token)
+        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, shown)]
+        return matches[0] if matches else None
+
+    def of_digest(self, digest: str) -> Token | None:
+        """What is kept of the token with this digest."""
+        return next((known for known in self.tokens if hmac.compare_digest(known.digest, digest)), None)
+
+    def believes(self, address: str) -> bool:
+        """Whether an address is that of a declared web server in front."""
+        try:
+            return any(ip_address(address) in ip_network(proxy) for proxy in self.proxies)
+        except ValueError:
+            return False
+
+    def name_of(self, host: str, *, client: str) -> str | None:
+        """By which of its names a Host header calls this site; None if it is no name of it, '' if it is no name at all.
+
+        The loopback names are for who is on the machine itself.
+
+        >>> Access().name_of("LocalHost:8000", client="127.0.0.1"), Access().name_of("evil.example", client="127.0.0.1")
+        ('localhost:8000', None)
+        """
+        called = _host(host)
+        if not called:
+            return ""
+        if called in self.names:
+            return called
+        return called if is_loopback(_PORT.sub("", called)) and is_loopback(client) else None
+
+
+def must_be_servable(access: Access, host: str) -> None:
+    """Refuse to serve other machines a local site, or one that has no name by which they could call it.
+
+    >>> must_be_servable(Access(), "127.0.0.1")
+    """
+    if is_loopback(host):
+        return
+    if access.reach is Reach.LOCAL:
+        raise Mistake(
+            f"This site is local: it answers its own machine only, not {host!r}.",
+            suggestions=[
+                "Serve on 127.0.0.1, or declare who may reach it: 'confide access SITE tokens --name HOST:PORT' for people "
+                "with a token, 'public' instead of 'tokens' for everybody."
+            ],
+        )
+    if not access.names:
+        raise Mistake(
+            f"This site has no name by which other machines could call it at {host!r}.",
+            suggestions=[f"Declare it: confide access SITE {access.reach} --name HOST:PORT"],
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself.
+
+    >>> is_loopback("[::1]"), is_loopback("10.0.0.1")
+    (True, False)
+    """
+    try:
+        return host.lower() == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _host(text: str) -> str:
+    """A Host header in one spelling: small letters, no final point, no usual port; nothing if it is none."""
+    found = _HOST.fullmatch(text.lower()) if text.isascii() and len(text) <= _LONGEST_NAME + 6 else None
+    if found is None:
+        return ""
+    return found[1] if found[2] is None or found[2] in _USUAL_PORTS else f"{found[1]}:{int(found[2])}"
+
+
+def _must_be_network(proxy: str) -> None:
+    try:
+        ip_network(proxy)
+    except ValueError:
+        raise Mistake(
+            f"{proxy[:60]!r} is no address of a web server in front.",
+            suggestions=["Write it as in 127.0.0.1 or 10.0.0.0/24."],
+        ) from None
