@@ -25,6 +25,7 @@ from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add, protect_again
 from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.web.api import create_app
+from confide.web.server import configure
 
 LONG = 120
 """Seconds after which a test gives up: only a test that fails waits so long, however busy the machine."""
@@ -267,7 +268,7 @@ class Here:
 
     def __init__(self, site: Path, **settings: Any) -> None:
         self.service = Service.open(site)
-        config = uvicorn.Config(create_app(self.service), port=0, log_level="error", ws="none", proxy_headers=False)
+        config = configure(create_app(self.service), self.service, port=0, log_level="error", **settings)
         self._server = uvicorn.Server(config)
         self._thread = Thread(target=self._server.run)
         self._thread.start()

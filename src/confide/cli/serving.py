@@ -1,15 +1,14 @@
 """Serving a site over HTTP, and the demo site."""
 
-import signal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from confide.answering.service import Service
 from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
-from confide.errors import Fault, Mistake
+from confide.errors import Mistake
 from confide.records import ingest as ingesting
 from confide.site.access import PersonRole, add_token, list_tokens, must_be_servable
 from confide.site.folder import Folder
@@ -36,9 +35,8 @@ def serve(
 
 def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> None:
     try:
-        import uvicorn
-
         from confide.web.api import create_app
+        from confide.web.server import serve_app
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
     with Service.open(site, allow_open=allow_open) as service:
@@ -46,15 +44,7 @@ def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> Non
         shown = f"[{host}]" if ":" in host else host
         typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
         typer.echo(f"Who may reach the site: {service.access.words}.", err=True)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
-        settings: dict[str, Any] = {"log_level": "warning", "access_log": False, "server_header": False, "ws": "none"}
-        settings |= {"proxy_headers": False}  # access.toml says who is believed
-        try:
-            uvicorn.run(create_app(service), host=host, port=port, **settings)
-        except SystemExit:
-            raise Fault(
-                f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
-            ) from None
+        serve_app(create_app(service), service, host=host, port=port)
 
 
 def demo(
