@@ -23,7 +23,6 @@ from schemathesis import checks
 from confide import demo
 from confide.answering.service import Service
 from confide.records.ingest import add
-from confide.site.access import Reach, declare
 from confide.spelling.codebook import write_codebook
 from confide.web.api import create_app
 from confide.web.pages.refusals import wants_page
@@ -167,7 +166,11 @@ class Storm:
         return sent[0]["status"], dict(sent[0]["headers"]), b"".join(m.get("body", b"") for m in sent[1:])
 
     def _check_problem(self, address, told, body):
-        turned_away = json.loads(body)["title"] in ("Bad Request", "Misdirected Request") if body[:1] == b"{" else False
+        turned_away = (
+            json.loads(body)["title"] in ("Bad Request", "Forbidden", "Misdirected Request")
+            if body[:1] == b"{"
+            else False
+        )
         page = wants_page(unquote(address.partition(b"?")[0].decode("ascii"))) and not turned_away
         assert told[b"content-type"] == (b"text/html; charset=utf-8" if page else b"application/problem+json")
         text = body.decode()
@@ -190,7 +193,6 @@ def storm(tmp_path_factory, made):
         text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
         add(data, site, name=name, catalog=text)
     shutil.copy(made / "policy.toml", site / "policy.toml")
-    declare(site / "access.toml", Reach.PUBLIC, names=["localhost"])
     with Service.open(site) as service, asyncio.Runner() as runner:
         codebook = json.dumps(
             [write_codebook(dataset, service.policy_of(dataset.name)) for dataset in service.datasets.values()]
@@ -280,7 +282,14 @@ def test_well_formed_questions_are_answered_or_refused_without_data(storm, rows,
 @pytest.fixture(scope="module")
 def described(storm):
     """The app by its own description; asking through it stays in this process too."""
-    return schemathesis.openapi.from_asgi("/openapi.json", storm.app)
+
+    async def from_this_machine(scope, receive, send):
+        if scope["type"] == "http":
+            headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+            scope = {**scope, "client": ("127.0.0.1", 1), "headers": [(b"host", b"localhost"), *headers]}
+        await storm.app(scope, receive, send)
+
+    return schemathesis.openapi.from_asgi("/openapi.json", from_this_machine)
 
 
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
@@ -304,6 +313,7 @@ def test_the_app_is_as_it_describes_itself(described, path, mode):
     def obey(case):
         response = case.call()
         case.validate_response(response, excluded_checks=[checks.positive_data_acceptance])
-        assert MARK not in response.text
+        asked = f"{case.path_parameters} {case.query}"  # which a message may repeat, and which may be any text
+        assert MARK not in response.text or MARK in asked
 
     obey()
