@@ -28,6 +28,7 @@ from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial, whole_trial
+from confide.data.private import only_mine
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -101,7 +102,7 @@ class Service:
         self._secret = folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
         self._limiting, self._limits = Lock(), dict[str, QuestionLimit]()
-        with ExitStack() as opened:
+        with only_mine(), ExitStack() as opened:
             roads = open_roads(folder, allow_open=allow_open, analyses=analyses)
             self._roads: Mapping[str, Road] = opened.enter_context(roads)
             self._ledger = opened.enter_context(Ledger(folder.ledger))

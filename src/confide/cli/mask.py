@@ -1,7 +1,6 @@
 """Masking files on the command line: by a plan, or by one method whose options are its declared parameters."""
 
 import inspect
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, fields, replace
@@ -24,6 +23,7 @@ from confide.microdata import METHODS, Manifest, Method, Plan, Release, Released
 from confide.microdata.description import FileDescription, read_text
 from confide.microdata.step import PlanStep
 from confide.model.parameter import limits
+from confide.model.toml import parse_toml
 from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
@@ -278,8 +278,8 @@ def _number_or_word(text: str) -> float | str:
 
 def _parsed(name: str, text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}", what=name)["value"]
+    except Mistake:
         raise Mistake(f"--{name.replace('_', '-')} must be written as in a plan, not {text!r}.") from None
 
 

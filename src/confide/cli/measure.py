@@ -1,7 +1,6 @@
 """Measuring risk and utility of files on the command line: `confide measure` and `confide map`."""
 
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -19,6 +18,7 @@ from confide.cli.terminal import working, write
 from confide.errors import Mistake, nearest
 from confide.measures.maps import LOSSES, RISKS
 from confide.microdata import METHODS, Method, Plan
+from confide.model.toml import parse_toml
 from confide.sources.columns import blanked, typed
 from confide.sources.source import read_source
 
@@ -218,6 +218,6 @@ def _label(name: str, chosen: Sequence[tuple[str, str]]) -> str:
 def _value(text: str) -> Any:
     """A number, true or false as in a plan; other words are text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}", what=text)["value"]
+    except Mistake:
         return text

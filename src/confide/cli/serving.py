@@ -8,6 +8,7 @@ import typer
 from confide.answering.service import Service
 from confide.cli.arguments import AllowOpen, SiteFolder
 from confide.cli.terminal import working
+from confide.data.private import only_mine
 from confide.errors import Mistake
 from confide.records import ingest as ingesting
 from confide.site.access import PersonRole, add_token, list_tokens, must_be_servable
@@ -39,7 +40,7 @@ def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> Non
         from confide.web.server import serve_app
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
-    with Service.open(site, allow_open=allow_open) as service:
+    with only_mine(), Service.open(site, allow_open=allow_open) as service:
         must_be_servable(service.access, host)
         shown = f"[{host}]" if ":" in host else host
         typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)

@@ -1,12 +1,46 @@
-"""Private files: short secrets in hexadecimal that only their owner can read."""
+"""Private files: what only its owner can read, and short secrets in hexadecimal among them."""
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 
 from confide.errors import Mistake
 
-__all__ = ["create_private", "read_private"]
+__all__ = ["create_private", "only_mine", "read_private"]
+
+_PRIVATE = 0o077
+
+
+class _Within:
+    """How many are within `only_mine`, and what the process allowed before the first."""
+
+    def __init__(self) -> None:
+        self.lock, self.number, self.before = Lock(), 0, 0
+
+
+_within = _Within()
+
+
+@contextmanager
+def only_mine() -> Iterator[None]:
+    """Within this, files and folders that are made are their owner's alone, whatever library makes them.
+
+    What a process allows (its umask) is one for all its threads, so the last to leave puts it back.
+    """
+    with _within.lock:
+        if not _within.number:
+            _within.before = os.umask(_PRIVATE)
+        _within.number += 1
+    try:
+        yield
+    finally:
+        with _within.lock:
+            _within.number -= 1
+            if not _within.number:
+                os.umask(_within.before)
 
 
 def create_private(path: Path, text: str) -> None:

@@ -1,6 +1,5 @@
 """What is known of a file's columns before it is read: their roles, which of its numbers are codes, and orders of codes."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from confide.errors import Mistake, nearest
 from confide.microdata.step import ReadFile
 from confide.model.catalog.dataset import Role
 from confide.model.catalog.toml import read_dataset
+from confide.model.toml import parse_toml
 from confide.sources.columns import distinct, texts
 
 __all__ = ["KEYS", "FileDescription", "read_text"]
@@ -33,10 +33,7 @@ class FileDescription:
     def read(cls, path: Path) -> "FileDescription":
         """From a `dataset.toml`, or from a file with [roles], categorical, or the name of a dataset."""
         text, beside = read_text(path), lambda name: read_text(path.parent / name)
-        try:
-            raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise Mistake(f"{path.name} is not valid TOML: {error}.") from None
+        raw = parse_toml(text, what=path.name)
         if "variables" in raw:
             return cls.of({"dataset": path.name}, beside)
         if unknown := [key for key in raw if key not in KEYS]:

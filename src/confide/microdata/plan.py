@@ -4,7 +4,6 @@ A plan holds no secret. Each step draws from a key of its own, made from the key
 that taking one out (undo) leaves what the others draw as it was.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from confide.errors import Mistake, nearest
 from confide.microdata.description import KEYS, FileDescription, read_text
 from confide.microdata.released import Released, StepDone, frame_of
 from confide.microdata.step import PlanStep, ReadFile, known_keys, toml
+from confide.model.toml import parse_toml
 
 __all__ = ["Plan", "PlanStep"]
 
@@ -58,10 +58,7 @@ class Plan:
     @classmethod
     def parse(cls, text: str, *, read_file: ReadFile | None = None) -> "Plan":
         """The plan that a TOML text describes. Without `read_file` it may not name other files."""
-        try:
-            raw = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise Mistake(f"The plan is not valid TOML: {error}.") from None
+        raw = parse_toml(text, what="The plan")
         known_keys(raw, (*KEYS, "step"), "the plan")
         steps = raw.get("step")
         if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):

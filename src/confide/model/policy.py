@@ -5,13 +5,13 @@ Design as if every parameter were known to the intruder; only the secret is secr
 
 import hashlib
 import json
-import tomllib
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 from confide.errors import Mistake, nearest
 from confide.model.parameter import Parameters, parameter
+from confide.model.toml import parse_toml
 
 __all__ = [
     "PRESETS",
@@ -342,11 +342,7 @@ def read_policy(text: str, *, site: Policy | None = None) -> Policy:
     `site` is the policy of the site where the text is a data set's own: it is the base that `preset = "site"` names, and
     the base if no preset is named.
     """
-    try:
-        raw = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = f": {error}" if isinstance(error, tomllib.TOMLDecodeError) else ""
-        raise Mistake(f"policy.toml is not valid TOML{why}.") from None
+    raw = parse_toml(text, what="policy.toml")
     preset = str(raw.pop("preset", "standard" if site is None else SITE))
     if site is not None and preset == SITE:
         return policy_of(raw, base=site)

@@ -8,18 +8,22 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import prod
+from math import comb, prod
 
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded
+from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.records.sums import cross_cells, lone_records, part_cells
 from confide.records.traits import Trait, class_number, key_traits
 
 __all__ = ["Exposed", "Exposure", "KeyCross", "UnitCells", "confidential_numbers", "find_exposed"]
+
+MOST_CROSSES = 200_000
+"""So many crosses of keys are looked at, those of about 100 keys: each takes some tenths of a millisecond for a thousand records."""
 
 LEAST_MEAN = 0.25
 """Where the policy asks for less, crosses with more than four declared cells a unit are still not looked at."""
@@ -110,7 +114,11 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
 
 def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[KeyCross]:
     """Those with at most `limit` declared cells, those of fewer keys first, then the coarser."""
-
+    if sum(comb(len(traits), size) for size in range(1, keys + 1)) > MOST_CROSSES:
+        raise Mistake(
+            f"{dataset.name!r} has {len(traits)} keys, too many to look at every {keys} of them together.",
+            suggestions=["Declare as keys what others may know of a unit, and the rest as 'other' or 'confidential'."],
+        )
     classes = {name: class_number(dataset.variables[name]) for trait in traits for name in trait.levels}
 
     def each() -> Iterator[KeyCross]:

@@ -1,7 +1,6 @@
 """The files beside a store of protected records: the true records, which no answer needs, and the report for the custodian."""
 
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -28,14 +27,11 @@ def write_kept(folder: Folder, name: str, true: Coded, report: RecordsReport | N
     about = {b"confide": json.dumps(asdict(true.facts)).encode()}
     try:
         with replacing(folder.truth(name)) as partial:
-            partial.touch(0o600)
             # Only classes repeat themselves: a dictionary of keys or amounts costs time and is as large as they are.
             classes = list(true.facts.classes.values())
             kept = records.replace_schema_metadata(about)
             pq.write_table(kept, partial, compression="zstd", use_dictionary=classes, write_statistics=False)
-            os.chmod(partial, 0o600)
         with replacing(folder.report(name)) as partial:
-            partial.touch(0o600)
             partial.write_text(report.write(), encoding="utf-8")
     except OSError as error:
         raise Fault(f"The true records could not be kept ({error.strerror}).") from None

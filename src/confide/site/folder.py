@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
@@ -149,7 +150,8 @@ def create_folder(path: Path, *, preset: str = "standard") -> Folder:
     """
     policy, folder = preset_policy(preset), Folder(path)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
         if not (path / "policy.toml").exists():
             write_whole(path / "policy.toml", write_policy(policy, preset=preset))
         if not folder.names() and not folder.ledger.exists() and not folder.access.exists():
@@ -164,7 +166,7 @@ def create_folder(path: Path, *, preset: str = "standard") -> Folder:
 def write_whole(file: Path, text: str) -> None:
     """Write a text whole or not at all."""
     try:
-        with replacing(file) as partial:
+        with only_mine(), replacing(file) as partial:
             partial.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Fault(

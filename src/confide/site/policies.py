@@ -7,7 +7,6 @@ Everything here is of the site unless a data set is named.
 """
 
 import re
-import tomllib
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, SECTIONS, SITE, Policy, read_policy, write_policy
+from confide.model.toml import parse_toml
 from confide.site.folder import Papers, write_whole
 
 __all__ = [
@@ -137,8 +137,8 @@ def read_tried(papers: Papers, file: Path, *, name: str) -> Policy:
     """
     text = file.read_text(encoding="utf-8")
     try:
-        own = tomllib.loads(text).get("preset") == SITE
-    except (ValueError, RecursionError):
+        own = parse_toml(text, what=file.name).get("preset") == SITE
+    except Mistake:
         own = False
     return read_as(papers, text, name=name if own else None, file=file)
 
@@ -201,7 +201,7 @@ def _read(papers: Papers, name: str | None, number: int, file: Path) -> Kept | N
 
 
 def _preset(text: str, name: str | None) -> str:
-    preset = tomllib.loads(text).get("preset", _usual(name))
+    preset = parse_toml(text, what="policy.toml").get("preset", _usual(name))
     return preset if preset in PRESETS or (name is not None and preset == SITE) else _usual(name)
 
 

@@ -14,6 +14,7 @@ import pyarrow.parquet
 from confide.errors import Mistake, nearest
 from confide.sources.delimited import read_delimited
 from confide.sources.labelled import read_labelled
+from confide.sources.sealed import open_sealed
 
 __all__ = ["Source", "arrow_table", "read_source"]
 
@@ -99,7 +100,7 @@ def _arrow(path: Path) -> pa.Table:
 
 
 def _duckdb(path: Path, table: str | None) -> pa.Table:
-    with duckdb.connect(str(path), read_only=True) as db:
+    with open_sealed(path, read_only=True) as db:
         names = [row[0] for row in db.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()]
         if table is None and len(names) == 1:
             table = names[0]

@@ -1,6 +1,5 @@
 """Policies to try around the one in force: one field at a time, and the two best changes together."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from confide.errors import Mistake, nearest
 from confide.model.parameter import limits
 from confide.model.policy import SECTIONS, Policy, describe, policy_of
+from confide.model.toml import parse_toml
 
 __all__ = ["FieldValues", "around", "read_values", "single_changes", "varied", "words"]
 
@@ -57,8 +57,8 @@ def read_values(text: str) -> FieldValues:
 
 def _values(text: str) -> list[Any]:
     try:
-        return list(tomllib.loads(f"values = [{text}]")["values"])
-    except tomllib.TOMLDecodeError:
+        return list(parse_toml(f"values = [{text}]", what=text)["values"])
+    except Mistake:
         return [word.strip() for word in text.split(",") if word.strip()]
 
 

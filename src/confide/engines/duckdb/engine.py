@@ -27,6 +27,7 @@ from confide.errors import Fault
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 from confide.model.formula import Transform
+from confide.sources.sealed import open_sealed
 
 if TYPE_CHECKING:
     from confide.engines.sums.kernels import Batch, Layout
@@ -48,7 +49,7 @@ class DuckDBEngine:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._db = duckdb.connect(str(path), read_only=True)
+            self._db = open_sealed(path, read_only=True)
             [(meta,)] = self._db.execute("SELECT facts FROM meta").fetchall()
             described = json.loads(meta)
             self.facts = StoreFacts(**described["facts"])

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.sql import square
 from confide.errors import Fault
+from confide.sources.sealed import open_sealed
 
 __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
 
@@ -40,7 +41,7 @@ def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> Non
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
-        with duckdb.connect(str(partial)) as db:
+        with open_sealed(partial) as db:
             _fill(db, coded, pairs=coded.records.num_rows >= pairs_from and not coded.facts.several)
         os.replace(partial, path)
     except (duckdb.Error, OSError) as error:
@@ -148,7 +149,7 @@ def read_store_facts(path: Path) -> StoreFacts:
 
 def _read(path: Path, sql: str) -> pa.Table:
     try:
-        with duckdb.connect(str(path), read_only=True) as db:
+        with open_sealed(path, read_only=True) as db:
             return db.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         raise Fault(f"The store could not be read ({type(error).__name__}).") from None

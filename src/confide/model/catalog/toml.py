@@ -1,6 +1,5 @@
 """Reading `dataset.toml`: every typo is a Mistake that names the key, the variable and the nearest known word."""
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isfinite
@@ -10,6 +9,7 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
 from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, Kind, Role, Variable
+from confide.model.toml import parse_toml
 
 __all__ = ["bin_codes", "read_dataset"]
 
@@ -25,10 +25,7 @@ _VARIABLE_KEYS = {*_TEXTS, *_LISTS, "codes", "universe", "decimals", "minimum", 
 def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
     """The data set described by the text of a `dataset.toml`; `read_file` gives the text of a file it names."""
     where = f"dataset.toml of {name!r}"
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Mistake(f"{where} is not valid TOML: {error}.") from None
+    raw = parse_toml(text, what=where)
     _known_keys(raw, _DATASET_KEYS, where)
     tables = raw.get("variables", {})
     if not isinstance(tables, dict) or not tables:

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +15,7 @@ from threading import Lock
 from typing import Any
 
 from confide.errors import Fault, Mistake, nearest
+from confide.model.toml import parse_toml
 from confide.site.access.declared import Access, Reach
 from confide.site.access.people import PersonRole, Token, new_token, read_token
 
@@ -103,16 +103,16 @@ def _read(path: Path) -> bytes:
     except FileNotFoundError:
         raise Mistake(f"{str(path)!r} is missing.", suggestions=[_mend(path)]) from None
     except OSError as error:
-        raise _unreadable(path, str(error.strerror)) from None
+        raise Mistake(f"{str(path)!r} cannot be read: {error.strerror}.", suggestions=[_mend(path)]) from None
 
 
 def _parse(text: bytes, path: Path) -> Access:
     try:
-        raw = tomllib.loads(text.decode("utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise _unreadable(path, str(error)) from None
-    except (ValueError, RecursionError):
-        raise _unreadable(path, "it is not text, or nested too deeply") from None
+        raw = parse_toml(text.decode("utf-8"), what=repr(str(path)))
+    except UnicodeDecodeError:
+        raise Mistake(f"{str(path)!r} cannot be read: it is not text.", suggestions=[_mend(path)]) from None
+    except Mistake as mistake:
+        raise Mistake(mistake.message, suggestions=[_mend(path)]) from None
     unknown = [key for key in raw if key not in _KEYS]
     if unknown or not isinstance(raw.get("token", []), list):
         raise Mistake(f"{str(path)!r} may hold only 'reach', 'names', 'proxies' and [[token]] sections.")
@@ -136,10 +136,6 @@ def _texts(value: Any, key: str, path: Path) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise Mistake(f"{key!r} in {str(path)!r} must be a list of texts.")
     return tuple(value)
-
-
-def _unreadable(path: Path, why: str) -> Mistake:
-    return Mistake(f"{str(path)!r} cannot be read as TOML: {why}.", suggestions=[_mend(path)])
 
 
 def _mend(path: Path) -> str:

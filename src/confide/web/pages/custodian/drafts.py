@@ -1,7 +1,6 @@
 """The draft of a policy: written in a form or as TOML, kept on the site, and never in force by itself."""
 
 import re
-import tomllib
 from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
@@ -9,6 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, SITE, Policy, write_policy
+from confide.model.toml import parse_toml
 from confide.site.access import Person
 from confide.site.policies import PolicyDraft, base_of, read_as, save_draft
 from confide.web.pages.context import Error
@@ -130,7 +130,9 @@ def _text(app: FastAPI, context: CustodianContext) -> None:
         if errors:
             return show(request, whose, text=text, base=form.get("base", ""), errors=errors)
         usual = "standard" if whose.name is None else SITE
-        save_draft(papers, PolicyDraft(policy, str(tomllib.loads(text).get("preset", usual))), name=whose.name)
+        save_draft(
+            papers, PolicyDraft(policy, str(parse_toml(text, what="The draft").get("preset", usual))), name=whose.name
+        )
         context.service.record_act(custodian, "draft written", dataset=whose.name or "", policy=policy.mark)
         return _to_draft(whose)
 

@@ -1,0 +1,40 @@
+"""DuckDB that reads and writes one file and nothing else.
+
+Promise: no statement, ours or one that somebody smuggles in, reads or writes another file, reaches the network, loads an extension,
+or changes any of this; what does not fit into memory is put beside the file, into a folder that goes when the file is closed.
+"""
+
+import os
+from pathlib import Path
+
+import duckdb
+
+__all__ = ["open_sealed"]
+
+_SHARE = 2
+"""The part of the machine's memory that one file may have is one in so many."""
+
+_TUNED = ["perfect_ht_threshold"]
+"""What our own statements change, each for itself: how a table is counted, never what is counted."""
+
+
+def open_sealed(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    """A DuckDB file, opened so that nothing but it can be reached."""
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "enable_external_access": "false",
+        "autoload_known_extensions": "false",
+        "autoinstall_known_extensions": "false",
+        "allow_community_extensions": "false",
+        "allow_persistent_secrets": "false",
+        "python_enable_replacements": "false",
+        "memory_limit": f"{_memory() // _SHARE // 2**20}MiB",
+        "temp_directory": f"{path}.tmp",
+        "allowed_configs": _TUNED,
+        "lock_configuration": "true",
+    }
+    return duckdb.connect(str(path), read_only=read_only, config=settings)
+
+
+def _memory() -> int:
+    """The bytes of memory that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
