@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from confide.errors import Fault, Mistake
 from confide.site import ledger
-from confide.site.access import Access
+from confide.site.access import load_access
 from confide.site.folder import Folder
 
 __all__ = ["Examined", "examine"]
@@ -76,8 +76,9 @@ def _data(what: str, folder: Folder) -> Examined:
 
 
 def _access(what: str, folder: Folder) -> Examined:
-    tokens = len(Access.load(folder.access).tokens)
-    return Examined(what, f"{tokens} {'token' if tokens == 1 else 'tokens'}")
+    access = load_access(folder.access)
+    tokens = len(access.tokens)
+    return Examined(what, f"{access.words}; {tokens} {'token' if tokens == 1 else 'tokens'}")
 
 
 def _ledger(what: str, folder: Folder) -> Examined:
