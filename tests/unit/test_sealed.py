@@ -93,6 +93,16 @@ def test_what_does_not_fit_into_memory_lies_beside_the_file_and_goes_with_it(
     assert [file.name for file in tmp_path.iterdir()] == ["a.duckdb"]
 
 
+def test_one_file_can_be_opened_twice_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb.connect(str(tmp_path / "data.duckdb")).close()
+    monkeypatch.chdir(tmp_path)
+    with (
+        sealed.open_sealed(tmp_path / "data.duckdb", read_only=True),
+        sealed.open_sealed(Path("data.duckdb"), read_only=True) as db,
+    ):
+        assert db.execute("SELECT 1").fetchall() == [(1,)]
+
+
 def test_a_data_file_whose_view_reads_another_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.csv").write_text("a\n1\n")
     with duckdb.connect(str(tmp_path / "given.duckdb")) as db:

@@ -20,6 +20,7 @@ _TUNED = ["perfect_ht_threshold"]
 
 def open_sealed(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
     """A DuckDB file, opened so that nothing but it can be reached."""
+    path = path.resolve()  # one file opened twice must be opened alike
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoload_known_extensions": "false",
