@@ -16,22 +16,25 @@ __all__ = ["raise_shares"]
 
 @compiled
 def raise_shares(
-    shares: Floats, cell: Ints, columns: Ints, effects: Floats, most: float
+    shares: Floats, cell: Ints, ways: Ints, effects: Floats, most: float
 ) -> None:  # pragma: no cover - compiled
     """Raise the shares of records that exchange, in cells that expect fewer than one change, to no more than `most`.
 
-    `columns` are those of `shares` that concern the cells, and `effects` the share of each column's exchanges that can change
-    one. The first that has any is raised, by the same for all in a cell.
+    `ways` are the rows of `shares` that can change a cell, and `effects` how often an exchange of each does. The first is raised,
+    by the same for all in a cell.
     """
     cells = cell.max() + 1 if len(cell) else 0
-    size, expected = np.zeros(cells), np.zeros(cells)
-    first = np.argmax(effects > 0.0)
+    size, missing = np.zeros(cells), np.ones(cells)
     for i in range(len(cell)):
-        size[cell[i]] += effects[first]
-        for t in range(len(columns)):
-            expected[cell[i]] += effects[t] * shares[i, columns[t]]
+        size[cell[i]] += effects[0]
+    for way in range(len(ways)):
+        share, effect = shares[ways[way]], effects[way]
+        for i in range(len(cell)):
+            missing[cell[i]] -= effect * share[i]
+    if cells == 0 or missing.max() <= 0.0:
+        return
+    share = shares[ways[0]]
     for i in range(len(cell)):
-        missing = 1.0 - expected[cell[i]]
-        now = shares[i, columns[first]]
-        if missing > 0.0 and now < most:
-            shares[i, columns[first]] = min(now + missing / size[cell[i]], most)
+        lacks = missing[cell[i]]
+        if lacks > 0.0 and share[i] < most:
+            share[i] = min(share[i] + lacks / size[cell[i]], most)

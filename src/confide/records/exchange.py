@@ -79,7 +79,7 @@ def plan_exchanges(
     shares = _shares(plans, exposure, UnitCells(coded, dataset), rules)
     for place, plan in enumerate(plans):
         for way in WITHIN, ACROSS:
-            some = plan.background(shares[:, way, place], way) & ~taken
+            some = plan.background(shares[way, place], way) & ~taken
             wanted[some, place] = taken[some] = True
             level[some, place] = len(plan.trait.levels) - 1 if way == WITHIN else 0
     return [plan.exchange(wanted[:, place], exposed[:, place], level[:, place]) for place, plan in enumerate(plans)]
@@ -90,17 +90,17 @@ def _shares(plans: Sequence["_Plan"], exposure: Exposure, cells: UnitCells, rule
 
     Raised is what harms least: what stays within the class above, then the trait on which numbers depend least.
     """
-    shares = np.zeros((exposure.size, 2, len(plans)))
+    shares = np.zeros((2, len(plans), exposure.size))
     for place, plan in enumerate(plans):
-        shares[:, ACROSS if plan.flat else WITHIN, place] = plan.usual(exposure.single)
-    flat = shares.reshape(exposure.size, -1)
+        shares[ACROSS if plan.flat else WITHIN, place] = plan.usual(exposure.single)
+    rows = shares.reshape(2 * len(plans), exposure.size)
     for cross in exposure.crosses if rules.background_exposed else ():
         across = sorted(cross.traits, key=lambda t: plans[t].weight)
         ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
-        effects = np.array([plans[t].effect(cross, way) for way, t in ways])
-        if effects.any():
-            columns = np.array([way * len(plans) + t for way, t in ways])
-            raise_shares(flat, cells.of(cross.names), columns, effects, rules.background_exposed)
+        able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
+        if able:
+            places, effects = np.array(list(able)), np.array(list(able.values()))
+            raise_shares(rows, cells.of(cross.names), places, effects, rules.background_exposed)
     return shares
 
 
