@@ -56,8 +56,8 @@ def demo(
 ) -> None:
     """Make and serve a site with two generated data sets, people and firms.
 
-    People follow the site's policy, the preset standard. Firms have theirs: no establishment changes its industry or its
-    place, and its numbers carry more noise.
+    People follow the site's policy, the preset standard. Firms have theirs: fewer exchange their
+    industry or place, and their numbers carry more noise.
 
     Example: confide demo demo-site --rows 20000
     """
