@@ -85,6 +85,10 @@ COMMANDS = {
         "logs.commands:app",
         "Query logs: clusters of k users with one log each, what that keeps, and what it does not hide.",
     ),
+    "coprivacy": (
+        "coprivacy.commands:app",
+        "Coprivacy: keyword search through peers who hide each other, what it hides, and games of privacy.",
+    ),
     "release": (
         "release:release",
         "Release a masked file: what it betrays beside its values is taken out, and a manifest tells what was done.",
