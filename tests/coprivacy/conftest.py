@@ -15,13 +15,20 @@ DOCUMENTS = [SearchHit("Flu", "https://example.org/flu", "symptoms of the flu"),
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An authority `ca.pem`, peers signed by it, and `mallory`, signed by another who says to be bob."""
+    """An authority `ca.pem`, peers signed by it, and others who say to be ann or bob.
+
+    Mallory is signed by another authority, the forged ones by cat, whose certificate was made without CA:FALSE.
+    """
     folder = tmp_path_factory.mktemp("certificates")
     for authority in ("ca", "other"):
         openssl(folder, "req", "-x509", "-subj", f"/CN={authority}", "-out", f"{authority}.pem", *_key(authority))
     for peer in PEERS:
         _sign(folder, peer, peer, "ca")
     _sign(folder, "mallory", "bob", "other")
+    for name in ("ann", "bob"):
+        _sign(folder, f"forged-{name}", name, "cat")
+        with (folder / f"forged-{name}.pem").open("a") as chain:
+            chain.write((folder / "cat.pem").read_text())
     return folder
 
 

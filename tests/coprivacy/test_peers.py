@@ -165,9 +165,9 @@ def test_never_direct_refuses_rather_than_submit_even_what_is_new(peer):
     assert ann.counts.submitted() == [3, 1]
 
 
-@pytest.mark.parametrize("name", ["mallory", "cat"])
+@pytest.mark.parametrize("name", ["mallory", "cat", "forged-bob"])
 def test_who_cannot_show_the_name_that_was_asked_for_gets_no_query(name, peer, certificates):
-    """Signed by another authority, or by ours in another name."""
+    """Signed by another authority, by ours in another name, or by a peer."""
 
     async def work():
         async with pretender(certificates, name, b'{"hits": []}\n') as (port, read, _):
@@ -178,9 +178,9 @@ def test_who_cannot_show_the_name_that_was_asked_for_gets_no_query(name, peer, c
     assert (found.by, found.asked) == ("ann", 0) and b"".join(read) == b""
 
 
-@pytest.mark.parametrize("name", ["eve", "mallory", None])
+@pytest.mark.parametrize("name", ["eve", "mallory", "forged-ann", None])
 def test_only_peers_of_the_list_are_answered(name, peer, certificates):
-    """Eve is signed by the authority and not in the list; mallory is signed by another; the last shows no certificate."""
+    """Eve is signed and not in the list; mallory is signed by another, ann by a peer; the last shows no certificate."""
 
     async def work():
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random, SystemRandom
 from time import monotonic
+from typing import Any
 
 from confide.coprivacy.search.backends import SearchBackend, SearchHit, Unanswered
 from confide.coprivacy.search.counts import QueryCounts, normalised
@@ -142,7 +143,7 @@ class SearchPeer:
 
     def _known(self, writer: asyncio.StreamWriter) -> str:
         """The peer whose certificate this is, or `Garbage`: who is signed by the authority may still be nobody here."""
-        names = dict(writer.get_extra_info("peercert") or {}).get("subjectAltName", ())
+        names = _certificate(writer).get("subjectAltName", ())
         found = [name for kind, name in names if kind == "DNS" and name in self.settings.peers]
         if not found:
             raise Garbage
@@ -167,11 +168,24 @@ async def _connection(
     tls = _tls(settings, ssl.PROTOCOL_TLS_CLIENT)
     reader, writer = await asyncio.open_connection(host, port, ssl=tls, server_hostname=peer, limit=LONGEST_LINE)
     try:
+        _certificate(writer)
         yield reader, writer
     finally:
         writer.transport.abort()  # the answer is read or worthless: a farewell would only let the other keep us waiting
         with suppress(OSError):
             await writer.wait_closed()
+
+
+def _certificate(writer: asyncio.StreamWriter) -> dict[str, Any]:
+    """What the other side showed, or `Garbage` unless the authority itself signed it.
+
+    A peer whose certificate was made without CA:FALSE could sign others in any name, and TLS would believe them.
+    """
+    shown: dict[str, Any] = writer.get_extra_info("peercert") or {}
+    authorities = writer.get_extra_info("sslcontext").get_ca_certs()
+    if shown.get("issuer") not in [one["subject"] for one in authorities]:
+        raise Garbage
+    return shown
 
 
 def _tls(settings: PeerSettings, side: "ssl._SSLMethod") -> ssl.SSLContext:
