@@ -46,6 +46,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/mask_anonymity.py
 	$(BIN)/python benchmarks/release.py
 	$(BIN)/python benchmarks/querylogs.py
+	$(BIN)/python benchmarks/coprivacy.py
 	$(BIN)/python benchmarks/measure.py
 	$(BIN)/python benchmarks/red_team.py
 	$(BIN)/python benchmarks/ingest.py

@@ -43,6 +43,7 @@ from confide.attacks.registry import attacks
 from confide.attacks.studies import EXPECTED, STUDIES
 from confide.attacks.workload.proportions import PROPORTIONS
 from confide.cli.main import main
+from confide.coprivacy import PeerSettings, SearchSimulation
 from confide.microdata import METHODS, Plan
 from confide.microdata.description import FileDescription
 from confide.model.catalog.toml import read_dataset
@@ -273,6 +274,8 @@ def read_toml(title: str, text: str, folder: Path) -> None:
         list_tokens(folder / title)
     elif title.endswith("roles.toml"):
         FileDescription.of(tomllib.loads(text), lambda name: (folder / name).read_text(encoding="utf-8"))
+    elif title.endswith("peer.toml"):
+        PeerSettings.read(folder / title)
     elif title.endswith("plan.toml"):
         Plan.read(folder / title)
     else:
@@ -428,6 +431,8 @@ TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "proportions": _proportions,
     "rules": _rules,
     "wants": _wants,
+    "peer_settings": partial(_parameters, PeerSettings),
+    "search_simulation": partial(_parameters, SearchSimulation),
     "log_microaggregation": partial(_parameters, LogMicroaggregation),
 }
 TABLES |= {word.replace("-", "_"): partial(_parameters, kind) for word, kind in METHODS.items()}

@@ -18,6 +18,7 @@ MODULES = (
     "confide.attacks",
     "confide.demo",
     "confide.querylogs",
+    "confide.coprivacy",
 )
 PUBLIC = {*MODULES} | {f"{module}.{name}" for module in MODULES for name in import_module(module).__all__}
 

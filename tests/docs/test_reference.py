@@ -9,7 +9,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 import confide
-from confide import querylogs, tables
+from confide import coprivacy, querylogs, tables
 from confide.answering.service import Service
 from confide.cli.registry import COMMANDS, load
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
@@ -56,6 +56,11 @@ def test_every_public_name_of_tables_is_described(reference: Page) -> None:
 def test_every_public_name_of_querylogs_is_described(reference: Page) -> None:
     page = reference("querylogs")
     assert not [name for name in querylogs.__all__ if not re.search(rf"`querylogs\.{name}\b", page)]
+
+
+def test_every_public_name_of_coprivacy_is_described(reference: Page) -> None:
+    page = reference("coprivacy")
+    assert not [name for name in coprivacy.__all__ if not re.search(rf"`coprivacy\.{name}\b", page)]
 
 
 @pytest.mark.parametrize("kind", [confide.Answer, confide.Site, DatasetHandle, ModelAnswer, Diagnostics])
