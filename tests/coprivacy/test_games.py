@@ -210,6 +210,14 @@ def test_a_correlated_equilibrium_leaves_no_gain_above_epsilon_and_beats_every_p
         assert best >= (pure.sum(axis=0) if objective == "welfare" else pure.min(axis=0)).max() - 1e-6
 
 
+@given(two_players(), st.sampled_from([1e-8, 1e-3, 1e6]))
+def test_equilibria_do_not_depend_on_the_unit_of_payoffs(game, unit):
+    other = game_of(game.payoffs * unit)
+    assert other.nash() == game.nash() and other.dominant(strict=True) == game.dominant(strict=True)
+    assert [repr(one) for one in other.mixed()] == [repr(one) for one in game.mixed()]
+    assert other.correlated().welfare == pytest.approx(game.correlated().welfare * unit, abs=1e-5 * unit)
+
+
 @given(two_players(least=2))
 def test_a_strictly_dominant_solution_is_the_only_equilibrium(game):
     if game.dominant(strict=True):

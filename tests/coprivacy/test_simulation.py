@@ -56,6 +56,27 @@ def test_the_compiled_loop_does_what_its_source_says(rule):
         assert (one == other).all()
 
 
+@given(st.lists(st.lists(st.integers(0, 4), min_size=2, max_size=2), min_size=1, max_size=40))
+def test_two_peers_play_as_section_4_says(asked):
+    """Said again in words of entropies: the asker submits unless it lowers theirs, the other if it raises theirs."""
+    seen, became = [[0] * 5, [0] * 5], []
+
+    def change(peer, query):
+        return entropy(count + (one == query) for one, count in enumerate(seen[peer])) - entropy(seen[peer])
+
+    for turn in asked:
+        for peer, query in enumerate(turn):
+            forwarded = change(peer, query) < -1e-12
+            helped = forwarded and change(1 - peer, query) > 1e-12
+            seen[1 - peer if helped else peer][query] += 1
+            became.append((1 if helped else -1) if forwarded else 0)
+    queries = np.array(asked).T.copy()
+    order = np.tile([0, 1], (len(asked), 1))
+    submitted, forwarded, found = play(queries, order, 5, 5, COPRIVATE, np.random.default_rng(1))
+    assert submitted.tolist() == seen and found.T.ravel().tolist() == became
+    assert forwarded.sum() == np.abs(became).sum()
+
+
 def test_every_query_is_submitted_once_and_every_peer_asked_is_counted():
     queries = np.random.default_rng(1).integers(5, size=(8, 40))
     order = np.tile(np.arange(8), (40, 1))

@@ -1,6 +1,6 @@
 """Correlated equilibria by linear programs (HiGHS): what a mediator whom nobody need obey can achieve."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import linprog
@@ -53,15 +53,19 @@ def best_correlated(game: Game, *, objective: str, epsilon: float) -> Correlated
         )
     if not 0 <= epsilon < np.inf:
         raise Mistake(f"epsilon must be a number from 0, not {epsilon!r}.")
+    # HiGHS takes 1e-7 for nothing, whatever the payoffs are: so they are made as large as one.
+    unit = float(np.abs(game.payoffs).max()) or 1.0
+    scaled = replace(game, payoffs=game.payoffs / unit)
+    chances = _best(scaled, objective, epsilon / unit)
+    return CorrelatedEquilibrium(game=game, probabilities=chances.reshape(game.help.shape))
+
+
+def _best(game: Game, objective: str, epsilon: float) -> Floats:
     own = game.payoffs.reshape(game.players, -1)
     if objective == "help":
-        chances = _solved(game, game.help.ravel().astype(float), epsilon)
-    elif objective == "welfare":
-        chances = _solved(game, own.sum(axis=0), epsilon)
-    else:
-        least = _least_payoff(game, own, epsilon)
-        chances = _solved(game, own.sum(axis=0), epsilon, least=least - game.tolerance)
-    return CorrelatedEquilibrium(game=game, probabilities=chances.reshape(game.help.shape))
+        return _solved(game, game.help.ravel().astype(float), epsilon)
+    least = _least_payoff(game, own, epsilon) - game.tolerance if objective == "fair" else None
+    return _solved(game, own.sum(axis=0), epsilon, least=least)
 
 
 def incentive(game: Game, probabilities: Floats) -> float:
@@ -93,8 +97,8 @@ def _gain(game: Game, player: int, told: int, played: int, places: Ints) -> coo_
 
 
 def _solved(game: Game, goal: Floats, epsilon: float, least: float | None = None) -> Floats:
-    left, right = _gains(game), epsilon
-    limits = np.full(left.shape[0], right)
+    left = _gains(game)
+    limits = np.full(left.shape[0], epsilon)
     if least is not None:
         own = game.payoffs.reshape(game.players, -1)
         left, limits = vstack([left, coo_array(-own)]), np.append(limits, np.full(game.players, -least))

@@ -83,7 +83,7 @@ class Game:
     @property
     def tolerance(self) -> float:
         """What payoffs may differ by and count as equal: rounding."""
-        return 1e-9 * max(1.0, float(np.abs(self.payoffs).max()))
+        return 1e-9 * float(np.abs(self.payoffs).max())
 
     def profile(self, places: Iterable[int]) -> StrategyProfile:
         """The names of strategies from their numbers."""
@@ -99,9 +99,10 @@ class Game:
 
     def _dominant(self, player: int, strict: bool) -> list[int]:
         own = np.moveaxis(self.payoffs[player], player, 0).reshape(len(self.strategies[player]), -1)
-        margin = self.tolerance if strict else -self.tolerance
-        others = (np.delete(own, one, axis=0) for one in range(len(own)))
-        return [one for one, rest in enumerate(others) if (own[one] - rest >= margin).all()]
+        ahead = [own[one] - np.delete(own, one, axis=0) for one in range(len(own))]
+        if strict:
+            return [one for one, more in enumerate(ahead) if (more > self.tolerance).all()]
+        return [one for one, more in enumerate(ahead) if (more >= -self.tolerance).all()]
 
     def equilibria(self) -> Bools:
         """Mark the profiles that are pure Nash equilibria."""

@@ -49,7 +49,7 @@ def mixed_equilibria(game: Game) -> list[NashSet]:
     sizes = game.help.shape
     if comb(sum(sizes), min(sizes)) > MOST:
         raise Mistake(f"The game has {sizes[0]} and {sizes[1]} strategies: too many for all mixed equilibria.")
-    paid = game.payoffs - game.payoffs.min() + 1.0  # positive payoffs leave equilibria as they are
+    paid = np.array([_from_1_to_2(own) for own in game.payoffs])
     first, played = _vertices(paid[1].T)
     second, answered = _vertices(paid[0])
     # Labels of the first player's vertices: own strategies unplayed, then the other's that are best; the other way for
@@ -57,6 +57,12 @@ def mixed_equilibria(game: Game) -> list[NashSet]:
     answered = np.roll(answered, sizes[0], axis=1)
     pairs = np.asarray((played[:, None, :] | answered[None, :, :]).all(axis=2))
     return [NashSet(first=first[rows], second=second[columns]) for rows, columns in _maximal(pairs)]
+
+
+def _from_1_to_2(own: Floats) -> Floats:
+    """A player's payoffs in other units, which leaves equilibria as they are: positive, and of one size for rounding."""
+    span = own.max() - own.min()
+    return np.asarray((own - own.min()) / (span or 1.0) + 1.0)
 
 
 def _vertices(paid: Floats) -> tuple[Floats, Bools]:

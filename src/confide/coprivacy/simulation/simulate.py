@@ -50,9 +50,9 @@ class SearchSimulation(Parameters):
 
     peers: int = parameter(100, "How many peers there are.", low=2)
     topics: int = parameter(50, "How many different queries there are.", low=2)
-    queries: int = parameter(200, "How many queries each peer asks.", low=1)
+    queries: int = parameter(200, "How many queries each peer asks.", low=1, high=30_000)
     attempts: int = parameter(5, "How many peers are asked for help at most.", low=1)
-    exponent: float = parameter(1.0, "How unequal a peer's interests are: Zipf's exponent.", low=0)
+    exponent: float = parameter(1.0, "How unequal a peer's interests are: Zipf's exponent.", low=0, high=10)
     rule: str = parameter("coprivate", "Who submits a query.", among=RULES)
     decoys: int = parameter(1, "With the rule decoys: how many invented queries each true one has.", low=1)
 
@@ -113,8 +113,7 @@ class SearchSimulation(Parameters):
 
 def linked(seen: Ints, interests: Floats) -> float:
     """The share of peers whose submitted queries are likeliest under their own interests, of all peers'."""
-    with np.errstate(divide="ignore"):
-        likelihood = seen @ np.log(interests).T
+    likelihood = seen @ np.log(interests).T
     return float((likelihood.argmax(axis=1) == np.arange(len(seen))).mean())
 
 
