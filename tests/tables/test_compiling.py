@@ -1,4 +1,4 @@
-"""Compiling does not count against a time limit: the first search of a process gets as far as the second."""
+"""Compiling does not count against a time limit, and what an older version has left on disk is no matter."""
 
 import json
 import os
@@ -52,3 +52,34 @@ def test_the_first_search_of_a_process_is_not_cut_short_by_compiling(tmp_path: P
     complete, seconds = json.loads(said)
     assert seconds >= 1000, "something was compiled while the clock ran"
     assert complete
+
+
+VERSION = """
+from typing import NamedTuple
+
+from confide.data.compiling import compiled
+
+
+class {name}(NamedTuple):
+    a: int
+
+
+@compiled
+def double(given: {name}) -> int:
+    return 2 * given.a
+
+
+if __name__ == "__main__":
+    import hot
+
+    print(hot.double(hot.{name}(21)), sum(hot.double.stats.cache_hits.values()))
+"""
+
+
+def test_what_was_compiled_for_a_class_that_has_another_name_now_is_compiled_anew_and_kept(tmp_path: Path) -> None:
+    def run(name: str) -> str:
+        (tmp_path / "hot.py").write_text(VERSION.format(name=name))
+        there = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
+        return subprocess.check_output([sys.executable, tmp_path / "hot.py"], env=there, text=True).strip()
+
+    assert [run(name) for name in ("Old", "Old", "New", "New")] == ["42 0", "42 1", "42 0", "42 1"]

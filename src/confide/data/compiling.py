@@ -2,11 +2,12 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import FunctionCache
 from numba.core.event import Listener, install_listener
 
 __all__ = ["compiled", "timing_compilation"]
@@ -19,10 +20,24 @@ def compiled(function: F) -> F:
 
     No fast-math: sums are not reordered, so a plain Python twin gives the same bits.
     """
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:
-        return cast(F, numba.njit(nogil=True)(function))
+    made = numba.njit(nogil=True)(function)
+    with suppress(RuntimeError):  # no folder can be written
+        made._cache = _Kept(function)
+    return cast(F, made)
+
+
+class _Kept(FunctionCache):  # type: ignore[misc]
+    """What is on disk of a function, forgotten where an older version left it with a class that has another name now.
+
+    Numba looks up the classes of the arguments before it sees that the source is another, so that would end in an error.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except (AttributeError, ImportError):
+            self.flush()
+            return None
 
 
 class _Timer(Listener):
