@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.tables import Hierarchy, PPercent, Status, Table, Threshold, audit, audit_pattern
+from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.audit import unmet
 from confide.tables.suppression.problem import SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
@@ -174,7 +175,7 @@ def test_a_cell_that_problems_show_but_call_primary_fails():
     problem = SuppressionProblem.plain(
         relations, np.array([5.0, 2, 3]), primary=np.array([False, True, False]), level=1.0
     )
-    failures = unmet(problem, np.array([True, False, True]))
+    failures = unmet(problem, np.array([True, False, True]), Deadline())
     assert [(failure.cell, failure.level, failure.attacker) for failure in failures] == [
         (1, "upper", OUTSIDER),
         (1, "lower", OUTSIDER),
@@ -264,3 +265,26 @@ def test_progress_rises_to_one_and_an_interrupt_is_passed_on():
 
     with pytest.raises(KeyboardInterrupt):
         audit(table, progress=stop)
+
+
+@pytest.mark.parametrize("of", [None, "turnover"])
+def test_what_there_was_no_time_for_counts_as_not_protected(of):
+    random = np.random.default_rng(1)
+    firms = {name: random.choice(list(codes), 80) for name, codes in (("u", "abcde"), ("v", "vwxyz"))}
+    firms["turnover"] = random.integers(1, 99, 80)
+    table = Table.from_microdata(firms, by=["u", "v"], of=of).flag(Threshold(3))
+    hidden = table.primary | (table.status == Status.SAFE) & (table.units < 9)
+    assert audit_pattern(table, hidden).passed
+    judged = audit_pattern(table, hidden, time_limit=1e-9)
+    assert not judged.passed
+    assert judged.undecided == np.flatnonzero(table.primary).tolist()
+    many = int(table.primary.sum())
+    assert f"NOT DECIDED for {many} of {many} primary cells" in judged.verdict
+    assert "FAILED" not in judged.verdict
+    assert judged.intervals["lower"].null_count > 0
+
+
+def test_a_cell_that_is_shown_fails_even_if_there_is_no_time():
+    table = Table.from_microdata({"sex": list("fmmm")}, by=["sex"]).flag(Threshold(2))
+    judged = audit_pattern(table, np.array([False, False, True]), time_limit=1e-9)
+    assert judged.missed == {1: "shown"} and not judged.undecided

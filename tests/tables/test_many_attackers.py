@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.tables import PPercent, Table, Threshold
+from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.audit import SIDES, unmet
 from confide.tables.suppression.crowd import undone
 from confide.tables.suppression.problem import SuppressionProblem
@@ -30,8 +31,8 @@ def businesses(seed: int, *, holdings: int) -> tuple[Table, np.ndarray]:
 def test_all_at_once_are_undone_who_are_undone_one_by_one(attackers, holdings, seed):
     table, hidden = businesses(seed, holdings=holdings)
     problem = SuppressionProblem.of(table, attackers=attackers)
-    found = undone(problem, hidden, problem.demands())
-    expected = unmet(problem, hidden)
+    found = [(one.demand, one.attacker) for one in undone(problem, hidden, problem.demands(), Deadline())]
+    expected = unmet(problem, hidden, Deadline())
     assert {(demand.cell, SIDES[demand.side]) for demand, _ in found} == {(one.cell, one.level) for one in expected}
     outsiders = {(one.cell, one.level) for one in expected if one.attacker == OUTSIDER}
     assert {(demand.cell, SIDES[demand.side]) for demand, who in found if who == OUTSIDER} == outsiders
@@ -41,4 +42,31 @@ def test_all_at_once_are_undone_who_are_undone_one_by_one(attackers, holdings, s
 
 def test_nobody_undoes_what_is_not_asked_for():
     table, hidden = businesses(1, holdings=500)
-    assert undone(SuppressionProblem.of(table), hidden, []) == []
+    assert list(undone(SuppressionProblem.of(table), hidden, [], Deadline())) == []
+
+
+class Patience(Deadline):
+    """A deadline after so many looks at the clock."""
+
+    looks = 0
+
+    @property
+    def over(self) -> bool:
+        self.looks -= 1
+        return self.looks < 0
+
+
+@given(seed=st.integers(0, 10**6), looks=st.integers(0, 120))
+@example(seed=1, looks=0)
+@settings(max_examples=12)
+def test_when_time_is_over_a_level_is_missed_for_sure_or_kept_for_sure_or_undecided(seed, looks):
+    table, hidden = businesses(seed, holdings=35)
+    problem = SuppressionProblem.of(table)
+    sure = {one.demand for one in undone(problem, hidden, problem.demands(), Deadline())}
+    deadline = Patience()
+    deadline.looks = looks
+    found = list(undone(problem, hidden, problem.demands(), deadline))
+    missed, undecided = ({one.demand for one in found if bool(one.undecided) == open} for open in (False, True))
+    assert not missed & undecided
+    assert missed <= sure <= missed | undecided
+    assert all(0 < one.undecided <= 1 + len(problem.insiders) for one in found if one.demand in undecided)

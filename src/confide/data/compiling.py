@@ -22,7 +22,7 @@ def compiled(function: F) -> F:
     """
     made = numba.njit(nogil=True)(function)
     with suppress(RuntimeError):  # no folder can be written
-        made._cache = _Kept(function)
+        vars(made)["_cache"] = _Kept(function)  # what `cache=True` would do, with numba's own
     return cast(F, made)
 
 

@@ -98,6 +98,9 @@ def audit(
     ] = None,
     base: Annotated[float | None, typer.Option(min=0, help="With --changed: what they were rounded to.")] = None,
     attackers: Attackers = "contributors",
+    time_limit: Annotated[
+        float, typer.Option(min=0.1, help="Seconds to judge; what is not decided then counts as not protected.")
+    ] = 600,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="Write the intervals, true values too: .csv, .parquet or .arrow."),
@@ -108,7 +111,7 @@ def audit(
 
     True values are needed. Either FILE has the pattern too: .tab, .jj, a column of marks, or as τ-ARGUS saves a table.
     Or FILE is the truth, best microdata, rules find the primary cells, and --pattern or --changed is what was published.
-    Exit status: 0 passed, 1 failed; the cells that can be known too well are named.
+    Exit status: 0 passed, 1 failed or not decided in time; the cells that can be known too well are named.
 
     \b
     Example: confide protect audit firms.csv --by activity,region --of turnover --p-percent 15 \\
@@ -128,9 +131,10 @@ def audit(
     with _progress("Auditing") as progress:
         if changed is not None:
             values = tables.read_changed(changed, table)
-            judged = tables.audit_changed(table, values, D=D, base=base, progress=progress)
+            judged = tables.audit_changed(table, values, D=D, base=base, time_limit=time_limit, progress=progress)
         else:
-            judged = _audited(table, _pattern(given, table, pattern), attackers=attackers, progress=progress)
+            told = {"attackers": attackers, "time_limit": time_limit, "progress": progress}
+            judged = _audited(table, _pattern(given, table, pattern), **told)
     if output is not None:
         write_frame(judged.intervals, output)
     if report is not None:
@@ -158,9 +162,11 @@ def _audited(table: "Table", pattern: Any, **told: Any) -> Any:
 def _failing(judged: "Audit") -> Iterator[str]:
     """The cells that fail, and how."""
     exact = set() if judged.ends.many else set(judged.recovered)
-    for cell, levels in islice(judged.missed.items(), NAMED):
+    undecided = set(judged.undecided)
+    for cell, levels in islice(sorted(judged.missed.items(), key=lambda missed: missed[0] in undecided), NAMED):
         known = "can be computed" if cell in exact else f"can be known too well ({levels})"
-        yield f"{judged.table.name(cell)}: {'is shown' if levels == 'shown' else known}"
+        said = levels if cell in undecided else known
+        yield f"{judged.table.name(cell)}: {'is shown' if levels == 'shown' else said}"
     if len(judged.missed) > NAMED:
         yield f"and {len(judged.missed) - NAMED} more; -o writes them all."
 

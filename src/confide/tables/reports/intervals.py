@@ -10,6 +10,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.data.report import Chart, ReportPage
 from confide.formats.charts.colours import LINE, MIDDLE, OVER, POINT, RULE
 from confide.formats.charts.theme import distinct
+from confide.tables.suppression.audit import UNDECIDED
 from confide.tables.table.statuses import STATUSES
 from confide.tables.table.table import Status, Table
 
@@ -53,11 +54,13 @@ def report_of_intervals(
     slack = _slack(table, lower, upper)
     known = (slack < 1 - 1e-5) & there
     known[list(failed)] = True
-    verdict = f"Cells that can be known too well: {known.sum()}." if known.any() else "Every interval is wide enough."
+    undecided = sum(missed.startswith(UNDECIDED) for missed in failed.values())
+    sure = int(known.sum()) - undecided
+    verdict = f"Cells that can be known too well: {sure}." if known.any() else "Every interval is wide enough."
     verdicts = {
         cell: "too narrow" if known[cell] else "enough" for cell in np.flatnonzero(table.primary | known).tolist()
     }
-    verdicts |= {cell: "is shown" if missed == "shown" else f"too narrow: {missed}" for cell, missed in failed.items()}
+    verdicts |= {cell: _failing(missed) for cell, missed in failed.items()}
     order = cells[np.lexsort((slack[cells], ~table.primary[cells], ~known[cells]))]
     counts = pa.table({"status": list(STATUSES), "cells": np.bincount(table.status, minlength=len(STATUSES))})
     drawn = order[table.primary[order] | known[order]][:BARS]
@@ -70,6 +73,12 @@ def report_of_intervals(
             (f"{kind.capitalize()} cells", _cells(table, lower, upper, order, verdicts)),
         ),
     )
+
+
+def _failing(missed: str) -> str:
+    if missed == "shown":
+        return "is shown"
+    return missed if missed.startswith(UNDECIDED) else f"too narrow: {missed}"
 
 
 def _slack(table: Table, lower: Floats, upper: Floats) -> Floats:
@@ -95,8 +104,8 @@ def _cells(table: Table, lower: Floats, upper: Floats, cells: Ints, verdicts: Ma
             "status": [STATUSES[status] for status in table.status[cells]],
             "value": table.value[cells],
             "needed from": pa.array(least[cells], mask=others),
-            "known from": lower[cells],
-            "known to": upper[cells],
+            "known from": pa.array(lower[cells], from_pandas=True),
+            "known to": pa.array(upper[cells], from_pandas=True),
             "needed to": pa.array(most[cells], mask=others),
             "verdict": [verdicts.get(cell, "") for cell in cells.tolist()],
         }
@@ -116,7 +125,9 @@ def _intervals(table: Table, lower: Floats, upper: Floats, cells: Ints, known: B
         "down": -table.lower_protection,
         "up": table.upper_protection,
     }
-    percent = {name: np.clip(100 * end / unit, -FARTHEST, FARTHEST)[cells].tolist() for name, end in ends.items()}
+    # What there was no time for is drawn as if nothing of it were uncertain.
+    percent = {name: np.nan_to_num(np.clip(100 * end / unit, -FARTHEST, FARTHEST)[cells]).tolist()
+               for name, end in ends.items()}  # fmt: skip
     values = [
         {"cell": name, "outcome": "known too well" if known[cell] else "enough", **dict(zip(percent, row, strict=True))}
         for name, cell, *row in zip(names, cells.tolist(), *percent.values(), strict=True)

@@ -1,7 +1,7 @@
 """Audits of suppression, the attacker's problems (Fischetti and Salazar 2001): can anyone work out what must stay uncertain?"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Bools, Floats
-from confide.tables.programs.deadline import Progress
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.suppression.crowd import undone
 from confide.tables.suppression.intervals import intervals
 from confide.tables.suppression.problem import Demand, SuppressionProblem
@@ -18,7 +18,7 @@ from confide.tables.suppression.search import Pattern
 from confide.tables.table.given import given_table
 from confide.tables.table.table import Table
 
-__all__ = ["Audit", "Ends", "Failure", "audit", "narrow", "unmet"]
+__all__ = ["UNDECIDED", "Audit", "Ends", "Failure", "audit", "narrow", "unmet"]
 
 
 MET = 1e-5
@@ -26,6 +26,9 @@ MET = 1e-5
 
 MANY = 5_000
 """So many suppressed cells are looked at together."""
+
+UNDECIDED = "not decided: "
+"""How what is said of a level begins for which there was no time."""
 
 SIDES = {1: "upper", -1: "lower", 0: "sliding"}
 
@@ -36,25 +39,30 @@ class Failure:
 
     The attacker is the outsider (-1), or the insider with this number in the `SuppressionProblem`. A primary cell that a pattern
     made elsewhere does not suppress misses the level "shown".
+
+    If time was over before that was found out, `undecided` says for how many attackers, this one among them. Such a cell counts
+    as not protected.
     """
 
     cell: int
     level: str
     attacker: int
+    undecided: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """What an outsider can work out of the cells that are `hidden`; worked out when somebody asks for it."""
+    """What an outsider can work out of the cells that are `hidden`; worked out when somebody asks, until the `deadline`."""
 
     problem: SuppressionProblem
     hidden: Bools
+    deadline: Callable[[], Deadline]
     progress: Progress | None = None
 
     @cached_property
     def both(self) -> tuple[Floats, Floats]:
-        """The least and the largest value of each cell."""
-        return intervals(self.problem, self.hidden, progress=self.progress)
+        """The least and the largest value of each cell; no number where there was no time."""
+        return intervals(self.problem, self.hidden, deadline=self.deadline(), progress=self.progress)
 
     @property
     def many(self) -> bool:
@@ -87,7 +95,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Whether every primary cell is protected as it must be, against everyone."""
+        """Whether every primary cell is protected as it must be, against everyone; not if any could not be decided in time."""
         return not self.failures
 
     @property
@@ -100,7 +108,8 @@ class Audit:
         primary = {"primary": self.table.primary[cells]}
         words = self.missed
         missed = {"missed": [words.get(cell, "") for cell in cells]}
-        return pa.table(codes | primary | {name: column[cells] for name, column in numbers.items()} | missed)
+        ends = {name: pa.array(column[cells], from_pandas=True) for name, column in numbers.items()}
+        return pa.table(codes | primary | ends | missed)
 
     @property
     def hidden(self) -> Bools:
@@ -111,10 +120,15 @@ class Audit:
     def missed(self) -> dict[int, str]:
         """The cells that can be known too well, and in words which levels they miss, and against whom."""
         cells: dict[int, list[str]] = {}
-        for failure in self.failures:
+        for failure in sorted(self.failures, key=lambda failure: failure.undecided > 0):
             level = failure.level if failure.attacker == OUTSIDER else f"{failure.level} against a contributor"
-            cells.setdefault(failure.cell, []).append(level)
-        return {cell: ", ".join(dict.fromkeys(levels)) for cell, levels in cells.items()}
+            cells.setdefault(failure.cell, []).append(f"{UNDECIDED}{level}" if failure.undecided else level)
+        return {cell: ", ".join(dict.fromkeys(levels)) for cell, levels in sorted(cells.items())}
+
+    @property
+    def undecided(self) -> list[int]:
+        """The cells of which nobody had the time to find out whether they can be known too well; they count as not protected."""
+        return [cell for cell, words in self.missed.items() if words.startswith(UNDECIDED)]
 
     @property
     def recovered(self) -> list[int]:
@@ -134,24 +148,31 @@ class Audit:
 
     def _sentences(self) -> list[str]:
         """What is wrong, in words."""
-        shown = self.failures[:10]
+        failures = [failure for failure in self.failures if not failure.undecided]
+        shown = failures[:10]
         said = [
             f"{self.table.name(failure.cell)} misses its {failure.level} level{_who(failure)}." for failure in shown
         ]
-        more = [f"{len(self.failures) - len(shown)} more levels are missed."] if len(self.failures) > len(shown) else []
+        more = [f"{len(failures) - len(shown)} more levels are missed."] if len(failures) > len(shown) else []
         exact = [] if self.ends.many else self.recovered
         none = [f"{len(exact)} {self.kind} cells can be computed exactly."] if exact else []
         return said + more + none
 
     @property
     def verdict(self) -> str:
-        """The outcome in a sentence."""
-        outcome = (
-            "passed"
-            if self.passed
-            else f"FAILED for {len(self.missed)} of {int(self.table.primary.sum())} primary cells"
+        """The outcome in a sentence, and if time was over what was left and what to do."""
+        primary, undecided = int(self.table.primary.sum()), self.undecided
+        failed = len(self.missed) - len(undecided)
+        outcome = f"FAILED for {failed} of {primary} primary cells" if failed else "passed"
+        said = f"Audit of {int(self.ends.hidden.sum())} {self.kind} cells: "
+        if not undecided:
+            return f"{said}{outcome}."
+        left = sum(failure.undecided for failure in self.failures if failure.cell in set(undecided))
+        outcome = f"{outcome}; " if failed else ""
+        return (
+            f"{said}{outcome}NOT DECIDED for {len(undecided)} of {primary} primary cells when time was over, so they count as not "
+            f"protected ({left:,} pairs of a level and an attacker are left). Give more time, or fewer attackers."
         )
-        return f"Audit of {int(self.ends.hidden.sum())} {self.kind} cells: {outcome}."
 
     def __repr__(self) -> str:
         return " ".join([self.verdict, *self._sentences()])
@@ -161,11 +182,19 @@ def _who(failure: Failure) -> str:
     return "" if failure.attacker == OUTSIDER else " against a contributor who knows their own cells"
 
 
-def audit(table: Table, *, attackers: str = "contributors", progress: Progress | None = None) -> Audit:
+def audit(
+    table: Table,
+    *,
+    attackers: str = "contributors",
+    time_limit: float | None = 600.0,
+    progress: Progress | None = None,
+) -> Audit:
     """Judge the pattern of a table, made here or elsewhere: which primary cells somebody can know too well.
 
     `attackers` says against whom, each with all before: the "outsider" who sees it, "singletons" who are alone in a cell, all
-    "contributors" whom the table names, "coalitions" of any two of the largest of a cell.
+    "contributors" whom the table names, "coalitions" of any two of the largest of a cell. When the time limit, in seconds, is over,
+    or somebody interrupts, the cells that are not decided count as not protected. Of a table with very many suppressed cells the
+    intervals are worked out when somebody asks for them, with the same limit; what takes longer is no number.
 
     Promise: the intervals are exact, for real numbers: the least and the largest value that fit all relations, bounds and
     published cells. Counts are whole numbers, so an interval is rounded inwards, and a level is met only if a table of
@@ -179,26 +208,32 @@ def audit(table: Table, *, attackers: str = "contributors", progress: Progress |
     'Audit of 1 suppressed cells: FAILED for 1 of 1 primary cells.'
     """
     table = given_table(table)
+    deadline = Deadline(limit=time_limit, progress=progress)
     problem = SuppressionProblem.of(table, attackers=attackers)
-    ends = Ends(problem, table.suppressed, _part(progress, 0.0, 0.7))
-    failures = _together(problem, table.suppressed, progress) if ends.many else _one_by_one(ends, progress)
+    ends = Ends(problem, table.suppressed, lambda: deadline, _part(progress, 0.0, 0.7))
+    with deadline.running():
+        if ends.many:
+            failures = _together(problem, table.suppressed, deadline)
+            ends = replace(ends, deadline=lambda: Deadline(limit=time_limit), progress=progress)
+        else:
+            failures = _one_by_one(ends, deadline)
     return Audit(table, ends, tuple(sorted(failures, key=lambda failure: failure.cell)))
 
 
-def _one_by_one(ends: Ends, progress: Progress | None) -> list[Failure]:
+def _one_by_one(ends: Ends, deadline: Deadline) -> list[Failure]:
     """What the intervals say, and for the cells they say nothing against, whether every demand has its witnesses."""
     known = narrow(ends.problem, *ends.both)
     but = {failure.cell for failure in known}
-    return known + unmet(ends.problem, ends.hidden, but=but, progress=_part(progress, 0.7, 0.3))
+    return known + unmet(ends.problem, ends.hidden, deadline, but=but, progress=_part(deadline.progress, 0.7, 0.3))
 
 
-def _together(problem: SuppressionProblem, suppressed: Bools, progress: Progress | None) -> list[Failure]:
+def _together(problem: SuppressionProblem, suppressed: Bools, deadline: Deadline) -> list[Failure]:
     """The demands that somebody undoes, looked at all at once, but for cells with demands on both sides."""
     both = {demand.cell for demand in problem.demands() if not demand.side}
     aside = [demand for demand in problem.demands() if demand.cell not in both]
-    found = undone(problem, suppressed, aside, progress)
-    failures = [Failure(demand.cell, SIDES[demand.side], who) for demand, who in found]
-    return failures + unmet(problem, suppressed, but={demand.cell for demand in aside})
+    found = list(undone(problem, suppressed, aside, deadline))
+    failures = [Failure(one.demand.cell, SIDES[one.demand.side], one.attacker, one.undecided) for one in found]
+    return failures + unmet(problem, suppressed, deadline, but={demand.cell for demand in aside})
 
 
 def _part(progress: Progress | None, start: float, length: float) -> Progress | None:
@@ -214,23 +249,47 @@ def narrow(problem: SuppressionProblem, lower: Floats, upper: Floats) -> list[Fa
     for demand in problem.demands():
         value, low, high = problem.values[demand.cell], lower[demand.cell], upper[demand.cell]
         reach = {1: high - value, -1: value - low, 0: high - low}[demand.side]
-        if reach < demand.amount * (1 - MET):
-            failures.append(Failure(demand.cell, SIDES[demand.side], OUTSIDER))
+        if not reach >= demand.amount * (1 - MET):
+            failures.append(
+                Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(problem) if np.isnan(reach) else 0)
+            )
     return failures
+
+
+def _everybody(problem: SuppressionProblem) -> int:
+    return 1 + len(problem.insiders)
 
 
 def unmet(
-    problem: SuppressionProblem, suppressed: Bools, *, but: set[int] | None = None, progress: Progress | None = None
+    problem: SuppressionProblem,
+    suppressed: Bools,
+    deadline: Deadline,
+    *,
+    but: set[int] | None = None,
+    progress: Progress | None = None,
 ) -> list[Failure]:
-    """The levels for which no witness exists against some attacker, in cells other than `but`."""
+    """The levels for which no witness exists against some attacker, or was found in time, in cells other than `but`."""
     pattern = Pattern(problem, among=suppressed)
+    pattern.finder.solver.deadline = deadline
     failures = []
     for number, demand in enumerate(pattern.demands):
-        if demand.cell not in (but or ()) and not (suppressed[demand.cell] and pattern.serve([number])):
-            failures += [Failure(demand.cell, SIDES[demand.side], who) for who in _undoing(pattern, demand, suppressed)]
+        if demand.cell in (but or ()):
+            continue
+        if deadline.over:
+            failures.append(Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(problem)))
+        elif not (suppressed[demand.cell] and pattern.serve([number])):
+            failures += _failures(pattern, demand, suppressed, deadline)
         if progress:
             progress((number + 1) / len(pattern.demands), "witnesses")
     return failures
+
+
+def _failures(pattern: Pattern, demand: Demand, suppressed: Bools, deadline: Deadline) -> list[Failure]:
+    """Against whom a demand fails that has no witness for all; undecided if time was over, as a search may have been cut short."""
+    undoing = _undoing(pattern, demand, suppressed)
+    if deadline.over:
+        return [Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(pattern.problem))]
+    return [Failure(demand.cell, SIDES[demand.side], who) for who in undoing]
 
 
 def _undoing(pattern: Pattern, demand: Demand, suppressed: Bools) -> list[int]:

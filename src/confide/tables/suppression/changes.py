@@ -13,7 +13,7 @@ from confide.arrays import Floats
 from confide.data.frame import Frame
 from confide.errors import Mistake
 from confide.tables.changed import Changed
-from confide.tables.programs.deadline import Progress
+from confide.tables.programs.deadline import Deadline, Progress
 from confide.tables.suppression.audit import Audit, Ends, narrow
 from confide.tables.suppression.patterns import codes_in, in_order
 from confide.tables.suppression.problem import SuppressionProblem
@@ -40,6 +40,7 @@ def audit_changed(
     *,
     D: float | None = None,
     base: float | None = None,
+    time_limit: float | None = 600.0,
     progress: Progress | None = None,
 ) -> Audit:
     """Judge a rounded, adjusted or perturbed table: which primary cells an outsider knows too well who knows how far values move.
@@ -49,7 +50,8 @@ def audit_changed(
     table adds up, its bounds, and, if no zero was changed, that what is not 0 was not 0 before.
 
     Promise: the intervals are those of the linear relaxation, rounded inwards for counts. A level is asked for as far as what is
-    known before anything is published allows. Contributors who know what they gave are not looked at.
+    known before anything is published allows. Contributors who know what they gave are not looked at. Cells that are not decided when
+    the time limit, in seconds, is over count as not protected.
     Reference: Giessing and Höhne (2011), SORT special issue, section 5: restoring additivity.
 
     >>> from confide import tables
@@ -73,8 +75,10 @@ def audit_changed(
         table.sliding_protection, table.costs("cells"), np.zeros(len(table), dtype=np.bool_),
         whole=table.is_count, name=table.name,
     )  # fmt: skip
-    ends = Ends(problem, np.ones(len(table), dtype=np.bool_), progress)
-    failures = sorted(narrow(problem, *ends.both), key=lambda failure: failure.cell)
+    deadline = Deadline(limit=time_limit, progress=progress)
+    ends = Ends(problem, np.ones(len(table), dtype=np.bool_), lambda: deadline, progress)
+    with deadline.running():
+        failures = sorted(narrow(problem, *ends.both), key=lambda failure: failure.cell)
     return Audit(table, ends, tuple(failures), "changed")
 
 

@@ -7,23 +7,24 @@ know. Then points are turned: others that meet the same demands, on the other si
 after that is looked at demand by demand, and insider by insider.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Progress
+from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
-from confide.tables.suppression.mixtures import KnownMoves, kept, settled
+from confide.tables.suppression.mixtures import KnownMoves, kept, settled, stronger
 from confide.tables.suppression.points import BOOST, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER, Protection
 from confide.tables.suppression.witness import TINY, Finder
 
-__all__ = ["undone"]
+__all__ = ["Undone", "undone"]
 
 
 HELD = 0.03
@@ -41,8 +42,19 @@ TIRED = 0.3
 STEEP = 1e3
 """Prices differ by no more than this factor up and down: others are hard on the solver."""
 
+OFTEN = 1_000
+"""After so many demands progress is told."""
+
 SEED = 19590317
 """Which of them is random, but always the same."""
+
+
+class Undone(NamedTuple):
+    """A demand that an attacker undoes, or, if it is `undecided`, one of so many who may: there was no time to find out."""
+
+    demand: Demand
+    attacker: int
+    undecided: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,26 +82,36 @@ class _Crowd:
         starts = np.searchsorted(self.known.who, np.arange(len(problem.insiders) + 1))
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
+        self._stronger = stronger(self._boxes)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
         self._random = np.random.default_rng(SEED)
 
-    def pairs(self, met: Bools) -> _Pairs:
-        """The demands, of those met, and the insiders for whom no mixture of the points does."""
+    def pairs(self, numbers: Ints) -> tuple[_Pairs, int]:
+        """The demands and the insiders for whom no mixture of the points does, and how many demands there was time to look at."""
         places, found = self._places(), []
-        for number in np.flatnonzero(met).tolist():
+        for number in numbers.tolist():
+            if self.points.deadline.over:
+                break
             need = self._needs(self.demands[number])
             reach = places[self.targets.of[number]] * self._share[number]
             who = np.flatnonzero(~kept(reach, places, self._boxes, need))
             found.append((np.full(len(who), number), who, need[who]))
-        return _Pairs(*map(np.concatenate, zip(*found, strict=True)))
+            if len(found) % OFTEN == 0:
+                self.points.tell(1.0, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
+        nobody = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return _Pairs(*map(np.concatenate, zip(nobody, *found, strict=True))), len(found)
 
     def _needs(self, demand: Demand) -> Floats:
-        """The share of a demand that each insider must be kept from: none of it if they know its cell."""
+        """The share of a demand that each insider must be kept from: none of it if they know its cell.
+
+        Nor if that follows: whoever knows more must be kept from as much.
+        """
         need = np.ones(len(self.problem.insiders))
         for who in self._protection.knowing(demand.cell):
             need[who] = self._protection.asked(demand, who).amount / demand.amount
-        return np.where(need <= TINY, 0.0, need)
+        follows = (self._stronger >= 0) & (need[self._stronger] >= need)
+        return np.where((need <= TINY) | follows, 0.0, need)
 
     def _places(self) -> Floats:
         """The moves of each unknown in each point, the true table first."""
@@ -115,7 +137,8 @@ class _Crowd:
         """The pairs that are left after some more points, those first of which many are left."""
         for _ in range(STRETCHED):
             many = np.bincount(pairs.demand, minlength=len(self.demands))
-            point = self.points.stretch(self.targets, many * self._random.random(len(many)))
+            ends = self.points.low, self.points.high
+            point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
             pairs = pairs if point is None else self.left(pairs)
         many = np.bincount(pairs.who, minlength=len(self.problem.insiders))
         order = np.argsort(-many * self._random.random(len(many)), kind="stable")
@@ -180,6 +203,11 @@ class _Crowd:
         typical = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
         return ends, many / np.clip(off, typical / STEEP, typical * STEEP) * typical / max(1, many.max(initial=0))
 
+    def over(self, pairs: _Pairs) -> bool:
+        """Whether it is time to stop; says how far it is."""
+        self.points.tell(1.0, f"{len(pairs):,} pairs of a level and a contributor left")
+        return self.points.deadline.over
+
     def left(self, pairs: _Pairs) -> _Pairs:
         """The pairs that the last point does not settle either."""
         reach = (self.targets.of, self._share)
@@ -194,56 +222,57 @@ class _Crowd:
         undone = self.points.hopeless(asked, bounds)
         if not undone.any():
             met = self.points.together(asked, bounds)
-            if not met.any():
-                met[0] = bool(self.points.meets(asked, self.points.alone(asked, 0, bounds))[0])
+            if not met.any() and (point := self.points.alone(asked, 0, bounds)) is not None:
+                met[0] = bool(self.points.meets(asked, point)[0])
                 undone[0] = not met[0]
             pairs = self.left(pairs.where(np.delete(np.arange(len(pairs)), at[met])))
         return mine[undone], pairs.where(~np.isin(pairs.demand, mine[undone]))
 
 
 def undone(
-    problem: SuppressionProblem, suppressed: Bools, demands: list[Demand], progress: Progress | None = None
-) -> list[tuple[Demand, int]]:
-    """The demands that somebody undoes, with one who does: the outsider, or an insider.
+    problem: SuppressionProblem, suppressed: Bools, demands: list[Demand], deadline: Deadline
+) -> Iterator[Undone]:
+    """The demands that somebody undoes, with one who does: the outsider, or an insider; and those that were not decided in time.
 
     Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
     """
-    points = Points(problem, suppressed)
-    met = points.settle(points.reach(demands), progress)
-    failures = [(demands[number], OUTSIDER) for number in np.flatnonzero(~met).tolist()]
-    if not met.any() or not len(problem.insiders):
-        return failures
-    crowd = _Crowd(problem, points, demands)
-    return failures + [(demands[number], who) for number, who in _by_insiders(crowd, met, progress)]
+    points = Points(problem, suppressed, deadline)
+    met, lost = points.settle(points.reach(demands))
+    everybody = 1 + len(problem.insiders)
+    yield from (Undone(demands[number], OUTSIDER) for number in np.flatnonzero(lost & ~met).tolist())
+    yield from (Undone(demands[number], OUTSIDER, everybody) for number in np.flatnonzero(~lost & ~met).tolist())
+    if met.any() and len(problem.insiders):
+        yield from _by_insiders(_Crowd(problem, points, demands), np.flatnonzero(met))
 
 
-def _by_insiders(crowd: _Crowd, met: Bools, progress: Progress | None) -> Iterator[tuple[int, int]]:
-    """The demands, by number, that an insider undoes whom an outsider does not, with one who does."""
-
-    def tell(left: int) -> None:
-        if progress:
-            progress(1.0, f"{left:,} pairs of a demand and a contributor left")
-
-    pairs = crowd.pairs(met)
-    tell(len(pairs))
+def _by_insiders(crowd: _Crowd, numbers: Ints) -> Iterator[Undone]:
+    """Those of the demands, by number, that an insider undoes, with one who does, or that are not decided."""
+    pairs, seen = crowd.pairs(numbers)
+    everybody = len(crowd.problem.insiders)
+    yield from (Undone(crowd.demands[number], 0, everybody) for number in numbers[seen:].tolist())
     sure = pairs.where(crowd.impossible(pairs))
-    first = np.unique(sure.demand, return_index=True)[1]
-    yield from zip(sure.demand[first].tolist(), sure.who[first].tolist(), strict=True)
+    yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
     weight, before = np.ones(len(crowd.demands)), np.inf
-    while len(pairs) and len(pairs) <= (1 - WORTH) * before:
+    while len(pairs) and len(pairs) <= (1 - WORTH) * before and not crowd.over(pairs):
         before = len(pairs)
-        tell(before)
         pairs = crowd.thin(pairs, weight)
-    yield from _one_by_one(crowd, _all_around(crowd, pairs, tell), tell)
+    pairs = yield from _one_by_one(crowd, _all_around(crowd, pairs))
+    yield from _each(crowd, pairs, undecided=True)
 
 
-def _all_around(crowd: _Crowd, pairs: _Pairs, tell: Callable[[int], None]) -> _Pairs:
+def _each(crowd: _Crowd, pairs: _Pairs, *, undecided: bool = False) -> Iterator[Undone]:
+    """The demands of these pairs, with the first insider of each."""
+    there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
+    for number, who, left in zip(there.tolist(), pairs.who[first].tolist(), many.tolist(), strict=True):
+        yield Undone(crowd.demands[number], who, left if undecided else 0)
+
+
+def _all_around(crowd: _Crowd, pairs: _Pairs) -> _Pairs:
     """The pairs left after points for all demands that another meets, as long as these settle more than one for one demand can."""
     tired: set[int] = set()
     alone = gain = 0
-    while gain >= alone and (number := crowd.best(pairs, tired)) is not None:
-        tell(len(pairs))
+    while gain >= alone and not crowd.over(pairs) and (number := crowd.best(pairs, tired)) is not None:
         alone, before, first = int(np.bincount(pairs.demand).max()), len(pairs), len(crowd.points.found)
         pairs, share = crowd.turned(pairs, number)
         gain = before - len(pairs)
@@ -251,13 +280,16 @@ def _all_around(crowd: _Crowd, pairs: _Pairs, tell: Callable[[int], None]) -> _P
     return pairs
 
 
-def _one_by_one(crowd: _Crowd, pairs: _Pairs, tell: Callable[[int], None]) -> Iterator[tuple[int, int]]:
-    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider."""
-    while len(pairs):
-        tell(len(pairs))
+def _one_by_one(crowd: _Crowd, pairs: _Pairs) -> Generator[Undone, None, _Pairs]:
+    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider.
+
+    Gives back the pairs for which there was no time.
+    """
+    while len(pairs) and not crowd.over(pairs):
         demand = int(np.bincount(pairs.demand).argmax())
         pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
         if share < WORTH and len(pairs):
             who = int(np.bincount(pairs.who).argmax())
             undoes, pairs = crowd.against(who, pairs)
-            yield from ((number, who) for number in undoes.tolist())
+            yield from (Undone(crowd.demands[number], who) for number in undoes.tolist())
+    return pairs

@@ -12,7 +12,7 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["KnownMoves", "kept", "settled"]
+__all__ = ["KnownMoves", "kept", "settled", "stronger"]
 
 
 ROUNDS = 20
@@ -29,6 +29,23 @@ class KnownMoves(NamedTuple):
     of: Ints
     low: Floats
     high: Floats
+
+
+def stronger(boxes: KnownMoves) -> Ints:
+    """For each insider another who knows all that they know and more, or -1: of those with one unknown, who knows it best.
+
+    Of those who know the same it is the first.
+    """
+    found = np.full(len(boxes.starts) - 1, -1)
+    one = np.flatnonzero(np.diff(boxes.starts) == 1)
+    entry = boxes.starts[one]
+    of, low, high = boxes.of[entry], boxes.low[entry], boxes.high[entry]
+    order = np.lexsort((high - low, of))
+    first = np.flatnonzero(np.diff(of[order], prepend=-1))
+    best = order[np.repeat(first, np.diff(np.append(first, len(order))))]
+    inside = (low[best] >= low[order]) & (high[best] <= high[order]) & (best != order)
+    found[one[order[inside]]] = one[best[inside]]
+    return found
 
 
 @compiled

@@ -99,9 +99,14 @@ def in_order(table: Table, codes: Mapping[str, Sequence[str]], said: Sequence[An
 
 
 def audit_pattern(
-    table: Table, suppressed: Bools, *, attackers: str = "contributors", progress: Progress | None = None
+    table: Table,
+    suppressed: Bools,
+    *,
+    attackers: str = "contributors",
+    time_limit: float | None = 600.0,
+    progress: Progress | None = None,
 ) -> Audit:
-    """Judge a pattern on a table whose primary cells are marked: a primary cell that is shown fails too.
+    """Judge a pattern on a table whose primary cells are marked, as `audit` does: a primary cell that is shown fails too.
 
     >>> from confide import tables
     >>> t = tables.Table.from_microdata({"sex": ["f", "m", "m", "m"]}, by=["sex"]).flag(tables.Threshold(2))
@@ -114,7 +119,8 @@ def audit_pattern(
     clean = table.mark(np.flatnonzero(shown), Status.PUBLISHED)
     status = np.where(clean.status == Status.SECONDARY, Status.SAFE, clean.status)
     status = np.where(suppressed & (status != Status.PRIMARY), Status.SECONDARY, status)
-    judged = audit(replace(clean, status=status.astype(np.int8)), attackers=attackers, progress=progress)
+    clean = replace(clean, status=status.astype(np.int8))
+    judged = audit(clean, attackers=attackers, time_limit=time_limit, progress=progress)
     status = np.where(shown, Status.PRIMARY, status)
     failures = (*(Failure(cell, "shown", OUTSIDER) for cell in np.flatnonzero(shown).tolist()), *judged.failures)
     return replace(judged, table=replace(table, status=status.astype(np.int8)), failures=failures)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
 from confide.errors import Fault
-from confide.tables.programs.deadline import Progress
+from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
 from confide.tables.suppression.contraction import contract, tighten
 from confide.tables.suppression.problem import Demand, SuppressionProblem
@@ -35,9 +35,12 @@ SEED = 20010701
 
 
 class Points:
-    """The points found so far, and which demands they meet. Cells that move together are one unknown."""
+    """The points found so far, and which demands they meet. Cells that move together are one unknown.
 
-    def __init__(self, problem: SuppressionProblem, suppressed: Bools) -> None:
+    After the `deadline` no more are found.
+    """
+
+    def __init__(self, problem: SuppressionProblem, suppressed: Bools, deadline: Deadline) -> None:
         cells = np.flatnonzero(suppressed & ~problem.shown)
         up, down = (room[cells] for room in problem.room)
         small = contract(sparse.csr_array(problem.relations.matrix[:, cells]), -down, up)
@@ -51,7 +54,9 @@ class Points:
         self.of[cells], self.factor[cells] = small.of, small.factor
         self.found: list[Floats] = []
         self._random = np.random.default_rng(SEED)
-        self._solver = Solver(interior=True)
+        # At a vertex many insiders are right to the last digit. How far a demand goes does not need one.
+        self.deadline, self._solver, self._inner = deadline, Solver(interior=True), Solver(interior=True, vertex=False)
+        self._solver.deadline = self._inner.deadline = deadline
 
     def reach(self, demands: list[Demand]) -> "Targets":
         """What the demands ask of the unknowns."""
@@ -103,12 +108,12 @@ class Points:
         self.found.append(point)
         return point
 
-    def stretch(self, targets: "Targets", weight: Floats) -> Floats | None:
+    def stretch(self, targets: "Targets", weight: Floats, bounds: tuple[Floats, Floats]) -> Floats | None:
         """The point at which demands go farthest, in shares of their amounts, with these weights: mixtures have some to spare."""
         price = np.zeros(len(self.low))
         there = np.flatnonzero((weight > 0) & (targets.of >= 0))
         np.add.at(price, targets.of[there], -(weight * targets.side / targets.amount)[there] * self.unit)
-        x = self._solved(price, (self.low, self.high), self.matrix)
+        x = self._solved(price, bounds, self.matrix, self._inner)
         if x is not None:
             self.found.append(x)
         return x
@@ -132,13 +137,16 @@ class Points:
         self.found.append(point)
         return point
 
-    def _solved(self, price: Floats, bounds: tuple[Floats, Floats], columns: sparse.csr_array) -> Floats | None:
-        self._solver.take_matrix(price, (bounds[0] / self.unit, bounds[1] / self.unit), columns)
-        x = self._solver.run()
+    def _solved(
+        self, price: Floats, bounds: tuple[Floats, Floats], columns: sparse.csr_array, solver: Solver | None = None
+    ) -> Floats | None:
+        solver = solver or self._solver
+        solver.take_matrix(price, (bounds[0] / self.unit, bounds[1] / self.unit), columns)
+        x = solver.run()
         return None if x is None else x * self.unit
 
-    def settle(self, targets: "Targets", progress: Progress | None = None) -> Bools:
-        """Which demands have a witness; for the others there is none.
+    def settle(self, targets: "Targets") -> tuple[Bools, Bools]:
+        """Which demands have a witness, and for which there is none; if time was not over, each is one or the other.
 
         Promise: exact, to within the solver's tolerance.
         """
@@ -146,20 +154,24 @@ class Points:
         met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
         weight = np.ones(len(met))
         idle = 0
-        while (left := int((~met & ~lost).sum())) and idle < IDLE:
+        while (left := int((~met & ~lost).sum())) and idle < IDLE and not self.deadline.over:
             point = self.push(targets, ~met & ~lost, weight, bounds)
             if point is not None:
                 met |= self.meets(targets, point)
             weight[~met] *= BOOST
             idle = idle + 1 if int((~met & ~lost).sum()) > (1 - SETTLED) * left else 0
-            if progress:
-                progress(1 - left / len(met), "witnesses")
+            self.tell(1 - left / len(met), f"{left:,} levels without a witness")
         for number in np.flatnonzero(~met & ~lost).tolist():
-            if not met[number]:
-                point = self.alone(targets, number, bounds)
+            if not met[number] and (point := self.alone(targets, number, bounds)) is not None:
                 met |= self.meets(targets, point)
                 lost[number] = not met[number]
-        return met
+                self.tell(1.0, f"{int((~met & ~lost).sum()):,} levels without a witness")
+        return met, lost
+
+    def tell(self, done: float, words: str) -> None:
+        """Say how far it is: what share is done, or of the time if that is more."""
+        if self.deadline.progress:
+            self.deadline.progress(max(done, self.deadline.share), words)
 
     def together(self, targets: "Targets", bounds: tuple[Floats, Floats]) -> Bools:
         """Which demands are met in the point that meets most of them within these bounds."""
@@ -167,10 +179,15 @@ class Points:
         point = self.push(targets, every > 0, every, bounds)
         return np.zeros(len(every), dtype=np.bool_) if point is None else self.meets(targets, point)
 
-    def alone(self, targets: "Targets", number: int, bounds: tuple[Floats, Floats]) -> Floats:
-        """The point at which one demand is met as far as it can be within these bounds."""
-        point = self.push(targets, np.arange(len(targets.of)) == number, np.ones(len(targets.of)), bounds)
-        if point is None:
+    def alone(self, targets: "Targets", number: int, bounds: tuple[Floats, Floats]) -> Floats | None:
+        """The point at which one demand goes as far as it can within these bounds; None if time is over.
+
+        Farther than it asks for: what is to spare lets mixtures fit what insiders know.
+        """
+        if self.deadline.over:
+            return None
+        point = self.stretch(targets, 1.0 * (np.arange(len(targets.of)) == number), bounds)
+        if point is None and not self.deadline.over:
             raise Fault("The solver failed, so nobody can say what can be worked out.")
         return point
 

@@ -125,7 +125,9 @@ def suppress(
             proof = optimise(problem, suppressed, deadline)
             suppressed, total, bound = proof.suppressed, proof.cost, proof.bound
     complete = not deadline.over
-    judged = audit(_with(table, suppressed), attackers=attackers, progress=progress)
+    judged = audit(_with(table, suppressed), attackers=attackers, time_limit=None, progress=progress)
+    if judged.undecided:  # without a limit, only an interrupt ends an audit before its time
+        raise KeyboardInterrupt
     if not judged.passed:
         raise Fault("A pattern of suppression failed its audit and was thrown away.")
     used = "optimal" if bound is not None else "fast"
