@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from confide.tables import PPercent, Table, Threshold
 from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.audit import SIDES, unmet
-from confide.tables.suppression.crowd import undone
 from confide.tables.suppression.problem import SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
+from confide.tables.suppression.undone import undone
 
 
 def businesses(seed: int, *, holdings: int) -> tuple[Table, np.ndarray]:

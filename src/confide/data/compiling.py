@@ -22,11 +22,11 @@ def compiled(function: F) -> F:
     """
     made = numba.njit(nogil=True)(function)
     with suppress(RuntimeError):  # no folder can be written
-        vars(made)["_cache"] = _Kept(function)  # what `cache=True` would do, with numba's own
+        vars(made)["_cache"] = _Kept(function)  # type: ignore[no-untyped-call]
     return cast(F, made)
 
 
-class _Kept(FunctionCache):  # type: ignore[misc]
+class _Kept(FunctionCache):
     """What is on disk of a function, forgotten where an older version left it with a class that has another name now.
 
     Numba looks up the classes of the arguments before it sees that the source is another, so that would end in an error.
@@ -34,9 +34,9 @@ class _Kept(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except (AttributeError, ImportError):
-            self.flush()
+            self.flush()  # type: ignore[no-untyped-call]
             return None
 
 

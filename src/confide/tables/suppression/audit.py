@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Deadline, Progress
-from confide.tables.suppression.crowd import undone
 from confide.tables.suppression.intervals import intervals
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
 from confide.tables.suppression.search import Pattern
+from confide.tables.suppression.undone import undone
 from confide.tables.table.given import given_table
 from confide.tables.table.table import Table
 

@@ -3,28 +3,24 @@
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
 pairs of a demand and an insider are settled so by what was found for the outsider. For the others there are more points: some
 go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
-know. Then points are turned: others that meet the same demands, on the other side of what the insiders left know. What is left
-after that is looked at demand by demand, and insider by insider.
+know. And points are turned: others that meet the same demands, on the other side of what the insiders left know.
 """
 
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
 from confide.tables.suppression.mixtures import KnownMoves, kept, settled, stronger
-from confide.tables.suppression.points import BOOST, Points, Targets
+from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
-from confide.tables.suppression.protection import OUTSIDER, Protection
+from confide.tables.suppression.protection import Protection
 from confide.tables.suppression.witness import TINY, Finder
 
-__all__ = ["Undone", "undone"]
+__all__ = ["Crowd", "OpenPairs"]
 
 
 HELD = 0.03
@@ -32,12 +28,6 @@ HELD = 0.03
 
 STRETCHED = 2
 """How many points that go as far as they can are made for one that fits what insiders know."""
-
-WORTH = 0.02
-"""Such points are made until a round of them settles less than this share of the pairs that are left."""
-
-TIRED = 0.3
-"""A point is turned until that settles less than this share of the pairs of the demands that it meets."""
 
 STEEP = 1e3
 """Prices differ by no more than this factor up and down: others are hard on the solver."""
@@ -49,16 +39,8 @@ SEED = 19590317
 """Which of them is random, but always the same."""
 
 
-class Undone(NamedTuple):
-    """A demand that an attacker undoes, or, if it is `undecided`, one of so many who may: there was no time to find out."""
-
-    demand: Demand
-    attacker: int
-    undecided: int = 0
-
-
 @dataclass(frozen=True, eq=False)
-class _Pairs:
+class OpenPairs:
     """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from."""
 
     demand: Ints
@@ -68,11 +50,17 @@ class _Pairs:
     def __len__(self) -> int:
         return len(self.who)
 
-    def where(self, kept: Bools | Ints) -> "_Pairs":
-        return _Pairs(*(column[kept] for column in vars(self).values()))
+    @property
+    def fewest(self) -> int:
+        """The demand with the fewest pairs."""
+        there, many = np.unique(self.demand, return_counts=True)
+        return int(there[many.argmin()])
+
+    def where(self, kept: Bools | Ints) -> "OpenPairs":
+        return OpenPairs(*(column[kept] for column in vars(self).values()))
 
 
-class _Crowd:
+class Crowd:
     """The pairs of demands and insiders for whom no witness was found yet."""
 
     def __init__(self, problem: SuppressionProblem, points: Points, demands: list[Demand]) -> None:
@@ -85,9 +73,9 @@ class _Crowd:
         self._stronger = stronger(self._boxes)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
-        self._random = np.random.default_rng(SEED)
+        self._random, self._most = np.random.default_rng(SEED), 1
 
-    def pairs(self, numbers: Ints) -> tuple[_Pairs, int]:
+    def pairs(self, numbers: Ints) -> tuple[OpenPairs, int]:
         """The demands and the insiders for whom no mixture of the points does, and how many demands there was time to look at."""
         places, found = self._places(), []
         for number in numbers.tolist():
@@ -98,9 +86,9 @@ class _Crowd:
             who = np.flatnonzero(~kept(reach, places, self._boxes, need))
             found.append((np.full(len(who), number), who, need[who]))
             if len(found) % OFTEN == 0:
-                self.points.tell(1.0, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
+                self.points.tell(OUTSIDERS, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
         nobody = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return _Pairs(*map(np.concatenate, zip(nobody, *found, strict=True))), len(found)
+        return OpenPairs(*map(np.concatenate, zip(nobody, *found, strict=True))), len(found)
 
     def _needs(self, demand: Demand) -> Floats:
         """The share of a demand that each insider must be kept from: none of it if they know its cell.
@@ -117,7 +105,7 @@ class _Crowd:
         """The moves of each unknown in each point, the true table first."""
         return np.column_stack([np.zeros(len(self.points.low)), *self.points.found])
 
-    def impossible(self, pairs: _Pairs) -> Bools:
+    def impossible(self, pairs: OpenPairs) -> Bools:
         """The pairs in which the demand asks of the unknown that the insider knows for more than they know to be possible."""
         first = np.minimum(self._boxes.starts[pairs.who], max(0, len(self.known.of) - 1))
         own = self.targets.of[pairs.demand] == self.known.of[first]
@@ -133,7 +121,7 @@ class _Crowd:
         np.minimum.at(high, entries.of, entries.high)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
-    def thin(self, pairs: _Pairs, weight: Floats) -> _Pairs:
+    def thin(self, pairs: OpenPairs, weight: Floats) -> OpenPairs:
         """The pairs that are left after some more points, those first of which many are left."""
         for _ in range(STRETCHED):
             many = np.bincount(pairs.demand, minlength=len(self.demands))
@@ -149,12 +137,10 @@ class _Crowd:
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
-    def best(self, pairs: _Pairs, tired: set[int]) -> int | None:
-        """The point that meets demands of most of the pairs left, by number, if there is any but those that are tired."""
-        many = np.bincount(pairs.demand, minlength=len(self.demands))
-        there = np.flatnonzero(many)
-        theirs = self.targets.where(there)
-        covered = [0 if number in tired else many[there][self.points.meets(theirs, point)].sum()
+    def best(self, pairs: OpenPairs, tired: set[int]) -> int | None:
+        """The point that meets most of the demands left, by number, if there is any but those that are tired."""
+        theirs = self.targets.where(np.unique(pairs.demand))
+        covered = [0 if number in tired else int(self.points.meets(theirs, point).sum())
                    for number, point in enumerate(self.points.found)]  # fmt: skip
         number = int(np.argmax(covered))
         return number if covered[number] else None
@@ -163,7 +149,7 @@ class _Crowd:
         """A point that meets a demand, by number: each has one, or the outsider would undo it."""
         return int(np.argmax([self.points.meets(self.targets, point)[demand] for point in self.points.found]))
 
-    def turned(self, pairs: _Pairs, number: int, only: int | None = None) -> tuple[_Pairs, float]:
+    def turned(self, pairs: OpenPairs, number: int, only: int | None = None) -> tuple[OpenPairs, float]:
         """The pairs left after another point for the demands that a point meets, or one of them, and what share of theirs it settles.
 
         For a pair of which all points lie to one side of what the insider knows, one on the other side is as good as one
@@ -184,11 +170,12 @@ class _Crowd:
         left = self.left(pairs)
         return left, (len(pairs) - len(left)) / max(1, int(theirs.sum()))
 
-    def _beyond(self, pairs: _Pairs, point: Floats) -> tuple[tuple[Floats, Floats], Floats]:
+    def _beyond(self, pairs: OpenPairs, point: Floats) -> tuple[tuple[Floats, Floats], Floats]:
         """Where what the insiders of these pairs know ends, to the side where the point lies, and the price of a unit beyond.
 
-        To be as far beyond as the point is costs as much as there are pairs that it does not settle. Mixtures are not tried
-        for insiders who know of several unknowns: theirs are both ends of all.
+        To be as far beyond as the point is costs as much as there are pairs that it does not settle, each as a share of those of
+        its demand, so that most demands come to their end. Mixtures are not tried for insiders who know of several unknowns:
+        theirs are both ends of all.
         """
         times = np.diff(self._boxes.starts)[pairs.who]
         entry = ranges(self._boxes.starts[pairs.who], times)
@@ -198,22 +185,25 @@ class _Crowd:
         ends = np.full(len(point), -np.inf), np.full(len(point), np.inf)
         np.maximum.at(ends[0], of[under], low[under])
         np.minimum.at(ends[1], of[over], high[over])
-        many = np.bincount(of[under | over], minlength=len(point))
+        share = np.repeat(1 / np.bincount(pairs.demand)[pairs.demand], times)
+        many = np.bincount(of[under | over], share[under | over], minlength=len(point))
         off = np.maximum(ends[0] - point, point - ends[1])
         typical = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
-        return ends, many / np.clip(off, typical / STEEP, typical * STEEP) * typical / max(1, many.max(initial=0))
+        return ends, many / np.clip(off, typical / STEEP, typical * STEEP) * typical / (many.max(initial=0.0) or 1.0)
 
-    def over(self, pairs: _Pairs) -> bool:
+    def over(self, pairs: OpenPairs) -> bool:
         """Whether it is time to stop; says how far it is."""
-        self.points.tell(1.0, f"{len(pairs):,} pairs of a level and a contributor left")
+        self._most = max(self._most, len(pairs))
+        done = 1 - np.log1p(len(pairs)) / np.log1p(self._most)  # each round settles a share of what is left
+        self.points.tell(OUTSIDERS + (1 - OUTSIDERS) * done, f"{len(pairs):,} pairs of a level and a contributor left")
         return self.points.deadline.over
 
-    def left(self, pairs: _Pairs) -> _Pairs:
+    def left(self, pairs: OpenPairs) -> OpenPairs:
         """The pairs that the last point does not settle either."""
         reach = (self.targets.of, self._share)
         return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes))
 
-    def against(self, who: int, pairs: _Pairs) -> tuple[Ints, _Pairs]:
+    def against(self, who: int, pairs: OpenPairs) -> tuple[Ints, OpenPairs]:
         """The demands that one insider is now known to undo, and the pairs that are left without these."""
         at = np.flatnonzero(pairs.who == who)
         mine, whole = pairs.demand[at], self.targets
@@ -227,69 +217,3 @@ class _Crowd:
                 undone[0] = not met[0]
             pairs = self.left(pairs.where(np.delete(np.arange(len(pairs)), at[met])))
         return mine[undone], pairs.where(~np.isin(pairs.demand, mine[undone]))
-
-
-def undone(
-    problem: SuppressionProblem, suppressed: Bools, demands: list[Demand], deadline: Deadline
-) -> Iterator[Undone]:
-    """The demands that somebody undoes, with one who does: the outsider, or an insider; and those that were not decided in time.
-
-    Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
-    """
-    points = Points(problem, suppressed, deadline)
-    met, lost = points.settle(points.reach(demands))
-    everybody = 1 + len(problem.insiders)
-    yield from (Undone(demands[number], OUTSIDER) for number in np.flatnonzero(lost & ~met).tolist())
-    yield from (Undone(demands[number], OUTSIDER, everybody) for number in np.flatnonzero(~lost & ~met).tolist())
-    if met.any() and len(problem.insiders):
-        yield from _by_insiders(_Crowd(problem, points, demands), np.flatnonzero(met))
-
-
-def _by_insiders(crowd: _Crowd, numbers: Ints) -> Iterator[Undone]:
-    """Those of the demands, by number, that an insider undoes, with one who does, or that are not decided."""
-    pairs, seen = crowd.pairs(numbers)
-    everybody = len(crowd.problem.insiders)
-    yield from (Undone(crowd.demands[number], 0, everybody) for number in numbers[seen:].tolist())
-    sure = pairs.where(crowd.impossible(pairs))
-    yield from _each(crowd, sure)
-    pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
-    weight, before = np.ones(len(crowd.demands)), np.inf
-    while len(pairs) and len(pairs) <= (1 - WORTH) * before and not crowd.over(pairs):
-        before = len(pairs)
-        pairs = crowd.thin(pairs, weight)
-    pairs = yield from _one_by_one(crowd, _all_around(crowd, pairs))
-    yield from _each(crowd, pairs, undecided=True)
-
-
-def _each(crowd: _Crowd, pairs: _Pairs, *, undecided: bool = False) -> Iterator[Undone]:
-    """The demands of these pairs, with the first insider of each."""
-    there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
-    for number, who, left in zip(there.tolist(), pairs.who[first].tolist(), many.tolist(), strict=True):
-        yield Undone(crowd.demands[number], who, left if undecided else 0)
-
-
-def _all_around(crowd: _Crowd, pairs: _Pairs) -> _Pairs:
-    """The pairs left after points for all demands that another meets, as long as these settle more than one for one demand can."""
-    tired: set[int] = set()
-    alone = gain = 0
-    while gain >= alone and not crowd.over(pairs) and (number := crowd.best(pairs, tired)) is not None:
-        alone, before, first = int(np.bincount(pairs.demand).max()), len(pairs), len(crowd.points.found)
-        pairs, share = crowd.turned(pairs, number)
-        gain = before - len(pairs)
-        tired |= {number, *range(first, len(crowd.points.found))} if share < TIRED else set()
-    return pairs
-
-
-def _one_by_one(crowd: _Crowd, pairs: _Pairs) -> Generator[Undone, None, _Pairs]:
-    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider.
-
-    Gives back the pairs for which there was no time.
-    """
-    while len(pairs) and not crowd.over(pairs):
-        demand = int(np.bincount(pairs.demand).argmax())
-        pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
-        if share < WORTH and len(pairs):
-            who = int(np.bincount(pairs.who).argmax())
-            undoes, pairs = crowd.against(who, pairs)
-            yield from (Undone(crowd.demands[number], who) for number in undoes.tolist())
-    return pairs

@@ -15,7 +15,7 @@ from confide.tables.programs.solver import Solver
 from confide.tables.suppression.contraction import contract, tighten
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 
-__all__ = ["BOOST", "Points", "Targets"]
+__all__ = ["BOOST", "OUTSIDERS", "Points", "Targets"]
 
 
 SCALE, UNBOUNDED = 1e6, 1e3
@@ -29,6 +29,9 @@ BOOST = 1.5
 
 SETTLED, IDLE = 0.1, 3
 """Cells are pushed together until so many programs in a row have settled less than this share of what is left; then each by itself."""
+
+OUTSIDERS = 0.3
+"""What share of the work is done when there are witnesses against the outsider; that of insiders depends on what they know."""
 
 SEED = 20010701
 """Which way a cell is pushed that must go both ways is random, but always the same."""
@@ -160,12 +163,12 @@ class Points:
                 met |= self.meets(targets, point)
             weight[~met] *= BOOST
             idle = idle + 1 if int((~met & ~lost).sum()) > (1 - SETTLED) * left else 0
-            self.tell(1 - left / len(met), f"{left:,} levels without a witness")
+            self.tell(OUTSIDERS * (1 - left / len(met)), f"{left:,} levels without a witness")
         for number in np.flatnonzero(~met & ~lost).tolist():
             if not met[number] and (point := self.alone(targets, number, bounds)) is not None:
                 met |= self.meets(targets, point)
                 lost[number] = not met[number]
-                self.tell(1.0, f"{int((~met & ~lost).sum()):,} levels without a witness")
+                self.tell(OUTSIDERS, f"{int((~met & ~lost).sum()):,} levels without a witness")
         return met, lost
 
     def tell(self, done: float, words: str) -> None:

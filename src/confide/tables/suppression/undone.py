@@ -1,0 +1,105 @@
+"""The demands that somebody undoes, in tables so large that all are looked at together: first by points for many, then one by one."""
+
+from collections.abc import Generator, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from confide.arrays import Bools, Ints
+from confide.tables.programs.deadline import Deadline
+from confide.tables.suppression.crowd import Crowd, OpenPairs
+from confide.tables.suppression.points import Points
+from confide.tables.suppression.problem import Demand, SuppressionProblem
+from confide.tables.suppression.protection import OUTSIDER
+
+__all__ = ["Undone", "undone"]
+
+
+WORTH = 0.02
+"""Such points are made until a round of them settles less than this share of the pairs that are left."""
+
+TIRED = 0.3
+"""A point is turned until that settles less than this share of the pairs of the demands that it meets."""
+
+
+class Undone(NamedTuple):
+    """A demand that an attacker undoes, or, if it is `undecided`, one of so many who may: there was no time to find out."""
+
+    demand: Demand
+    attacker: int
+    undecided: int = 0
+
+
+def undone(
+    problem: SuppressionProblem, suppressed: Bools, demands: list[Demand], deadline: Deadline
+) -> Iterator[Undone]:
+    """The demands that somebody undoes, with one who does: the outsider, or an insider; and those that were not decided in time.
+
+    Promise: exact, to within the solver's tolerance. For values that need not be whole, and demands on one side.
+    """
+    points = Points(problem, suppressed, deadline)
+    met, lost = points.settle(points.reach(demands))
+    everybody = 1 + len(problem.insiders)
+    yield from (Undone(demands[number], OUTSIDER) for number in np.flatnonzero(lost & ~met).tolist())
+    yield from (Undone(demands[number], OUTSIDER, everybody) for number in np.flatnonzero(~lost & ~met).tolist())
+    if met.any() and len(problem.insiders):
+        yield from _by_insiders(Crowd(problem, points, demands), np.flatnonzero(met))
+
+
+def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
+    """Those of the demands, by number, that an insider undoes, with one who does, or that are not decided."""
+    pairs, seen = crowd.pairs(numbers)
+    everybody = len(crowd.problem.insiders)
+    yield from (Undone(crowd.demands[number], 0, everybody) for number in numbers[seen:].tolist())
+    sure = pairs.where(crowd.impossible(pairs))
+    yield from _each(crowd, sure)
+    pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
+    pairs = yield from _one_by_one(crowd, _all_at_once(crowd, pairs))
+    yield from _each(crowd, pairs, undecided=True)
+
+
+def _each(crowd: Crowd, pairs: OpenPairs, *, undecided: bool = False) -> Iterator[Undone]:
+    """The demands of these pairs, with the first insider of each."""
+    there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
+    for number, who, left in zip(there.tolist(), pairs.who[first].tolist(), many.tolist(), strict=True):
+        yield Undone(crowd.demands[number], who, left if undecided else 0)
+
+
+def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> OpenPairs:
+    """The pairs left after points for many demands at once, as long as these settle many pairs or finish some demands."""
+    weight, before = np.ones(len(crowd.demands)), np.inf
+    tired: set[int] = set()
+    while len(pairs) and len(pairs) <= (1 - WORTH) * before and not crowd.over(pairs):
+        before = len(pairs)
+        pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
+    finished = 2
+    while finished > 1 and not crowd.over(pairs):
+        left = _turn(crowd, pairs, tired)
+        finished, pairs = len(np.unique(pairs.demand)) - len(np.unique(left.demand)), left
+    return pairs
+
+
+def _turn(crowd: Crowd, pairs: OpenPairs, tired: set[int]) -> OpenPairs:
+    """The pairs left after another point for the demands that the best one meets, which is tired if that settles few of them."""
+    number, first = crowd.best(pairs, tired), len(crowd.points.found)
+    if number is None:
+        return pairs
+    left, share = crowd.turned(pairs, number)
+    tired |= {number, *range(first, len(crowd.points.found))} if share < TIRED else set()
+    return left
+
+
+def _one_by_one(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
+    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider.
+
+    Those with few pairs come first: if time is over, few are left. Gives back the pairs for which there was none.
+    """
+    while len(pairs) and not crowd.over(pairs):
+        demand = pairs.fewest
+        pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
+        mine = pairs.who[pairs.demand == demand]
+        if share < WORTH and len(mine):
+            who = int(mine[np.bincount(pairs.who)[mine].argmax()])
+            undoes, pairs = crowd.against(who, pairs)
+            yield from (Undone(crowd.demands[number], who) for number in undoes.tolist())
+    return pairs
