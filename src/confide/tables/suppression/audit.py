@@ -161,13 +161,13 @@ class Audit:
     @property
     def verdict(self) -> str:
         """The outcome in a sentence, and if time was over what was left and what to do."""
-        primary, undecided = int(self.table.primary.sum()), self.undecided
+        primary, undecided = int(self.table.primary.sum()), set(self.undecided)
         failed = len(self.missed) - len(undecided)
         outcome = f"FAILED for {failed} of {primary} primary cells" if failed else "passed"
         said = f"Audit of {int(self.ends.hidden.sum())} {self.kind} cells: "
         if not undecided:
             return f"{said}{outcome}."
-        left = sum(failure.undecided for failure in self.failures if failure.cell in set(undecided))
+        left = sum(failure.undecided for failure in self.failures if failure.cell in undecided)
         outcome = f"{outcome}; " if failed else ""
         return (
             f"{said}{outcome}NOT DECIDED for {len(undecided)} of {primary} primary cells when time was over, so they count as not "
@@ -250,14 +250,13 @@ def narrow(problem: SuppressionProblem, lower: Floats, upper: Floats) -> list[Fa
         value, low, high = problem.values[demand.cell], lower[demand.cell], upper[demand.cell]
         reach = {1: high - value, -1: value - low, 0: high - low}[demand.side]
         if not reach >= demand.amount * (1 - MET):
-            failures.append(
-                Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(problem) if np.isnan(reach) else 0)
-            )
+            sure = Failure(demand.cell, SIDES[demand.side], OUTSIDER)
+            failures.append(_no_time(problem, demand) if np.isnan(reach) else sure)
     return failures
 
 
-def _everybody(problem: SuppressionProblem) -> int:
-    return 1 + len(problem.insiders)
+def _no_time(problem: SuppressionProblem, demand: Demand) -> Failure:
+    return Failure(demand.cell, SIDES[demand.side], OUTSIDER, undecided=1 + len(problem.insiders))
 
 
 def unmet(
@@ -269,6 +268,8 @@ def unmet(
     progress: Progress | None = None,
 ) -> list[Failure]:
     """The levels for which no witness exists against some attacker, or was found in time, in cells other than `but`."""
+    if deadline.over:
+        return [_no_time(problem, demand) for demand in problem.demands() if demand.cell not in (but or ())]
     pattern = Pattern(problem, among=suppressed)
     pattern.finder.solver.deadline = deadline
     failures = []
@@ -276,7 +277,7 @@ def unmet(
         if demand.cell in (but or ()):
             continue
         if deadline.over:
-            failures.append(Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(problem)))
+            failures.append(_no_time(problem, demand))
         elif not (suppressed[demand.cell] and pattern.serve([number])):
             failures += _failures(pattern, demand, suppressed, deadline)
         if progress:
@@ -288,7 +289,7 @@ def _failures(pattern: Pattern, demand: Demand, suppressed: Bools, deadline: Dea
     """Against whom a demand fails that has no witness for all; undecided if time was over, as a search may have been cut short."""
     undoing = _undoing(pattern, demand, suppressed)
     if deadline.over:
-        return [Failure(demand.cell, SIDES[demand.side], OUTSIDER, _everybody(pattern.problem))]
+        return [_no_time(pattern.problem, demand)]
     return [Failure(demand.cell, SIDES[demand.side], who) for who in undoing]
 
 

@@ -73,7 +73,7 @@ def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> OpenPairs:
         before = len(pairs)
         pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
     finished = 2
-    while finished > 1 and not crowd.over(pairs):
+    while len(pairs) and finished > 1 and not crowd.over(pairs):
         left = _turn(crowd, pairs, tired)
         finished, pairs = len(np.unique(pairs.demand)) - len(np.unique(left.demand)), left
     return pairs
