@@ -61,5 +61,11 @@ def test_who_need_not_be_kept_from_a_demand_is():
 def test_who_knows_less_of_the_same_unknown_than_another_follows_from_them():
     low, high = np.array([-2.0, -1, -1, 0, -1, -3]), np.array([3.0, 2, 1, 0, 2, 1])
     boxes = KnownMoves(np.array([0, 1, 2, 4, 5, 6]), np.array([7, 7, 7, 8, 7, 7]), low, high)
-    assert stronger(boxes).tolist() == [1, -1, -1, 1, -1]  # of equals the first; two unknowns and half outside are by themselves
+    assert stronger(boxes).tolist() == [
+        1,
+        -1,
+        -1,
+        1,
+        -1,
+    ]  # of equals the first; two unknowns and half outside are by themselves
     assert stronger(KnownMoves(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))).tolist() == []
