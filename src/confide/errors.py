@@ -17,6 +17,8 @@ class ConfideError(Exception):
     exit_code = 1
     http_status = 500
     title = "Fault"
+    retry_after = 0
+    """Seconds after which to try again, if that may help."""
 
     def __init__(self, message: str, *, suggestions: Sequence[str] = ()) -> None:
         self.message = message

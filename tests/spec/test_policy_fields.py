@@ -210,6 +210,7 @@ def test_a_quota_lets_exactly_so_many_pass(
 
 def test_every_field_is_tried() -> None:
     """A new field wants a question whose outcome it changes."""
-    # the exit status of an attack, and a refusal by what was asked before: tests/attacks/test_command.py, test_audited.py
-    elsewhere = {"red_team.limit", "audit.limit"}
+    # the exit status of an attack, and refusals by what was asked before and by time: tests/attacks/test_command.py,
+    # test_audited.py, tests/web/test_scheduling.py
+    elsewhere = {"red_team.limit", "audit.limit", "quota.seconds"}
     assert {*FIELDS, *QUOTAS, *elsewhere} == {name for name, _, _ in describe()}

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from confide.cancellation import StopReason, current_cancellation
 from confide.errors import Fault, Mistake, Reason, Refused
 from confide.web.cache import Cache
-from confide.web.jobs import MOST_OPEN, MOST_OPEN_EACH, Job, Jobs, JobState, Progress, Stopped
+from confide.web.jobs import LONGEST_RETRY, MOST_OPEN, MOST_OPEN_EACH, Job, Jobs, JobState, Progress, Stopped
 
 LONG = 60
 """Seconds after which a test gives up: only a test that fails waits so long."""
@@ -64,34 +65,13 @@ def test_work_is_done_once_however_often_its_page_is_opened(make: Make) -> None:
     assert jobs.find("key", owner="ana") is job and jobs.find("other", owner="ana") is None
 
 
-@pytest.mark.parametrize("here", [True, False])
-def test_the_same_work_asked_for_at_the_same_time_is_done_once(make: Make, here: bool) -> None:
+def test_the_same_work_asked_for_at_the_same_time_is_done_once(make: Make) -> None:
     jobs, work = make(patience=LONG), Held()
-    ask = jobs.run if here else jobs.start
     with ThreadPoolExecutor(8) as people:
-        asking = [people.submit(ask, "key", work, owner="ana") for _ in range(8)]
+        asking = [people.submit(jobs.start, "key", work, owner="ana") for _ in range(8)]
         assert work.begun.wait(LONG)
         work.go.set()
         assert {job.result(LONG).outcome for job in asking} == {1}
-
-
-def test_what_is_done_here_is_what_a_page_finds_and_the_other_way_round(make: Make) -> None:
-    jobs, work = make(patience=LONG), Held()
-    work.go.set()
-    assert jobs.run("here", work, owner="ana").outcome == jobs.start("here", work, owner="ana").outcome == 1
-    assert jobs.start("there", work, owner="ana").outcome == jobs.run("there", work, owner="ana").outcome == 2
-
-
-def test_who_wants_an_outcome_here_waits_for_the_job_that_goes_on(make: Make) -> None:
-    jobs, work, found = make(), Held(), list[int]()
-    job = jobs.start("key", work, owner="ana")
-    waiting = Thread(target=lambda: found.append(jobs.run("key", work, owner="ana").outcome))
-    waiting.start()
-    assert work.begun.wait(LONG)
-    assert not job.done and not found
-    work.go.set()
-    waiting.join(LONG)
-    assert found == [1] == [finished(job).outcome]
 
 
 def test_a_job_and_its_outcome_are_the_owners_alone(make: Make) -> None:
@@ -115,14 +95,12 @@ OTHER_TIMES = [Refused([Reason("quota.per_day", "enough")], policy="p"), Fault("
 
 
 @pytest.mark.parametrize("error", OTHER_TIMES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("here", [True, False])
-def test_what_may_be_otherwise_next_time_is_told_and_then_forgotten(make: Make, error: Exception, here: bool) -> None:
+def test_what_may_be_otherwise_next_time_is_told_and_then_forgotten(make: Make, error: Exception) -> None:
     jobs = make(patience=LONG)
-    ask = jobs.run if here else jobs.start
     with pytest.raises(type(error)):
-        _ = ask("key", failing(error), owner="ana").outcome
+        _ = jobs.start("key", failing(error), owner="ana").outcome
     assert len(jobs) == 0
-    assert ask("key", lambda progress: "well", owner="ana").outcome == "well"
+    assert jobs.start("key", lambda progress: "well", owner="ana").outcome == "well"
 
 
 def test_a_failure_is_kept_until_somebody_was_told(make: Make) -> None:
@@ -197,26 +175,162 @@ def test_nobody_can_have_too_many_jobs_open(make: Make) -> None:
     jobs, work = make(), Held()
     for number in range(MOST_OPEN_EACH):
         jobs.start(number, work, owner="ana")
-    with pytest.raises(Refused, match="8 of your questions.*Wait until one is finished") as caught:
+    with pytest.raises(Refused, match=f"{MOST_OPEN_EACH} of your questions.*Wait until some are finished") as caught:
         jobs.start("more", work, owner="ana")
     assert caught.value.http_status == 429 and caught.value.reasons[0].rule == "quota.waiting"
+    assert 1 <= caught.value.retry_after <= LONGEST_RETRY
     assert not jobs.start(0, work, owner="ana").done, "what is open can still be looked at"
     for number in range(MOST_OPEN - MOST_OPEN_EACH):
         jobs.start(number, work, owner=f"person {number}")
-    with pytest.raises(Refused, match="busy with other questions"):
+    with pytest.raises(Refused, match="busy with other questions") as caught:
         jobs.start("more", work, owner="zoe")
-    assert jobs.run("here", lambda progress: 1, owner="ana").outcome == 1, "what needs no worker takes none"
+    assert caught.value.http_status == 503 and caught.value.retry_after == LONGEST_RETRY
     work.go.set()
 
 
-def test_closing_finishes_what_goes_on_and_never_begins_what_waits(make: Make) -> None:
+def test_closing_waits_for_what_goes_on_and_never_begins_what_waits(make: Make) -> None:
     jobs, work = make(workers=1), Held()
     running, waiting = (jobs.start(key, work, owner="ana") for key in ("running", "waiting"))
     assert work.begun.wait(LONG)
     closing = Thread(target=jobs.close)
     closing.start()
-    assert running.progress.stopping.wait(LONG) and waiting.progress.stopping.wait(LONG)
+    assert isinstance(finished(waiting).error, Stopped) and running.cancellation.stopping
     work.go.set()
     closing.join(LONG)
     assert (running.state, waiting.state) == (JobState.DONE, JobState.FAILED) and work.times == 1
     assert waiting.running_since is None
+
+
+# ---- taking turns
+
+
+def test_people_take_turns_however_much_one_of_them_wants(make: Make) -> None:
+    jobs, first, order = make(workers=1), Held(), list[str]()
+    jobs.start("first", first, owner="ana")
+    assert first.begun.wait(LONG)
+    wanted = [("ana", 10), ("bob", 2), ("zoe", 1)]
+    rest = [
+        jobs.start(number, lambda progress, who=who: order.append(who), owner=who)
+        for who, many in wanted
+        for number in range(many)
+    ]
+    first.go.set()
+    for job in rest:
+        finished(job)
+    assert order == ["ana", "bob", "zoe", "ana", "bob", *["ana"] * 8]
+
+
+def test_one_alone_never_has_all_the_workers(make: Make) -> None:
+    jobs, works = make(workers=2, each=1), [Held(), Held()]
+    mine = [jobs.start(number, work, owner="ana") for number, work in enumerate(works)]
+    assert works[0].begun.wait(LONG)
+    assert finished(jobs.start("key", lambda progress: "small", owner="bob")).outcome == "small"
+    assert [job.state for job in mine] == [JobState.RUNNING, JobState.WAITING]
+    for work in works:
+        work.go.set()
+    assert all(finished(job).outcome == 1 for job in mine)
+
+
+# ---- stopping
+
+
+class Endless:
+    """Work that goes on until it is interrupted, as a statement of an engine does."""
+
+    def __init__(self) -> None:
+        self.begun, self.times = Event(), 0
+
+    def __call__(self, progress: Progress) -> None:
+        interrupted = Event()
+        with current_cancellation().interrupting(interrupted.set):
+            self.times += 1
+            self.begun.set()
+            assert interrupted.wait(LONG)
+        progress.cancellation.check()
+
+
+def test_what_everybody_has_left_is_interrupted_and_not_before(make: Make) -> None:
+    jobs, work = make(abandoned=0), Endless()
+    job, same = (jobs.begin("key", work, owner="ana") for _ in range(2))
+    assert job is same and work.begun.wait(LONG)
+    jobs.leave(job)
+    assert not job.cancellation.stopping
+    jobs.leave(job)
+    assert isinstance(finished(job).error, Stopped) and len(jobs) == 0
+
+
+def test_what_everybody_has_left_before_it_began_never_begins(make: Make) -> None:
+    jobs, first, work = make(workers=1, abandoned=0), Held(), Endless()
+    going_on = jobs.begin("first", first, owner="ana")
+    assert first.begun.wait(LONG)
+    for number in range(5 * MOST_OPEN_EACH):
+        jobs.leave(jobs.begin(number, work, owner="ana"))
+    assert len(jobs) == 1
+    first.go.set()
+    assert finished(going_on).outcome == 1 and work.times == 0
+
+
+def test_who_comes_back_while_work_is_being_stopped_has_it_done_anew(make: Make) -> None:
+    jobs, work = make(abandoned=0), Held()
+    left = jobs.begin("key", work, owner="ana")
+    assert work.begun.wait(LONG)
+    jobs.leave(left)
+    back = jobs.begin("key", lambda progress: "new", owner="ana")
+    assert back is not left and finished(back).outcome == "new"
+    work.go.set()
+    finished(left)
+    assert jobs.find("key", owner="ana") is back
+
+
+def test_a_page_that_is_looked_at_keeps_its_work_going(make: Make) -> None:
+    now = [0.0]
+    jobs, work = make(abandoned=90, clock=lambda: now[0]), Endless()
+    job = jobs.start("key", work, owner="ana")
+    for now[0] in (80.0, 160.0):
+        assert jobs.look_after() and not job.cancellation.stopping
+        jobs.show(job)
+    now[0] = 260.0
+    jobs.look_after()
+    assert isinstance(finished(job).error, Stopped)
+
+
+def test_what_takes_longer_than_it_may_is_stopped_and_waiting_does_not_count(make: Make) -> None:
+    now = [0.0]
+    jobs, first, work = make(workers=1, clock=lambda: now[0]), Held(), Endless()
+    jobs.begin("first", first, owner="ana")
+    job = jobs.begin("key", work, owner="ana", seconds=10)
+    now[0] = 100.0
+    first.go.set()
+    assert work.begun.wait(LONG)
+    now[0] = 110.0
+    jobs.look_after()
+    assert not job.cancellation.stopping
+    now[0] = 110.1
+    jobs.look_after()
+    error = finished(job).error
+    assert isinstance(error, Stopped) and error.reason is StopReason.TIME
+
+
+def test_an_interruption_that_came_too_early_is_repeated(make: Make) -> None:
+    """DuckDB forgets one that comes before its statement begins."""
+    jobs, begun, go, repeated = make(abandoned=0), Event(), Event(), Event()
+    told = list[int]()
+
+    def interrupt() -> None:
+        told.append(1)
+        repeated.set()
+
+    def work(progress: Progress) -> None:
+        with current_cancellation().interrupting(interrupt):
+            begun.set()
+            assert go.wait(LONG)
+            told.clear()
+            repeated.clear()
+            assert repeated.wait(LONG)
+
+    job = jobs.begin("key", work, owner="ana")
+    assert begun.wait(LONG)
+    jobs.leave(job)
+    go.set()
+    finished(job)
+    assert told and job.error is None

@@ -28,6 +28,7 @@ from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial, whole_trial
+from confide.cancellation import Stopped, StopReason
 from confide.data.private import only_mine
 from confide.errors import Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
@@ -76,6 +77,11 @@ __all__ = [
 ]
 
 R = TypeVar("R")
+
+_TOO_MUCH = {
+    StopReason.TIME: "This question took longer than a question may.",
+    StopReason.MEMORY: "This question needs more memory than there is for questions.",
+}
 
 SUGGESTIONS = 3
 """So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
@@ -166,13 +172,15 @@ class Service:
     def answer(self, request: Request[R] | Admitted[Request[R]], *, who: str = "local", diagnostics: bool = False) -> R:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault.
 
+        Under a `Cancellation` it may be stopped before the answer is there: that is recorded too, and counts as a question.
+
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
         """
         question = self.admit(request)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         road = self._road(question.request.dataset)
-        with self._turn(road.dataset.name, who):
+        with self._turn(road.dataset.name, who), self._stoppable(road, question, who):
             considered = road.consider(question)
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
@@ -264,12 +272,26 @@ class Service:
             self._taken[place] += 1
         try:
             yield
-        except Refused:
+        except (Refused, Stopped):
             raise
         except BaseException:
             with self._lock:
                 self._taken[place] -= 1
             raise
+
+    @contextmanager
+    def _stoppable(self, road: Road, question: Admitted[Request[Any]], who: str) -> Iterator[None]:
+        """Record a question that is stopped: as refused if it took too much, as cancelled if nobody wants the answer."""
+        try:
+            yield
+        except Stopped as stopped:
+            words = _TOO_MUCH.get(stopped.reason)
+            reasons = [Reason(stopped.reason, words)] if words else []
+            self._record(road, question, who, reasons, "", cancelled=not words)
+            if not words:
+                raise
+            suggestions = ["Ask for less at once, or again when less is asked of the site."]
+            raise Refused(reasons, policy=road.policy.title, suggestions=suggestions) from None
 
     def _entries(self) -> list[Entry]:
         return list(ledger.read_questions(self.papers.ledger))
@@ -296,13 +318,20 @@ class Service:
             return self._limits[name]
 
     def _record(
-        self, road: Road, question: Admitted[Request[Any]], who: str, reasons: Sequence[Reason], answer: str
+        self,
+        road: Road,
+        question: Admitted[Request[Any]],
+        who: str,
+        reasons: Sequence[Reason],
+        answer: str,
+        *,
+        cancelled: bool = False,
     ) -> None:
         self._ledger.append(
             who=who,
             dataset=question.request.dataset,
             request=write_request(question.request),
-            outcome="refused" if reasons else "released",
+            outcome="cancelled" if cancelled else "refused" if reasons else "released",
             rules=tuple(reason.rule for reason in reasons),
             receipt=road.receipt(question),
             answer=answer,

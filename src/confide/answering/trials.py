@@ -62,9 +62,14 @@ def replay_roads(
     wanted = (
         e
         for e in ledger.read_questions(papers.ledger)
-        if (e.dataset not in aside if dataset is None else e.dataset == dataset)
+        if (e.dataset not in aside if dataset is None else e.dataset == dataset) and _was_decided(e)
     )
     return _replayed(tried, wanted)
+
+
+def _was_decided(entry: Entry) -> bool:
+    """Whether the policy decided a question: not if it was stopped before."""
+    return entry.outcome != "cancelled" and not any(rule.startswith("quota.") for rule in entry.rules)
 
 
 def _replayed(tried: Mapping[str, Road], entries: Iterable[Entry]) -> Iterator[Replayed]:

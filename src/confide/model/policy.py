@@ -165,6 +165,9 @@ class QuotaRules(Section):
         1000, "Questions a person may ask of a data set in a day, refused ones included; 0 for no limit.", low=0
     )
     per_minute: int = parameter(120, "Requests a client may send in a minute; 0 for no limit.", low=0)
+    seconds: int = parameter(
+        120, "How long one question of a page or program may be worked on, in seconds; 0 for no limit.", low=0
+    )
 
 
 @dataclass(frozen=True)
@@ -250,11 +253,13 @@ class Policy:
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field on which an answer depends: all but the limits of the red team and of the audit.
+        """The fingerprint of every field on which an answer depends: all but the limits of the red team, the audit and time.
 
-        The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is.
+        The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is;
+        so does that of time, by what else the machine does.
         """
         told = {name: part for name, part in asdict(self).items() if name not in ("red_team", "audit")}
+        del told["quota"]["seconds"]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
     @property

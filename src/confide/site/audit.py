@@ -16,17 +16,21 @@ LOOKED_AT = 2_000
 _BLOCK = 50
 """So many entries are read at once."""
 
+_KEPT_APART = ("released", "refused", "cancelled")
+"""The outcomes of questions."""
+
 
 @dataclass(frozen=True)
 class Counted:
-    """Questions answered and refused."""
+    """Questions answered and refused, and those that nobody waited for."""
 
-    released: int
-    refused: int
+    released: int = 0
+    refused: int = 0
+    cancelled: int = 0
 
     @property
     def asked(self) -> int:
-        return self.released + self.refused
+        return self.released + self.refused + self.cancelled
 
 
 @dataclass(frozen=True)
@@ -108,13 +112,13 @@ class AuditLog:
 def _summary(index: LedgerIndex) -> Summary:
     days, datasets, askers = (_counted(index.counts[key]) for key in ("day", "dataset", "who"))
     rules = dict(index.rules.most_common())
-    total = Counted(*(sum(getattr(day, key) for day in days.values()) for key in ("released", "refused")))
+    total = Counted(*(sum(getattr(day, key) for day in days.values()) for key in _KEPT_APART))
     return Summary(total, dict(sorted(days.items())), _ranked(datasets), _ranked(askers), rules)
 
 
 def _counted(counts: Counter[tuple[str, str]]) -> dict[str, Counted]:
     names = dict.fromkeys(name for name, _ in counts)
-    return {name: Counted(counts[name, "released"], counts[name, "refused"]) for name in names}
+    return {name: Counted(*(counts[name, key] for key in _KEPT_APART)) for name in names}
 
 
 def _ranked(counts: dict[str, Counted]) -> dict[str, Counted]:

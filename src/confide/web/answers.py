@@ -6,6 +6,7 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Path, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 from pydantic.json_schema import SkipJsonSchema
 
@@ -16,7 +17,7 @@ from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
 from confide.web.pages.context import PageContext
-from confide.web.questions import Questions
+from confide.web.waiting import answered
 
 __all__ = ["Ending", "Name", "add_answers"]
 
@@ -84,17 +85,19 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         f"/{{dataset}}/{kind.ask}.{{ending}}",
         summary=kind.summary,
         response_class=Response,
-        responses={200: _DOCUMENTS.get(kind.ask, MODEL), **problems(401, 403, 404, 422)},
+        responses={200: _DOCUMENTS.get(kind.ask, MODEL), **problems(401, 403, 404, 422, 429, 503)},
         dependencies=[Depends(_Parameters(kind))],
         operation_id=kind.ask,
     )
-    def answer(request: Request, dataset: Name, ending: Format, asker: Annotated[Person, context.asker]) -> Response:
+    async def answer(
+        request: Request, dataset: Name, ending: Format, asker: Annotated[Person, context.asker]
+    ) -> Response:
         query = request.query_params.multi_items()
         asked = [pair for pair in query if not (kind.diagnosable and pair[0] == "diagnostics")]
         diagnose = kind.diagnosable and ("diagnostics", "true") in query
-        question = read_query(context.dataset(dataset).name, asked, kind)
-        questions: Questions = app.state.questions
-        return _response(questions.answer(question, who=asker.name, diagnose=diagnose), ending)
+        question = await run_in_threadpool(read_query, context.dataset(dataset).name, asked, kind)
+        release = await answered(request, question, who=asker.name, diagnose=diagnose)
+        return await run_in_threadpool(_response, release, ending)
 
 
 def _response(release: Released, ending: Ending) -> Response:

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
 from confide.errors import ConfideError, Refused, Suggestion
@@ -98,8 +99,15 @@ def show_problems(app: FastAPI, reply: Reply) -> None:
 
     @app.exception_handler(ConfideError)
     async def ours(request: Request, error: ConfideError) -> Response:
-        told = fault(error) if error.http_status >= 500 else problem(error, ending=_ending(request))
-        return reply(request.scope, told, {"WWW-Authenticate": "Bearer"} if told.status == 401 else {})
+        our_fault = error.http_status >= 500 and not isinstance(error, Refused)
+        told = fault(error) if our_fault else problem(error, ending=_ending(request))
+        headers = {"WWW-Authenticate": "Bearer"} if told.status == 401 else {}
+        headers |= {"Retry-After": str(error.retry_after)} if error.retry_after else {}
+        return reply(request.scope, told, headers)
+
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=499)  # as web servers log it: nobody reads it
 
     @app.exception_handler(RequestValidationError)
     async def misread(request: Request, error: RequestValidationError) -> Response:

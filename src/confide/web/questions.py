@@ -4,15 +4,17 @@ A page and its downloads, and another view of the page (percentages, a chart), a
 answer is kept.
 """
 
+import os
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
 from confide.answering.service import Admitted, Service
+from confide.errors import Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
 from confide.web.cache import Cache
-from confide.web.jobs import PATIENCE, Job, Jobs, JobState, Progress
+from confide.web.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 
 __all__ = ["Questions"]
 
@@ -22,16 +24,21 @@ KEPT = 600.0
 MEMORY = 64_000_000
 """Bytes kept of outcomes, as far as they can be told."""
 
-WORKERS = 4
-"""So many questions of pages are worked on at once; the others wait."""
+WORKERS = max(4, os.cpu_count() or 1)
+"""So many questions are worked on at once, of pages and of programs; the others wait. More than cores, because a question waits
+for the disk when it is recorded, and one alone may not have all."""
+
+EACH = WORKERS // 2
+"""So many of these are of one person."""
+
+ABANDONED = 90.0
+"""Seconds after which a question is cancelled whose page nobody has looked at; the page looks again after 30 at most."""
 
 _SMALL = 6_000
 """Bytes of an outcome beside its numbers, as measured: a table of 29 x 6 cells with three measures takes 16,000 in all, a model
 without plots 13,000, one with two plots 5,400,000."""
 
 R = TypeVar("R")
-Key = tuple[str, bool]
-"""The receipt of an answer, and whether the answer has diagnostics."""
 
 
 class Questions:
@@ -39,7 +46,8 @@ class Questions:
 
     Promise: a question is asked once, by page or by program, however often and in whatever format, while its outcome is kept: the
     same asker, the same request, the same policy and data. A model with its diagnostics is the model without them, too. Nobody
-    sees the job or the kept outcome of another person; memory is bounded.
+    sees the job or the kept outcome of another person; memory is bounded. People take turns, whatever one of them asks, and what
+    nobody waits for is cancelled.
     """
 
     def __init__(
@@ -54,42 +62,69 @@ class Questions:
         cache: Cache[Any, Job[Any]] = Cache(
             memory, weigh=_weight, expired=lambda job, now: bool(now - job.finished > kept)
         )
-        self._service = service
-        self._jobs = Jobs(cache, workers=WORKERS, policy=service.policy.title, patience=patience, clock=clock)
+        self._service, self._policy = service, service.policy.title
+        times = {"patience": patience, "abandoned": ABANDONED}
+        self._jobs = Jobs(cache, workers=WORKERS, each=EACH, policy=self._policy, clock=clock, **times)
 
-    def answer(self, question: Request[R] | Admitted[Request[R]], *, who: str, diagnose: bool = False) -> R:
-        """The answer, kept or new, however long it takes: for programs."""
-        key, work = self._piece(self._service.admit(question), who, diagnose=diagnose)
-        answer: R = _as_asked(self._jobs.run(key, work, owner=who).outcome, diagnose=diagnose)
-        return answer
+    @property
+    def patience(self) -> float:
+        """Seconds a page waits for its answer."""
+        return self._jobs.patience
 
-    def ask(
-        self, question: Request[R] | Admitted[Request[R]], *, who: str, address: str, diagnose: bool = False
-    ) -> R | Job[R]:
-        """The answer, kept or new; or, if it takes long, its job, which will send the browser to `address`: for pages."""
-        key, work = self._piece(self._service.admit(question), who, diagnose=diagnose)
-        job: Job[Any] = self._jobs.start(key, work, owner=who, address=address)
-        return _as_asked(job.outcome, diagnose=diagnose) if job.done else job
+    def begin(
+        self, question: Request[R] | Admitted[Request[R]], *, who: str, address: str = "", diagnose: bool = False
+    ) -> Job[R]:
+        """The job of a question, which may be over; a Mistake or Refused if it is not asked.
+
+        Whoever calls this waits for the answer until they `leave` the job. The page of the job sends to `address`.
+        """
+        admitted = self._service.admit(question)
+        receipt, seconds = (
+            self._service.receipt(admitted),
+            self._service.policy_of(admitted.request.dataset).quota.seconds,
+        )
+        diagnosed = admitted.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)
+
+        def answer(progress: Progress) -> Any:
+            return self._service.answer(admitted, who=who, diagnostics=diagnosed)
+
+        return self._jobs.begin((receipt, diagnosed), answer, owner=who, seconds=seconds, address=address)
+
+    def leave(self, job: Job[Any]) -> None:
+        """Wait for a job no longer: if nobody does, and it is not over, the question is cancelled."""
+        self._jobs.leave(job)
+
+    def outcome(self, job: Job[R], *, diagnose: bool = False) -> R:
+        """The answer of a job that is over, or what it raised."""
+        self._jobs.told(job)
+        try:
+            answer: Any = job.outcome
+        except Stopped:
+            words = "The question was cancelled, because the site is being stopped. Ask again in a minute."
+            stopped = Refused([Reason("quota.waiting", words)], policy=self._policy)
+            stopped.http_status, stopped.retry_after = 503, LONGEST_RETRY
+            raise stopped from None
+        found: R = answer if diagnose else answer.without_plots()
+        return found
+
+    def show(self, job: Job[Any]) -> None:
+        """Note that somebody looks at the page of a job, and will look again."""
+        self._jobs.show(job)
 
     def job(self, number: str, *, who: str) -> Job[Released] | None:
-        """The job of that number, if it is this person's."""
-        return self._jobs.numbered(number, owner=who)
+        """The job of that number, if it is this person's, who looks at its page."""
+        found = self._jobs.numbered(number, owner=who)
+        if found:
+            self.show(found)
+        return found
 
     def close(self) -> None:
-        """Finish what is worked on, so that it is recorded; what waits is never asked."""
+        """Cancel what is worked on, which is recorded; what waits is never asked."""
         self._jobs.close()
 
     def __len__(self) -> int:
         """How many questions are remembered."""
         return len(self._jobs)
-
-    def _piece(
-        self, question: Admitted[Request[Any]], who: str, *, diagnose: bool
-    ) -> tuple[Key, Callable[[Progress], Any]]:
-        """Under which key a question is found, and what is to be done if it is not."""
-        receipt = self._service.receipt(question)
-        diagnosed = question.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)
-        return (receipt, diagnosed), lambda progress: self._service.answer(question, who=who, diagnostics=diagnosed)
 
     def _diagnosed(self, receipt: str, who: str, *, wanted: bool) -> bool:
         """Whether to look for the answer with diagnostics: it will do for who wants none, and a refusal is one for both."""
@@ -97,11 +132,6 @@ class Questions:
             return self._jobs.find((receipt, True), owner=who) is not None
         plain = self._jobs.find((receipt, False), owner=who)
         return plain is None or plain.state is not JobState.REFUSED
-
-
-def _as_asked(answer: Any, *, diagnose: bool) -> Any:
-    """The answer without the plots that nobody asked for."""
-    return answer if diagnose else answer.without_plots()
 
 
 def _weight(job: Job[Released]) -> int:

@@ -18,7 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Floats, Ints
+from confide.cancellation import current_cancellation
 from confide.engines import StoreFacts
+from confide.engines.duckdb.failures import failures
 from confide.engines.duckdb.products import Basis, Products
 from confide.engines.duckdb.sql import defined, inside, listed, over_records, over_units, present, where
 from confide.engines.duckdb.store import STORED_TOP, pair_name
@@ -211,15 +213,14 @@ class DuckDBEngine:
         columns = columns_of(step.design, self.facts)
         conditions = [*([inside(step.within, self.facts, self._sizes)] if step.within else []), *only]
         condition = " WHERE " + " AND ".join(conditions) if conditions else ""
-        try:
-            with self._db.cursor() as cursor:
-                found = cursor.sql(f"SELECT {', '.join(columns)} FROM records{condition}")
-                stream = pa.RecordBatchReader.from_stream(found)
-                for part in itertools.chain([pa.RecordBatch.from_pylist([], schema=stream.schema)], stream):
-                    arrays = {name: part[name].to_numpy(zero_copy_only=False) for name in columns}
-                    yield read_batch(arrays, step, self.facts, layout.sizes)
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise Fault(f"The engine failed ({type(error).__name__}).") from None
+        cancellation = current_cancellation()
+        with failures(), self._db.cursor() as cursor, cancellation.interrupting(cursor.interrupt):
+            found = cursor.sql(f"SELECT {', '.join(columns)} FROM records{condition}")
+            stream = pa.RecordBatchReader.from_stream(found)
+            for part in itertools.chain([pa.RecordBatch.from_pylist([], schema=stream.schema)], stream):
+                cancellation.check()
+                arrays = {name: part[name].to_numpy(zero_copy_only=False) for name in columns}
+                yield read_batch(arrays, step, self.facts, layout.sizes)
 
     def _completed(self, cells: Cells, tally: Tally) -> Cells:
         """All the largest contributions from the very largest: a second scan only for cells in which they matter."""
@@ -239,13 +240,11 @@ class DuckDBEngine:
         """The columns of an answer. Our statement on our store: an error is ours, and shows nothing of the data."""
         bits = sum(int(self._sizes[name] + 1).bit_length() for name in tally.by) if tally else 64
         fits = bits <= PERFECT_BITS and self._rows >> 4 > 1 << bits
-        try:
-            with self._db.cursor() as cursor:
-                if fits:
-                    cursor.execute(f"SET perfect_ht_threshold = {PERFECT_BITS}")
+        with failures(), self._db.cursor() as cursor:
+            if fits:
+                cursor.execute(f"SET perfect_ht_threshold = {PERFECT_BITS}")
+            with current_cancellation().interrupting(cursor.interrupt):
                 answer = cursor.execute(sql).fetchnumpy()
-        except duckdb.Error as error:
-            raise Fault(f"The engine failed ({type(error).__name__}).") from None
         return list(answer.values())
 
     def _cells(self, tally: Tally, columns: Columns) -> Cells:

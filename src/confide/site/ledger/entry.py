@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 __all__ = ["FIRST", "Damage", "Entry", "Outcome", "decode", "intact", "seal"]
 
-Outcome = Literal["released", "refused", "done"]
-"""Of a question: released or refused. Of what a custodian did: done."""
+Outcome = Literal["released", "refused", "cancelled", "done"]
+"""Of a question: released or refused, or cancelled, if nobody waited for the answer. Of what a custodian did: done."""
 
 FIRST = "0" * 64
 """What the first entry names as the hash before it."""
 
-_OUTCOMES = ("released", "refused", "done")
+_OUTCOMES = ("released", "refused", "cancelled", "done")
 _TEXTS = ("time", "who", "dataset", "outcome", "receipt", "answer", "policy", "data", "previous", "hash")
 _TYPES: dict[str, type] = {"number": int, "request": dict, "rules": list, **dict.fromkeys(_TEXTS, str)}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode

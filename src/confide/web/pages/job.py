@@ -15,21 +15,21 @@ from confide.site.access import Person
 from confide.web.jobs import Job
 from confide.web.pages.context import PageContext, here
 from confide.web.questions import Questions
+from confide.web.waiting import answered_soon
 
 __all__ = ["add_job_page", "answer"]
 
 R = TypeVar("R")
 
 
-def answer(
+async def answer(
     request: Request, question: Admitted[Question[R]], asker: Person, *, diagnose: bool = False
 ) -> R | RedirectResponse:
     """The answer to the question of a page; or, if it takes long, the way to the page of the job.
 
     Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long.
     """
-    questions: Questions = request.app.state.questions
-    found = questions.ask(question, who=asker.name, address=here(request), diagnose=diagnose)
+    found = await answered_soon(request, question, who=asker.name, address=here(request), diagnose=diagnose)
     return RedirectResponse(f"/jobs/{found.id}", 303) if isinstance(found, Job) else found
 
 

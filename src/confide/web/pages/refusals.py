@@ -25,8 +25,9 @@ _TITLES = {
     413: "That was too much at once",
     414: "That was too much at once",
     422: "Something is not right yet",
-    429: "Too many questions in a minute",
+    429: "Too many questions at once",
     500: "Something went wrong on our side",
+    503: "The site is busy",
 }
 
 
@@ -89,7 +90,8 @@ def _title(problem: ProblemDocument, *, refused: bool, quota: bool) -> str:
     if refused:
         return "This answer cannot be released"
     if quota and problem.status == 403:
-        return "That was enough for today"
+        daily = any(reason.rule == "quota.per_day" for reason in problem.reasons)
+        return "That was enough for today" if daily else "That was too much at once"
     return _TITLES.get(problem.status, problem.title)
 
 

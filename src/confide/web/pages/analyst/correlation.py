@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake, Reason
@@ -131,20 +132,25 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
         return _builder(context, request, described, draft)
 
     @app.get("/{dataset}/correlation", include_in_schema=False)
-    def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+    async def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
+        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
         try:
-            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], CorrelationRequest)
-            question = context.service.admit(asked)
+            question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, CorrelationRequest)))
         except Mistake as mistake:
-            draft = CorrelationDraft.read(query, described)
-            errors = draft.errors(described) or [Error("build", str(mistake))]
-            return _builder(context, request, described, draft, errors)
-        release = answer(request, question, asker)
+            return await run_in_threadpool(_mistake, context, request, described, mistake)
+        release = await answer(request, question, asker)
         if isinstance(release, RedirectResponse):
             return release
-        shown = show_correlation(context, request, asker, release)
-        return context.render(request, "correlation.html", interactive=INTERACTIVE in query, **shown)
+        shown = await run_in_threadpool(show_correlation, context, request, asker, release)
+        shown["interactive"] = INTERACTIVE in query
+        return await run_in_threadpool(context.render, request, "correlation.html", **shown)
+
+
+def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: Mistake) -> Response:
+    """The builder again, with everything as it was, and what is wrong at its field."""
+    draft = CorrelationDraft.read(request.query_params.multi_items(), dataset)
+    return _builder(context, request, dataset, draft, draft.errors(dataset) or [Error("build", str(mistake))])
 
 
 def _builder(

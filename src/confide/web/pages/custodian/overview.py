@@ -67,16 +67,16 @@ def _last_days(days: Mapping[str, Counted]) -> list[tuple[str, Counted]]:
     last = date.fromisoformat(max(days))
     first = max(date.fromisoformat(min(days)), last - timedelta(DAYS - 1))
     names = [(first + timedelta(n)).isoformat() for n in range((last - first).days + 1)]
-    return [(name, days.get(name, Counted(0, 0))) for name in names]
+    return [(name, days.get(name, Counted())) for name in names]
 
 
 def _chart(days: list[tuple[str, Counted]]) -> dict[str, Any]:
-    """Questions by day, answered and refused on top of each other."""
-    kinds = ("answered", "refused")
+    """Questions by day, answered, refused and cancelled on top of each other."""
+    kinds = ("answered", "refused", "cancelled")
     values = [
         {"day": day, "outcome": kind, "questions": number}
         for day, counted in days
-        for kind, number in zip(kinds, (counted.released, counted.refused), strict=True)
+        for kind, number in zip(kinds, (counted.released, counted.refused, counted.cancelled), strict=True)
     ]
     asked = sum(counted.asked for _, counted in days)
     refused = sum(counted.refused for _, counted in days)
@@ -93,7 +93,7 @@ def _chart(days: list[tuple[str, Counted]]) -> dict[str, Any]:
                 "field": "outcome",
                 "type": "nominal",
                 "title": None,
-                "scale": {"domain": list(kinds), "range": list(SERIES[:2])},
+                "scale": {"domain": list(kinds), "range": list(SERIES[: len(kinds)])},
             },
             "order": {"field": "outcome", "type": "nominal"},
         },

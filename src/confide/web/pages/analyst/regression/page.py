@@ -3,9 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset
 from confide.model.formula import write_formula
 from confide.model.request import RegressionRequest
 from confide.site.access import Person
@@ -40,20 +42,25 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
         return _builder(context, request, draft, ticked)
 
     @app.get("/{dataset}/regression", include_in_schema=False)
-    def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+    async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
+        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
         try:
-            asked = read_query(described.name, [p for p in query if p[0] not in VIEWS], RegressionRequest)
-            question = context.service.admit(asked)
+            question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, RegressionRequest)))
         except Mistake as mistake:
-            draft = ModelDraft.read(query, described).finished()
-            return _builder(context, request, draft if draft.errors else draft.wrong("build", mistake), ())
-        diagnose = ("diagnostics", "true") in query
-        release = answer(request, question, asker, diagnose=diagnose)
+            return await run_in_threadpool(_mistake, context, request, described, mistake)
+        release = await answer(request, question, asker, diagnose=("diagnostics", "true") in query)
         if isinstance(release, RedirectResponse):
             return release
-        shown = show_regression(context, request, asker, release)
-        return context.render(request, "regression.html", interactive=INTERACTIVE in query, **shown)
+        shown = await run_in_threadpool(show_regression, context, request, asker, release)
+        shown["interactive"] = INTERACTIVE in query
+        return await run_in_threadpool(context.render, request, "regression.html", **shown)
+
+
+def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: Mistake) -> Response:
+    """The builder again, with everything as it was, and what is wrong at its field."""
+    draft = ModelDraft.read(request.query_params.multi_items(), dataset).finished()
+    return _builder(context, request, draft if draft.errors else draft.wrong("build", mistake), ())
 
 
 def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: Any) -> Response:

@@ -5,6 +5,7 @@ from math import prod
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
@@ -60,27 +61,32 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
         return context.render(request, "table_build.html", **_builder(context, described, draft))
 
     @app.get("/{dataset}/table", include_in_schema=False)
-    def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
+    async def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset), request.query_params.multi_items()
+        admit = context.service.admit
         try:
             view, asked = View.read(query)
-            admitted = context.service.admit(read_query(described.name, asked, TableRequest))
-            release = answer(request, admitted, asker)
+            question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, TableRequest)))
+            release = await answer(request, question, asker)
         except Mistake as mistake:
-            return _mistake(context, request, described, mistake)
+            return await run_in_threadpool(_mistake, context, request, described, mistake)
         if isinstance(release, Response):
             return release
-        question, shown = release.request, view.apply(release)
-        chart = table_chart(shown)
-        return context.render(
-            request,
-            "table.html",
-            **_answer(context, request, described, release),
-            fragment=Markup(write_html(view.finish(shown), zeros=view.zeros)),
-            views=links(view, release, lambda more: address(described, [*write_query(question), *more], build=False)),
-            picture=chart and charts.picture(request, {**chart, "title": None}, asker),
-            caption=f"{next(iter(shown.columns.values())).label}: {title_of(question.rows, question.columns, described)}",
-        )
+        return await run_in_threadpool(_page, context, request, asker, view, release)
+
+
+def _page(context: PageContext, request: Request, asker: Person, view: View, release: Release) -> Response:
+    described, question, shown = context.dataset(release.request.dataset), release.request, view.apply(release)
+    chart = table_chart(shown)
+    return context.render(
+        request,
+        "table.html",
+        **_answer(context, request, described, release),
+        fragment=Markup(write_html(view.finish(shown), zeros=view.zeros)),
+        views=links(view, release, lambda more: address(described, [*write_query(question), *more], build=False)),
+        picture=chart and charts.picture(request, {**chart, "title": None}, asker),
+        caption=f"{next(iter(shown.columns.values())).label}: {title_of(question.rows, question.columns, described)}",
+    )
 
 
 def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: Mistake) -> Response:

@@ -1,0 +1,90 @@
+"""Stopping work that is not wanted any more, or has taken too much: a flag that reaches down to the engine's statement."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import StrEnum
+from threading import RLock
+
+__all__ = ["Cancellation", "StopReason", "Stopped", "current_cancellation"]
+
+
+class StopReason(StrEnum):
+    """Why work was stopped. The last two are rules, and stand in the ledger."""
+
+    UNWANTED = "unwanted"
+    TIME = "quota.seconds"
+    MEMORY = "quota.memory"
+
+
+class Stopped(Exception):
+    """The work was stopped before its end."""
+
+    def __init__(self, reason: StopReason = StopReason.UNWANTED) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Cancellation:
+    """Whether a piece of work is to stop. Safe to share among threads.
+
+    Promise: once `stop` was called, `check` raises `Stopped`, and whatever runs within `interrupting` is interrupted.
+
+    >>> cancellation = Cancellation()
+    >>> with cancellation.applied():
+    ...     cancellation.stop()
+    ...     current_cancellation().check()
+    Traceback (most recent call last):
+    confide.cancellation.Stopped: unwanted
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._reason, self._interrupts = RLock(), list[StopReason](), list[Callable[[], None]]()
+
+    @property
+    def stopping(self) -> bool:
+        return bool(self._reason)
+
+    def stop(self, reason: StopReason = StopReason.UNWANTED) -> None:
+        """Stop the work; the first reason is the one that is told. Again and again does no harm, and may be needed:
+        a statement that is interrupted a moment before it begins runs as if nothing had been.
+        """
+        with self._lock:
+            self._reason.append(reason)
+            del self._reason[1:]
+            for interrupt in self._interrupts:
+                interrupt()
+
+    def check(self) -> None:
+        """Raise `Stopped` if the work is to stop."""
+        if self._reason:
+            raise Stopped(self._reason[0])
+
+    @contextmanager
+    def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
+        """Work that only `interrupt`, called from another thread, can stop; never called after it has ended."""
+        with self._lock:
+            self.check()
+            self._interrupts.append(interrupt)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interrupts.remove(interrupt)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Let this be the `current_cancellation` of what this thread does."""
+        before = _CURRENT.set(self)
+        try:
+            yield
+        finally:
+            _CURRENT.reset(before)
+
+
+_CURRENT: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)
+
+
+def current_cancellation() -> Cancellation:
+    """What can stop the work of this thread: nothing, unless somebody applied it."""
+    return _CURRENT.get() or Cancellation()
