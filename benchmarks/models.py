@@ -29,6 +29,7 @@ from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform
 from confide.model.request import Family
+from confide.site.folder import Folder
 
 CLASSES = ("region", "age_group", "sex", "marital", "country_of_birth", "children", "education", "employment")
 CLASSES += ("occupation_major", "industry", "hours", "wages", "taxes")
@@ -158,7 +159,7 @@ def main() -> None:
         if given.site is None:
             catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
             confide.add(demo.people(given.rows), site, name="people", catalog=catalog)
-        measure(site / "people" / "records.duckdb", given.repeat)
+        measure(Folder(site).store("people"), given.repeat)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from confide.answering.universe.resolve import resolve
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.model.evidence import Box
 from confide.model.request import TableRequest
+from confide.site.folder import Folder
 from confide.spelling.python import read_arguments
 
 UNION = [{"region": ["N", "S"], "sex": ["female"]}, {"age_group": ["20-29", "30-39"], "region": ["C"]}]
@@ -57,7 +58,7 @@ class Bench:
         self.rows, self.repeat, self.folder = rows, repeat, folder
         self.service = Service.open(folder)
         self.road = self.service._roads["people"]
-        self.raw = duckdb.connect(str(folder / "people" / "records.duckdb"), read_only=True)
+        self.raw = duckdb.connect(str(Folder(folder).store("people")), read_only=True)
         self.facts = self.road._engine.facts
 
     def protected(self, request: TableRequest, *, again: bool = False) -> float:

@@ -20,6 +20,7 @@ from confide.cli.main import app
 from confide.engines.memory.engine import MemoryEngine
 from confide.errors import Mistake
 from confide.model.policy import TableRules, preset_policy, write_policy
+from confide.site.folder import Folder
 from confide.spelling.url import read_url
 
 LENIENT = TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False)
@@ -263,13 +264,13 @@ def test_the_file_has_no_truth_in_it_and_is_for_its_owner(site: Path) -> None:
     import pyarrow.parquet as pq
 
     make_base(site, "people", by=["sex", "town"])
-    file = site / "people" / "safe.parquet"
+    file = Folder(site).base("people")
     assert pq.read_table(file).column_names == ["sex", "town", "county", "count"]
     assert file.stat().st_mode & 0o077 == 0
 
 
 def test_a_broken_file_is_a_mistake(site: Path) -> None:
-    (site / "people" / "safe.parquet").write_bytes(b"no parquet")
+    (Folder(site).base("people")).write_bytes(b"no parquet")
     with pytest.raises(Mistake, match="cannot be read"), confide.open(site):
         pass
     with pytest.raises(Mistake, match="no data set"):

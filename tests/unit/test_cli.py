@@ -25,6 +25,7 @@ from confide.demo.texts import policy_text
 from confide.model.policy import describe
 from confide.site import ledger
 from confide.site.access import PersonRole, Reach, load_access
+from confide.site.folder import Folder
 
 CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 COMMANDS = [
@@ -310,10 +311,10 @@ def test_the_demo_site_is_made_once(tmp_path):
     token = re.search(r"confide_[\w-]{43}", first.stderr)[0]
     access = load_access(folder / "access.toml")
     assert access.reach is Reach.LOCAL and access.person(token).role is PersonRole.CUSTODIAN
-    before = (folder / "people" / "records.duckdb").stat()
+    before = Folder(folder).store("people").stat()
     second = run("demo", folder, "--rows", "1000", "--no-serve")
     assert second.returncode == 0 and "confide_" not in second.stderr and "confide token add" in second.stderr
-    assert (folder / "people" / "records.duckdb").stat() == before
+    assert Folder(folder).store("people").stat() == before
     with confide.open(folder) as opened:
         assert list(opened) == ["firms", "people"]
         rules = {name: opened[name].codebook["policy"] for name in opened}

@@ -18,7 +18,7 @@ from confide.site.folder import RESERVED, Folder, check_name, create_folder, wri
 
 ROWS = 2000
 STORED = ["records.duckdb", "records.json", "truth.parquet"]
-"""What stands beside the catalog of a data set whose records are protected."""
+"""What stands beside the catalog in a vintage of a data set whose records are protected."""
 
 
 def survey(rows: int = ROWS, seed: int = 1) -> pa.Table:
@@ -49,9 +49,13 @@ def test_a_data_file_becomes_a_site_that_answers(tmp_path: Path) -> None:
         "access.toml",
         "people",
         "people/dataset.toml",
-        "people/records.duckdb",
-        "people/records.json",
-        "people/truth.parquet",
+        "people/vintages",
+        "people/vintages.json",
+        "people/vintages/1",
+        "people/vintages/1/dataset.toml",
+        "people/vintages/1/records.duckdb",
+        "people/vintages/1/records.json",
+        "people/vintages/1/truth.parquet",
         "policy.toml",
         "secret",
     ]
@@ -168,7 +172,8 @@ def test_a_failed_ingest_leaves_the_old_store_answering(tmp_path: Path) -> None:
     assert asked(site) == answer
     confide.ingest(survey(seed=5), site, name="people")
     assert asked(site) != answer
-    assert files(site / "people") == ["dataset.toml", *STORED]
+    kept = [f"vintages/2/{name}" for name in ("dataset.toml", *STORED)]
+    assert files(site / "people") == ["dataset.toml", "vintages", "vintages.json", "vintages/2", *kept]
 
 
 FULL = """
@@ -259,7 +264,8 @@ def test_a_codes_file_stands_beside_the_catalog(tmp_path: Path) -> None:
     assert [code.label for code in folder.dataset("people").variables["sex"].codes or ()] == ["Women", "Men"]
     with pytest.raises(Mistake, match=r"none\.csv is missing"):
         confide.add(survey(), site, name="more", catalog="[variables.sex]\ncodes_file = 'none.csv'\n")
-    assert files(site / "people") == ["dataset.toml", *STORED[:2], "sex.csv", *STORED[2:]]
+    kept = [f"vintages/1/{name}" for name in ("dataset.toml", *STORED[:2], "sex.csv", *STORED[2:])]
+    assert files(site / "people") == ["dataset.toml", "sex.csv", "vintages", "vintages.json", "vintages/1", *kept]
 
 
 def test_a_site_cannot_be_made_where_a_file_stands(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_copy_that_is_not_what_was_made_is_not_restored(copy, run, tmp_path, d
     if damage == "changed":
         (copy / "policy.toml").write_text("version = 7\n")
     elif damage == "gone":
-        (copy / "people" / "records.duckdb").unlink()
+        Folder(copy).store("people").unlink()
     elif damage == "ledger":
         (copy / "ledger.jsonl").write_bytes(b"")
     elif damage == "manifest":
@@ -175,10 +175,10 @@ def test_a_site_that_is_well_is_well_also_while_it_is_served(site, serve, run):
 @pytest.mark.parametrize(
     ("what", "spoil"),
     [
-        ("permissions", lambda site: (site.chmod(0o755), (site / "people" / "records.duckdb").chmod(0o644))),
+        ("permissions", lambda site: (site.chmod(0o755), Folder(site).store("people").chmod(0o644))),
         ("secret", lambda site: (site / "secret").chmod(0o644)),
         ("secret", lambda site: (site / "secret").unlink()),
-        ("data sets", lambda site: (site / "people" / "records.duckdb").unlink()),
+        ("data sets", lambda site: Folder(site).store("people").unlink()),
         ("data sets", lambda site: (site / "policy.toml").write_text("[nonsense]\n")),
         ("access", lambda site: (site / "access.toml").write_text("[[token]\n")),
         ("ledger", lambda site: (site / "ledger.jsonl").write_bytes(b"")),

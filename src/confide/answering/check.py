@@ -75,6 +75,12 @@ def _policy(policy: Policy) -> Iterator[Finding]:
         yield Finding("note", "Nothing but counts is answered, since only they come from the SAFE base (counts.base).")
     if policy.totals.mechanism == "none" and not policy.records.noise:
         yield Finding("risky", "Totals and means are not perturbed (totals.mechanism, records.noise).")
+    if policy.updates.least < 2:
+        yield Finding(
+            "risky", "New data may differ by one unit, and the answers before and after tell of it (updates.least)."
+        )
+    if policy.updates.asked and not policy.updates.kept:
+        yield Finding("note", "Older vintages may be asked about, but none is kept (updates.kept).")
     if policy.records.changes and not policy.tables.cross:
         yield Finding("risky", "Any cell of any cross can be reached, of few units or one (tables.cross).")
     if not policy.records.changes:

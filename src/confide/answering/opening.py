@@ -1,7 +1,7 @@
 """Opening the data sets of a site; anything missing or out of step stops the start."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -14,8 +14,9 @@ from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
 from confide.site.encode import catalog_mark, roles_mark
 from confide.site.folder import Folder
+from confide.site.vintages import Vintage
 
-__all__ = ["named", "open_roads"]
+__all__ = ["named", "open_roads", "open_vintage", "open_vintages"]
 
 
 @contextmanager
@@ -39,6 +40,33 @@ def open_roads(
             roads[name] = _open_road(folder, name, policies[name], analyses)
             opened.callback(roads[name].close)
         yield roads
+
+
+@contextmanager
+def open_vintages(folder: Folder, roads: Mapping[str, Road]) -> Iterator[dict[str, Road]]:
+    """The roads of older vintages that people may ask about, by names as people@2025, under the policies of today.
+
+    One that these cannot answer from (its records were protected in another way) is left out: `confide vintages` tells why.
+    """
+    with ExitStack() as opened:
+        found = {}
+        for name, road in roads.items():
+            for vintage in folder.vintages(name)[:-1] if road.policy.updates.asked else ():
+                with suppress(Mistake):
+                    found[f"{name}@{vintage.name}"] = opened.enter_context(
+                        open_vintage(folder, name, vintage, road.policy)
+                    )
+        yield found
+
+
+@contextmanager
+def open_vintage(folder: Folder, name: str, vintage: Vintage, policy: Policy) -> Iterator[Road]:
+    """The road of one vintage; a Mistake says why it cannot be answered from."""
+    road = _open_road(folder, f"{name}@{vintage.name}", policy, ANALYSES)
+    try:
+        yield road
+    finally:
+        road.close()
 
 
 def _must_protect(folder: Folder, name: str, policy: Policy) -> None:

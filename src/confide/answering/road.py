@@ -38,6 +38,7 @@ from confide.model.policy import Policy
 from confide.model.request import Family, Request
 from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
 from confide.site.secret import Secret
+from confide.site.vintages import parse
 from confide.spelling.json import write_request
 from confide.spelling.url import write_url
 
@@ -148,7 +149,9 @@ class Road:
     def receipt(self, question: Admitted[Request[Any]]) -> str:
         """The content address of the answer: the request bound to the versions of data, policy and keys."""
         facts = self._engine.facts
-        bound = [write_request(question.request), facts.data, facts.keys, self.policy.mark]
+        # A vintage is told by its data: the receipt is the same when it was the newest and had no other name.
+        asked = {**write_request(question.request), "dataset": parse(question.request.dataset)[0]}
+        bound = [asked, facts.data, facts.keys, self.policy.mark]
         bound += [self._base.mark] if self._base is not None else []
         return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
 

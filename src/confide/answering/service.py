@@ -6,8 +6,9 @@ the custodian. No engine, no road and no evidence leaves it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from threading import Lock
@@ -23,14 +24,16 @@ from confide.answering.frontier.mapping import Mapped, candidates, map_road, wri
 from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
+from confide.answering.opened import Opened, gone
 from confide.answering.opening import named, open_roads
+from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial, whole_trial
 from confide.cancellation import Stopped, StopReason
 from confide.data.private import only_mine
-from confide.errors import Mistake, Reason, Refused, nearest
+from confide.errors import Fault, Mistake, Reason, Refused, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
@@ -42,9 +45,12 @@ from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
 from confide.site.policies import keep
+from confide.site.vintages import parse
 from confide.spelling.json import write_request
 
 __all__ = [
+    "NOT_RELOADED",
+    "RELOADED",
     "RISKS",
     "RULES",
     "TOGETHER",
@@ -58,19 +64,23 @@ __all__ = [
     "RecordsReport",
     "ReleaseMap",
     "Replayed",
+    "Reproduced",
     "Rule",
     "Service",
     "Stage",
     "Verdict",
+    "VintageState",
     "audit",
     "candidates",
     "check",
     "frontier",
+    "list_vintages",
     "make_base",
     "model_notes",
     "not_tried",
     "protections",
     "replay",
+    "reproduce",
     "scope",
     "trial",
     "write_choice",
@@ -82,6 +92,9 @@ _TOO_MUCH = {
     StopReason.TIME: "This question took longer than a question may.",
     StopReason.MEMORY: "This question needs more memory than there is for questions.",
 }
+
+RELOADED, NOT_RELOADED = "site loaded anew", "site not loaded anew"
+"""The acts by which a server tells what became of `confide reload`."""
 
 SUGGESTIONS = 3
 """So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
@@ -99,18 +112,16 @@ class Service:
         suggestions: int = SUGGESTIONS,
     ) -> None:
         self._suggestions, self._folder = suggestions, folder
-        self.policy = folder.policy()
-        """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
         self.papers = Papers(folder.path)
-        self._followers = {name for name in folder.names() if folder.follows(name)}
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._secret = folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
-        self._limiting, self._limits = Lock(), dict[str, QuestionLimit]()
+        self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
         with only_mine(), ExitStack() as opened:
-            roads = open_roads(folder, allow_open=allow_open, analyses=analyses)
-            self._roads: Mapping[str, Road] = opened.enter_context(roads)
+            self._now: Opened = self._opening()
+            self._before: Opened | None = None
+            opened.callback(lambda: self._close_all())
             self._ledger = opened.enter_context(Ledger(folder.ledger))
             self.audit = AuditLog(self._ledger)
             self._keep_policies()
@@ -121,14 +132,49 @@ class Service:
         """Open a site; anything missing or out of step stops the start."""
         return cls(Folder(Path(path)), allow_open=allow_open, **more)
 
+    def reload(self) -> None:
+        """Go over to the policies and the newest vintages as they are in the folder now; a Mistake changes nothing.
+
+        Promise: a question is admitted, decided and answered by one and the same version of data and policy. Those under way
+        end on the one they began with, which is closed when the next one goes.
+        """
+        with self._reloading:
+            if self._folder.secret() != self._secret:
+                raise Mistake("The secret is another one now.", suggestions=["Stop the server, and start it again."])
+            opened = self._opening()
+            old, self._before, self._now = self._before, self._now, opened
+            self._keep_policies()
+            if old is not None:
+                old.close()
+
+    @property
+    def policy(self) -> Policy:
+        """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
+        return self._now.policy
+
     @property
     def datasets(self) -> dict[str, Dataset]:
-        """What may be asked about."""
+        """What may be asked about: the newest vintage of each data set."""
         return {name: road.dataset for name, road in self._roads.items()}
+
+    def vintages(self, dataset: str) -> list[str]:
+        """The names of the vintages of a data set that one may ask about, the newest first; none if there is but one."""
+        return self._now.vintages(dataset)
+
+    @property
+    def _roads(self) -> Mapping[str, Road]:
+        return self._now.roads
 
     def dataset(self, name: str) -> Dataset:
         """A data set; a Mistake if there is none of that name."""
         return self._road(name).dataset
+
+    def find(self, name: str) -> Dataset | None:
+        """A data set, or a vintage of one; None if there is none of that name."""
+        try:
+            return self.dataset(name)
+        except Mistake:
+            return None
 
     def policy_of(self, dataset: str) -> Policy:
         """The policy under which questions about a data set are answered: its own, or the site's."""
@@ -136,7 +182,7 @@ class Service:
 
     def follows(self, dataset: str) -> bool:
         """Whether the policy of a data set is the site's, as it was when the site was opened."""
-        return dataset in self._followers
+        return parse(dataset)[0] in self._now.followers
 
     @property
     def access(self) -> Access:
@@ -163,11 +209,15 @@ class Service:
 
     def admit(self, request: Request[R] | Admitted[Request[R]]) -> Admitted[Request[R]]:
         """The question as it will be considered; a Mistake if it does not fit the codebook. Once admitted, it stays so."""
-        return request if isinstance(request, Admitted) else self._road(request.dataset).admit(request)
+        if isinstance(request, Admitted):
+            return request
+        opened = self._now
+        newest = opened.newest.get(request.dataset, request.dataset)
+        return opened.road(newest).admit(replace(request, dataset=newest))  # type: ignore[type-var]  # every kind is a dataclass
 
     def receipt(self, question: Admitted[Request[Any]]) -> str:
         """The content address that the answer will have."""
-        return self._road(question.request.dataset).receipt(question)
+        return self._opened_for(question).road(question.request.dataset).receipt(question)
 
     def answer(self, request: Request[R] | Admitted[Request[R]], *, who: str = "local", diagnostics: bool = False) -> R:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault.
@@ -179,17 +229,30 @@ class Service:
         question = self.admit(request)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
-        road = self._road(question.request.dataset)
-        with self._turn(road.dataset.name, who), self._stoppable(road, question, who):
+        opened = self._opened_for(question)
+        with opened.answering():
+            release: Any = self._answer(opened, question, who, diagnostics=diagnostics)
+        return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+
+    def _answer(self, opened: Opened, question: Admitted[Request[Any]], who: str, *, diagnostics: bool) -> Any:
+        road = opened.road(question.request.dataset)
+        with self._turn(road, who), self._stoppable(road, question, who):
             considered = road.consider(question)
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
                 self._record(road, question, who, considered.reasons, "")
                 raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
-            self._must_not_isolate(road, question, who)
-            release: Any = road.release(considered, diagnostics=diagnostics)
+            self._must_not_isolate(opened, question, who)
+            release = road.release(considered, diagnostics=diagnostics)
             self._record(road, question, who, (), release.digest)
-        return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+        return release
+
+    def _opened_for(self, question: Admitted[Request[Any]]) -> Opened:
+        """What a question was admitted by: what is open now, or was before it was loaded anew."""
+        for opened in (self._now, self._before):
+            if opened is not None and opened.admitted(question):
+                return opened
+        raise gone()
 
     def audit_questions(self, dataset: str = "", *, who: str | None = None, since: str = "") -> QuestionAudit:
         """What the recorded questions isolate, of one data set or of all: for the custodian alone."""
@@ -217,6 +280,15 @@ class Service:
         """
         return replay_roads(self.papers, self._roads, policy, dataset=dataset, trying=trial)
 
+    def reload_and_record(self) -> None:
+        """Load the site anew because the machine's custodian wants it; that it was done, or why not, is recorded."""
+        try:
+            self.reload()
+        except (Mistake, Fault) as error:
+            self._ledger.record(ledger.COMMAND_LINE, NOT_RELOADED, why=error.message)
+            raise
+        self._ledger.record(ledger.COMMAND_LINE, RELOADED)
+
     def record_act(self, person: Person, act: str, *, dataset: str = "", **more: str | int) -> None:
         """Record what a custodian did: in a few words, and to what. Nothing secret may be among it."""
         self._ledger.record(person.name, act, dataset=dataset, **more)
@@ -240,6 +312,11 @@ class Service:
     def close(self) -> None:
         self._opened.close()
 
+    def _close_all(self) -> None:
+        for opened in (self._before, self._now):
+            if opened is not None:
+                opened.close()
+
     def __enter__(self) -> Self:
         return self
 
@@ -249,7 +326,7 @@ class Service:
         self.close()
 
     def _road(self, name: str) -> Road:
-        return named(self._roads, name)
+        return self._now.road(name)
 
     def _keep_policies(self) -> None:
         keep(self.papers, self.policy)
@@ -258,9 +335,9 @@ class Service:
                 keep(self.papers, self.policy_of(name), name=name)
 
     @contextmanager
-    def _turn(self, dataset: str, who: str) -> Iterator[None]:
-        """A place among the day's questions, given back if the question is not recorded."""
-        today, policy = datetime.now(UTC).date(), self.policy_of(dataset)
+    def _turn(self, road: Road, who: str) -> Iterator[None]:
+        """A place among the day's questions, of all vintages together, given back if the question is not recorded."""
+        today, policy, dataset = datetime.now(UTC).date(), road.policy, parse(road.dataset.name)[0]
         limit, place = policy.quota.per_day, (who, dataset, today)
         with self._lock:
             # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
@@ -296,9 +373,10 @@ class Service:
     def _entries(self) -> list[Entry]:
         return list(ledger.read_questions(self.papers.ledger))
 
-    def _must_not_isolate(self, road: Road, question: Admitted[Request[Any]], who: str) -> None:
+    def _must_not_isolate(self, opened: Opened, question: Admitted[Request[Any]], who: str) -> None:
         """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
-        if not road.policy.audit.limit or self._limit(road).allows(question, who):
+        road = opened.road(question.request.dataset)
+        if not road.policy.audit.limit or self._limit(opened, road).allows(question, who):
             return
         words = "With what was asked before, this answer would single out too many small groups."
         reasons = [Reason("audit.limit", words)]
@@ -306,16 +384,17 @@ class Service:
         suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
         raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
 
-    def _limit(self, road: Road) -> QuestionLimit:
-        """What was asked of a data set so far; the ledger is read once."""
+    def _limit(self, opened: Opened, road: Road) -> QuestionLimit:
+        """What was asked of a data set so far; the ledger is read once for each loading."""
         name = road.dataset.name
-        with self._limiting:
-            if name not in self._limits:
-                entries = [entry for entry in self._entries() if entry.dataset == name]
-                self._limits[name] = QuestionLimit(
+        with opened.limiting:
+            if name not in opened.limits:
+                older = name in opened.older
+                entries = [e for e in self._entries() if (e.data == road.data if older else e.dataset == name)]
+                opened.limits[name] = QuestionLimit(
                     road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit
                 )
-            return self._limits[name]
+            return opened.limits[name]
 
     def _record(
         self,
@@ -329,7 +408,7 @@ class Service:
     ) -> None:
         self._ledger.append(
             who=who,
-            dataset=question.request.dataset,
+            dataset=parse(question.request.dataset)[0],
             request=write_request(question.request),
             outcome="cancelled" if cancelled else "refused" if reasons else "released",
             rules=tuple(reason.rule for reason in reasons),

@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from confide.answering.service import not_tried, replay
+from confide.answering.service import not_tried, replay, reproduce
 from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
+from confide.formats.release import writers
 from confide.site import ledger
 from confide.site.folder import Folder
 from confide.site.policies import read_as
@@ -100,3 +101,23 @@ def ledger_replay(
     if aside:
         words = ", ".join(f"[{name}]" for name in aside)
         typer.echo(f"Not tried: {words}. For these: confide workload SITE DATASET --ledger --policy {policy}")
+
+
+@app.command("reproduce")
+def ledger_reproduce(
+    site: SiteFolder,
+    receipt: Annotated[str, typer.Argument(help="The receipt of an answer.", metavar="RECEIPT")],
+) -> None:
+    """Work a recorded answer out again, from the data and the policy that it had then, as long as they are kept.
+
+    Exit status: 0 it is the answer that was recorded, 1 it is another, 2 your mistake.
+
+    Example: confide ledger reproduce mysite cfd-0123456789abcdef0123456789abcdef
+    """
+    found = reproduce(site, receipt)
+    ledger.record_act(Folder(site).ledger, "answer reproduced", dataset=found.entry.dataset, of=receipt)
+    typer.echo(writers(found.release).text(found.release).rstrip())
+    when = f"entry {found.entry.number} of {found.entry.time}, vintage {found.vintage}, {found.entry.policy}"
+    if not found.same:
+        raise Fault(f"This is not what was recorded ({when}).", suggestions=["Was the store or the secret changed?"])
+    typer.echo(f"This is the answer that was recorded: {when}.")

@@ -46,7 +46,7 @@ def enforce(site: SiteFolder, data: DataSet = None) -> None:
     after = policies.enforce(folder, name=data)
     record_act(folder.ledger, "policy put in force", dataset=data or "", policy=f"{after.title} ({after.mark})")
     whose = "The policy" if data is None else f"The policy of {data!r}"
-    typer.echo(f"{whose} is now {after.title}. A running server learns of it when it is started again.")
+    typer.echo(f"{whose} is now {after.title}. A running server takes it up with: confide reload {site}")
     if draft and draft.policy.version != after.version:
         typer.echo(f"The draft was version {draft.policy.version}; it was raised to {after.version}.")
     for name, old in before.items():
@@ -93,6 +93,6 @@ def frontier(
         file = "policy.toml" if folder.follows(dataset) else f"{dataset}/policy.toml"
         after = answering.write_choice(site, mapped.release, dataset=dataset)
         record_act(folder.ledger, "policy put in force", dataset=dataset, policy=f"{after.title} ({after.mark})")
-        typer.echo(f"Written into {file}, now {after.title}; a running server learns of it when started again.")
+        typer.echo(f"Written into {file}, now {after.title}; a running server takes it up with: confide reload {site}")
         if before not in ("", sensitive):
             typer.echo(f"It replaces the choice for {before!r}, which is suppressed with nothing any more.")

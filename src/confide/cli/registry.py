@@ -18,8 +18,9 @@ COMMANDS = {
     ),
     "ingest": (
         "sites:ingest",
-        "Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.",
+        "Load a new vintage of a data set, after its data or its dataset.toml changed; on any error the old data stay.",
     ),
+    "vintages": ("vintages:vintages", "The vintages of a data set, the newest first, and what each is there for."),
     "records": (
         "records:records",
         "Show how the records of a data set were protected: who was exposed, who was touched, and what nobody can find out.",
@@ -36,6 +37,10 @@ COMMANDS = {
     "serve": (
         "serving:serve",
         "Serve the site over HTTP, to those who may reach it (confide access).",
+    ),
+    "reload": (
+        "vintages:reload",
+        "Tell the running server to take up new data and policies; questions under way end on the old ones.",
     ),
     "demo": ("serving:demo", "Make and serve a site with two generated data sets, people and firms."),
     "policy": ("policies:policy", "Every field of a policy, with its value and one line of help."),

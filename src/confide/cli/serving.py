@@ -67,8 +67,8 @@ def demo(
     for name, generate in (("people", generated.people), ("firms", generated.firms)):
         if not Folder(folder).catalog(name).exists():
             with working(f"Generating {name}"):
-                texts = {"catalog": catalog_text(name), "policy": policy_text(name)}
-                ingesting.add(generate(rows), folder, name=name, **texts)
+                catalog, policy = catalog_text(name), policy_text(name)
+                ingesting.add(generate(rows), folder, name=name, catalog=catalog, policy=policy)
     typer.echo(f"The demo site is in {folder}.", err=True)
     _invite(folder, port)
     if serving:

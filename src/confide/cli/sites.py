@@ -31,6 +31,7 @@ def init(
         ),
     ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+    vintage: Annotated[str, typer.Option(help="What this first version of the data is called.")] = "1",
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
 
@@ -40,7 +41,7 @@ def init(
     """
     name = name or file.name.split(".")[0]
     with working(f"Reading {file.name}"):
-        folder = ingesting.add(file, output, name=name, preset=preset, table=table)
+        folder = ingesting.add(file, output, name=name, preset=preset, table=table, vintage=vintage)
     record_act(folder.ledger, "data ingested", dataset=name)
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
     _say_protected(folder, name)
@@ -54,16 +55,33 @@ def ingest(
     site: SiteFolder,
     dataset: DatasetName,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+    vintage: Annotated[
+        str | None, typer.Option(help="What this version is called; the next number if not given.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Say what the update would show, and whether the policy lets it; load nothing."),
+    ] = False,
 ) -> None:
-    """Load a data set anew after its data or its dataset.toml changed; on any error the old data stay.
+    """Load a new vintage of a data set, after its data or its dataset.toml changed; on any error the old data stay.
 
-    Example: confide ingest survey.csv mysite people
+    It says how many units are new, gone and changed. Too few of them are refused, or wait (updates.least, updates.few). A
+    running server takes it up with confide reload.
+
+    Example: confide ingest survey.csv mysite people --vintage 2026
     """
     with working(f"Reading {file.name}"):
-        folder = ingesting.ingest(file, site, name=dataset, table=table)
-    record_act(folder.ledger, "data ingested", dataset=dataset)
-    typer.echo(f"The data of {dataset!r} are loaded.")
-    _say_protected(folder, dataset)
+        loading = ingesting.preview if dry_run else ingesting.ingest
+        done = loading(file, site, name=dataset, table=table, vintage=vintage)
+    if not dry_run:
+        record_act(done.folder.ledger, "data ingested", dataset=dataset, vintage=done.vintage)
+    for line in done.lines():
+        typer.echo(line)
+    if dry_run:
+        typer.echo(f"They would be loaded as vintage {done.vintage}. Nothing was written.")
+        return
+    typer.echo(f"The data of {dataset!r} are loaded, as vintage {done.vintage}.")
+    _say_protected(done.folder, dataset)
 
 
 def _say_protected(folder: Folder, name: str) -> None:

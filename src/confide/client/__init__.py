@@ -240,8 +240,11 @@ class Site(Mapping[str, DatasetHandle]):
     """
 
     def __getitem__(self, name: str) -> DatasetHandle:
+        """A data set by its name, or a vintage of it, as in `site["people@2025"]`."""
         names = self.names()
-        if name not in names:
+        if "@" in name and name.partition("@")[0] in names:
+            self.codebook(name)  # a Mistake if there is no such vintage, or none may be asked about
+        elif name not in names:
             hint = nearest(str(name), names) or ["There are " + ", ".join(names) + "."]
             raise Mistake(f"There is no data set called {str(name)[:60]!r}.", suggestions=hint)
         return DatasetHandle(self, name)

@@ -34,6 +34,10 @@ _LARGEST = 1e12
 """No field is larger: counts that a rule compares with it fit any machine integer."""
 
 
+_BESIDE = ("red_team", "audit", "updates")
+"""Sections on which no answer depends."""
+
+
 class Section(Parameters):
     """A part of the policy; values outside their declared range are a Mistake."""
 
@@ -234,6 +238,22 @@ class AuditRules(Section):
 
 
 @dataclass(frozen=True)
+class UpdateRules(Section):
+    name: ClassVar = "updates"
+    least: int = parameter(
+        10, "Least units, if any, that new data may bring, take away or change: answers before and after would tell of fewer.",
+        low=0,
+    )  # fmt: skip
+    few: str = parameter(
+        "refuse",
+        "What is done with fewer: the data are refused, or the units wait as they were.",
+        among=("refuse", "wait"),
+    )
+    kept: int = parameter(0, "Older vintages of the data that are kept, so that old receipts can be checked.", low=0)
+    asked: bool = parameter(False, "Whether people may ask about the older vintages, too, as in people@2025.")
+
+
+@dataclass(frozen=True)
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
@@ -250,15 +270,16 @@ class Policy:
     quota: QuotaRules = QuotaRules()
     red_team: RedTeamRules = RedTeamRules()
     audit: AuditRules = AuditRules()
+    updates: UpdateRules = UpdateRules()
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field on which an answer depends: all but the limits of the red team, the audit and time.
+        """The fingerprint of every field on which an answer depends: all but the limits of red team, audit and time, and updates.
 
         The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is;
         so does that of time, by what else the machine does.
         """
-        told = {name: part for name, part in asdict(self).items() if name not in ("red_team", "audit")}
+        told = {name: part for name, part in asdict(self).items() if name not in _BESIDE}
         del told["quota"]["seconds"]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:12]
 
@@ -328,6 +349,7 @@ PRESETS: dict[str, Policy] = {
         tables=TableRules(sparsity=1.0, mean_cell=0.0, class_disclosure=False),
         output=OutputRules(digits=15),
         red_team=RedTeamRules(limit=1.0),
+        updates=UpdateRules(least=0),
     ),
 }
 """`standard`, the default, answers from protected records and judges the cross; `drop-q` is universe rules, Drop q and cell

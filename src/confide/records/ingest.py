@@ -1,26 +1,58 @@
 """From a data file to a site: draft its description, code the records, protect them, write the store."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from confide.data.private import only_mine
 from confide.engines import Coded
-from confide.engines.duckdb.store import write_store
+from confide.engines.duckdb.store import read_store_facts, write_store
 from confide.errors import Mistake, nearest
+from confide.model.catalog.dataset import Dataset
+from confide.model.policy import Policy
 from confide.records.keeping import read_truth, write_kept
 from confide.records.protect import protect_records
+from confide.records.updates import Update, compare_records, enough
 from confide.site.draft import draft_dataset
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
+from confide.site.locking import alone
 from confide.site.policies import give_policy
+from confide.site.vintages import (
+    Vintage,
+    check_vintage,
+    next_name,
+    remove_unlisted,
+    write_vintages,
+    writing,
+)
 from confide.sources.source import Source, read_source
 
-__all__ = ["MOST_COLUMNS", "add", "ingest", "protect_again"]
+__all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_again", "prune"]
 
 MOST_COLUMNS = 500
 """Drafting a description compares every two columns: 6 s of CPU for 400 of them and a thousand records (measured)."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """A vintage that was loaded, or would be: what it is called, what it shows of units, and who waits. For the custodian.
+
+    Without an update there was nothing to compare with: no data, or data under another secret.
+    """
+
+    folder: Folder
+    vintage: str
+    update: Update | None
+    waiting: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """What is to be said of it."""
+        return [*(self.update.lines() if self.update else ()), *self.waiting]
 
 
 def add(
@@ -32,14 +64,16 @@ def add(
     table: str | None = None,
     catalog: str | None = None,
     policy: str | None = None,
+    vintage: str = "1",
 ) -> Folder:
     """Add a data set to a site, making the site if need be: a drafted `dataset.toml`, a policy, a secret, the store.
 
     `catalog` is the text of a `dataset.toml` to use instead of a draft. A new site has the preset as its policy. On a site
     that has another, the preset becomes the data set's own; `policy` is the text of such a policy. Without either the
-    data set follows the site's. On any error nothing is left behind.
+    data set follows the site's. `vintage` is what this first version of the data is called. On any error nothing is left behind.
     """
     check_name(name)
+    check_vintage(vintage, ())
     folder = Folder(Path(site))
     if folder.catalog(name).exists():
         raise Mistake(
@@ -56,24 +90,56 @@ def add(
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
         give_policy(folder, name, preset=preset, text=policy)
-        _store(folder, name, read)
+        _write(folder, name, encode(folder.dataset(name), read.table, secret=folder.secret()), vintage=vintage)
     return folder
 
 
-def ingest(source: Any, site: str | Path, *, name: str, table: str | None = None) -> Folder:
-    """Load a data set of a site anew, after its data or its `dataset.toml` changed; on any error the old store stays."""
+def ingest(
+    source: Any, site: str | Path, *, name: str, table: str | None = None, vintage: str | None = None
+) -> Ingested:
+    """Load a data set anew, after its data or its `dataset.toml` changed: a new vintage, which takes the place of the old one.
+
+    Promise: until the new vintage is whole the old one is the newest, whatever happens. Changes of few units are refused or
+    wait, and older vintages are kept, as the policy says (`updates`).
+    """
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    _store(folder, name, _read(source, table))
-    return folder
+    with alone(folder.home(name), doing=f"loading {name!r}"):
+        planned = _plan(folder, name, _read(source, table), vintage)
+        _write(folder, name, planned.records, vintage=planned.ingested.vintage)
+    return planned.ingested
+
+
+def preview(
+    source: Any, site: str | Path, *, name: str, table: str | None = None, vintage: str | None = None
+) -> Ingested:
+    """What loading these data would show, and whether the policy would let it; nothing is written."""
+    folder = Folder(Path(site))
+    _must_be_there(folder, name)
+    return _plan(folder, name, _read(source, table), vintage).ingested
 
 
 def protect_again(site: str | Path, *, name: str) -> Folder:
     """Protect the records of a data set anew from the true ones that were kept, after `[records]` of its policy changed."""
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    _write(folder, name, read_truth(folder, name))
+    with alone(folder.home(name), doing=f"loading {name!r}"):
+        known = folder.vintages(name)
+        _write(folder, name, read_truth(folder, name), vintage=known[-1].name if known else "1")
     return folder
+
+
+def prune(site: str | Path, *, name: str) -> list[str]:
+    """Take away the older vintages that the policy no longer keeps; gives their names."""
+    folder = Folder(Path(site))
+    _must_be_there(folder, name)
+    with alone(folder.home(name), doing=f"loading {name!r}"):
+        known = folder.vintages(name)
+        left = _left(known, folder.policy(name))
+        if left != known:
+            write_vintages(folder.home(name), left)
+        remove_unlisted(folder.home(name))
+    return [vintage.name for vintage in known if vintage not in left]
 
 
 def _read(source: Any, table: str | None) -> Source:
@@ -95,16 +161,79 @@ def _must_be_there(folder: Folder, name: str) -> None:
         )
 
 
-def _store(folder: Folder, name: str, read: Source) -> None:
-    _write(folder, name, encode(folder.dataset(name), read.table, secret=folder.secret()))
+@dataclass(frozen=True)
+class _Planned:
+    """The records that are to be loaded, and what is told of it."""
+
+    records: Coded
+    ingested: Ingested
 
 
-def _write(folder: Folder, name: str, true: Coded) -> None:
-    """The store of protected records, and beside it what is kept of the true ones."""
-    protected, report = protect_records(true, folder.dataset(name), folder.policy(name), folder.secret())
-    with only_mine():
-        write_store(protected, folder.store(name))
-        write_kept(folder, name, true, report)
+def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Planned:
+    known, secret = folder.vintages(name), folder.secret()
+    called = next_name(known) if vintage is None else check_vintage(vintage, known)
+    coded = encode(folder.dataset(name), read.table, secret=secret)
+    if not folder.store(name).exists() or read_store_facts(folder.store(name)).keys != secret.version:
+        return _Planned(coded, Ingested(folder, called, None))
+    before = _before(folder, name)
+    if (
+        vintage is None
+        and known
+        and (before.facts.data, before.facts.catalog) == (coded.facts.data, coded.facts.catalog)
+    ):
+        called = known[-1].name  # the same data again are no other vintage
+    update = compare_records(before, coded, catalogs=(_as_loaded(folder, name), folder.dataset(name)))
+    records, waiting = enough(before, coded, update, folder.policy(name))
+    return _Planned(records, Ingested(folder, called, update, tuple(waiting)))
+
+
+def _before(folder: Folder, name: str) -> Coded:
+    """The true records of the vintage before: without them nobody could say what an update shows."""
+    try:
+        return read_truth(folder, name)
+    except Mistake as mistake:
+        hint = "Put them back for as long as it takes."
+        raise Mistake(f"What the update shows cannot be told. {mistake.message}", suggestions=[hint]) from None
+
+
+def _as_loaded(folder: Folder, name: str) -> Dataset:
+    """The catalog of the newest vintage as it was when its records were coded."""
+    known = folder.vintages(name)
+    return folder.read_dataset(name, as_loaded=True)[0] if known else folder.dataset(name)
+
+
+def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
+    """A vintage with the store of protected records, what is kept of the true ones, and the catalog that coded them.
+
+    The one before goes, unless the policy keeps it; a vintage of the same name is replaced.
+    """
+    home, policy = folder.home(name), folder.policy(name)
+    protected, report = protect_records(true, folder.dataset(name), policy, folder.secret())
+    known, base = folder.vintages(name), folder.base(name)
+    with writing(home) as (number, inside):
+        write_store(protected, inside / "records.duckdb")
+        write_kept(inside, true, report)
+        _write_catalog(folder, name, inside)
+        if base.exists():
+            shutil.copyfile(base, inside / base.name)  # it is read only if it is of these records
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    others = [each for each in known if each.name != vintage]
+    write_vintages(home, _left([*others, Vintage(vintage, number, now, protected.facts.data)], policy))
+    remove_unlisted(home)
+    for file in ("records.duckdb", "truth.parquet", "records.json", "safe.parquet"):
+        (home / file).unlink(missing_ok=True)  # where records stood before there were vintages
+
+
+def _left(known: list[Vintage], policy: Policy) -> list[Vintage]:
+    """The vintages that the policy keeps, and the newest."""
+    return known[-1 - policy.updates.kept :]
+
+
+def _write_catalog(folder: Folder, name: str, inside: Path) -> None:
+    for file, text in folder.read_dataset(name)[1].items():
+        if (inside / file).resolve().is_relative_to(inside.resolve()):
+            (inside / file).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(inside / file, text)
 
 
 @contextmanager

@@ -17,21 +17,22 @@ from confide.site.folder import Folder
 __all__ = ["read_report", "read_truth", "write_kept"]
 
 
-def write_kept(folder: Folder, name: str, true: Coded, report: RecordsReport | None) -> None:
-    """Keep the true records and the report, for their owner to read; of records that are not protected keep neither."""
+TRUTH, REPORT = "truth.parquet", "records.json"
+
+
+def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
+    """Keep the true records and the report in a folder, for their owner to read; of records that are not protected neither."""
     if report is None:
-        folder.truth(name).unlink(missing_ok=True)
-        folder.report(name).unlink(missing_ok=True)
         return
     records = true.records if true.household is None else true.records.append_column("household", true.household)
     about = {b"confide": json.dumps(asdict(true.facts)).encode()}
     try:
-        with replacing(folder.truth(name)) as partial:
+        with replacing(inside / TRUTH) as partial:
             # Only classes repeat themselves: a dictionary of keys or amounts costs time and is as large as they are.
             classes = list(true.facts.classes.values())
             kept = records.replace_schema_metadata(about)
             pq.write_table(kept, partial, compression="zstd", use_dictionary=classes, write_statistics=False)
-        with replacing(folder.report(name)) as partial:
+        with replacing(inside / REPORT) as partial:
             partial.write_text(report.write(), encoding="utf-8")
     except OSError as error:
         raise Fault(f"The true records could not be kept ({error.strerror}).") from None

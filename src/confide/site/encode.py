@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 
-__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "roles_mark", "small"]
+__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "recoded", "roles_mark", "small"]
 
 
 LARGEST = 2**62
@@ -79,17 +80,25 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
 
 def catalog_mark(dataset: Dataset) -> str:
     """A fingerprint of everything in the catalog that decides how records are coded and checked; labels do not."""
-    coding = [
-        (
-            *(v.name, v.kind, v.role == Role.IDENTIFIER, v.of, v.parent),
-            *(v.cutpoints, v.decimals, v.minimum, v.maximum, v.missing),
-            [(code.code, code.parent, code.missing) for code in v.codes or ()],
-        )
-        for v in dataset.variables.values()
-    ]
+    variables = [_coding(v) for v in dataset.variables.values()]
     household = [dataset.household] if dataset.household else []
-    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, coding, *household])
+    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, variables, *household])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def recoded(before: Dataset, after: Dataset) -> list[str]:
+    """The variables that one of two catalogs codes in another way, or does not have."""
+    old, new = ({v.name: _coding(v) for v in each.variables.values()} for each in (before, after))
+    return [name for name in {**old, **new} if old.get(name) != new.get(name)]
+
+
+def _coding(v: Variable) -> list[Any]:
+    """Everything of a variable that decides how records are coded and checked."""
+    return [
+        *(v.name, v.kind, v.role == Role.IDENTIFIER, v.of, v.parent),
+        *(v.cutpoints, v.decimals, v.minimum, v.maximum, v.missing),
+        [(code.code, code.parent, code.missing) for code in v.codes or ()],
+    ]
 
 
 def roles_mark(dataset: Dataset) -> str:

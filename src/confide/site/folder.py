@@ -1,7 +1,7 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
-mysite/people/dataset.toml  people/records.duckdb  people/safe.parquet  people/truth.parquet  people/records.json
+mysite/people/dataset.toml  people/vintages.json  people/vintages/1/records.duckdb  safe.parquet  truth.parquet  records.json
 mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own
 """
 
@@ -17,6 +17,7 @@ from confide.model.catalog.toml import read_dataset
 from confide.model.policy import LONGEST_NAME, Policy, preset_policy, read_policy, write_policy
 from confide.site.access import Reach, declare
 from confide.site.secret import Secret, create_secret, read_secret
+from confide.site.vintages import Vintage, parse, place, read_vintages
 
 __all__ = ["Folder", "Papers", "check_name", "create_folder", "write_whole"]
 
@@ -57,7 +58,7 @@ class Papers:
 
     def home(self, name: str | None = None) -> Path:
         """The folder of the site's policy, or of a data set's own, with its draft and its history."""
-        return self.path if name is None else self.path / name
+        return self.path if name is None else self.path / parse(name)[0]
 
     def own(self, name: str) -> Path:
         """Where a data set's own policy stands, if it has one."""
@@ -125,22 +126,53 @@ class Folder(Papers):
         return read_secret(self.path / "secret")
 
     def dataset(self, name: str) -> Dataset:
-        text = self._text(self.catalog(name))
-        return read_dataset(text, name=name, read_file=lambda file: self._text(self.catalog(name).parent / file))
+        """What is declared of a data set: of the newest vintage as it stands now, of an older one as it was ingested."""
+        return self.read_dataset(name)[0]
+
+    def read_dataset(self, name: str, *, as_loaded: bool = False) -> tuple[Dataset, dict[str, str]]:
+        """The same, with the texts that it was read from, by the names of their files; or of the newest as it was ingested."""
+        inside = self.records(name) if as_loaded or self.is_older(name) else self.home(name)
+        texts = {"dataset.toml": self._text(inside / "dataset.toml")}
+
+        def read_file(file: str) -> str:
+            return texts.setdefault(file, self._text(inside / file))
+
+        return read_dataset(texts["dataset.toml"], name=name, read_file=read_file), texts
+
+    def vintages(self, name: str) -> list[Vintage]:
+        """The versions of a data set, the oldest first. Records that stand beside `dataset.toml` are one without a name."""
+        return read_vintages(self.home(name))
+
+    def is_older(self, name: str) -> bool:
+        """Whether a name stands for a vintage that is not the newest."""
+        vintage, known = parse(name)[1], self.vintages(name)
+        return bool(vintage) and not (known and known[-1].name == vintage)
+
+    def records(self, name: str) -> Path:
+        """The folder with the records of a data set: of the newest vintage, or of the one that is named."""
+        vintage, known = parse(name)[1], self.vintages(name)
+        if not vintage:
+            return place(self.home(name), known[-1]) if known else self.home(name)
+        for each in known:
+            if each.name == vintage:
+                return place(self.home(name), each)
+        names = [each.name for each in known]
+        hint = nearest(vintage, names) or [f"There are {', '.join(names)}."] if names else []
+        raise Mistake(f"{parse(name)[0]!r} has no vintage {vintage[:60]!r}.", suggestions=hint)
 
     def store(self, name: str) -> Path:
-        return self.path / name / "records.duckdb"
+        return self.records(name) / "records.duckdb"
 
     def base(self, name: str) -> Path:
-        return self.path / name / "safe.parquet"
+        return self.records(name) / "safe.parquet"
 
     def truth(self, name: str) -> Path:
         """The true records, where the store has protected ones. No answer needs them: they may be kept elsewhere."""
-        return self.path / name / "truth.parquet"
+        return self.records(name) / "truth.parquet"
 
     def report(self, name: str) -> Path:
         """What protecting the records did, for the custodian."""
-        return self.path / name / "records.json"
+        return self.records(name) / "records.json"
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:

@@ -16,6 +16,7 @@ from confide.errors import Mistake
 from confide.model.policy import PRESETS, SECTIONS, SITE, Policy, read_policy, write_policy
 from confide.model.toml import parse_toml
 from confide.site.folder import Papers, write_whole
+from confide.site.locking import alone
 
 __all__ = [
     "Change",
@@ -151,13 +152,20 @@ def save_draft(papers: Papers, draft: PolicyDraft, *, name: str | None = None) -
 def enforce(papers: Papers, *, name: str | None = None) -> Policy:
     """Put the draft in force: it becomes `policy.toml`, and the policy before it is kept.
 
-    Its version is one more than that of the policy before, unless the draft's is higher already.
+    Its version is one more than that of the policy before, unless the draft's is higher already. Of two who do it at once one
+    puts the draft in force, and the other is told.
     """
     _must_be_known(papers, name)
+    with alone(papers.path, doing="putting a policy in force"):
+        return _enforce(papers, name)
+
+
+def _enforce(papers: Papers, name: str | None) -> Policy:
     before, draft = papers.policy(name), read_draft(papers, name=name)
     if draft is None:
         raise Mistake(
-            f"There is no draft at {str(papers.draft(name))!r}.", suggestions=["Write one in the browser first."]
+            f"There is no draft at {str(papers.draft(name))!r}.",
+            suggestions=["Write one in the browser first.", f"The policy in force is {before.title}."],
         )
     after = replace(draft.policy, version=max(draft.policy.version, before.version + 1))
     keep(papers, before, name=name)

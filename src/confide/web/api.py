@@ -65,7 +65,7 @@ def create_app(service: Service) -> FastAPI:
     authentication = Authentication(service)
     context = PageContext(service, authentication)
     reply = replies(context)
-    settings: dict[str, Any] = {"policy": service.policy, "authentication": authentication, "reply": reply}
+    settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
     app.add_middleware(Middleware, access=lambda: service.access, **settings)
     show_problems(app, reply)
     app.state.questions = Questions(service)

@@ -41,7 +41,7 @@ HEADERS = {
 class Middleware:
     """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data.
 
-    `access` tells who may reach the site, at the moment; if it cannot, nobody does.
+    `access` tells who may reach the site, at the moment; if it cannot, nobody does. `policy` gives the one in force at the moment.
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Middleware:
         app: ASGIApp,
         *,
         access: Callable[[], Access],
-        policy: Policy,
+        policy: Callable[[], Policy],
         authentication: Authentication,
         reply: Reply,
     ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
-        self._access, self._limit = access, RateLimit(policy.quota.per_minute)
+        self._access, self._limit = access, RateLimit(policy().quota.per_minute)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,10 +98,11 @@ class Middleware:
 
     def _pace(self, scope: Scope, asker: Asker) -> Response | None:
         """Asking for what is `UNCOUNTED` does not count."""
+        self._limit = self._limit.at(self._policy().quota.per_minute)
         wait = 0.0 if scope["path"].startswith(UNCOUNTED) else self._limit.allow(_client(asker), time.monotonic())
         if not wait:
             return None
-        return self._reply(scope, too_many(ceil(wait), self._policy.title), {"Retry-After": str(ceil(wait))})
+        return self._reply(scope, too_many(ceil(wait), self._policy().title), {"Retry-After": str(ceil(wait))})
 
 
 class _Leaving:

@@ -38,7 +38,7 @@ class RateLimit:
     def __init__(self, per_minute: int, *, clients: int = 10_000) -> None:
         if per_minute < 0:
             raise Mistake("A rate limit must be 0 (none) or more requests a minute.")
-        self._step = _MINUTE / per_minute if per_minute else 0.0
+        self._per_minute, self._step = per_minute, _MINUTE / per_minute if per_minute else 0.0
         self._seen: Cache[str, _Bucket] = Cache(clients, expired=lambda bucket, now: not bucket.still(now))
 
     def allow(self, key: str, now: float) -> float:
@@ -55,6 +55,10 @@ class RateLimit:
 
         self._seen.change(key, take, now=now)
         return wait
+
+    def at(self, per_minute: int) -> "RateLimit":
+        """This limit if it has that pace; otherwise one that has, and has seen nobody yet."""
+        return self if per_minute == self._per_minute else RateLimit(per_minute)
 
     def wait(self, key: str, now: float) -> float:
         """The seconds until the client would be let in, without letting it in."""

@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable
 from functools import partial
-from threading import Timer
+from threading import Thread, Timer
 from types import FrameType
 from typing import Any
 
@@ -14,7 +14,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from confide.answering.service import Service
-from confide.errors import Fault
+from confide.errors import ConfideError, Fault
+from confide.site.serving import serving
 from confide.web.cache import Cache
 from confide.web.connections import LIMITS, Connection, ConnectionLimits, Connections
 
@@ -30,7 +31,9 @@ _GRACE = 4
 _AT_ONCE = 100
 """Connections that are taken up before those that make room for them are closed, and that wait to be taken up."""
 
-_LOGS = ("confide", "uvicorn.error", "asyncio")
+_LOG = logging.getLogger("confide.server")
+
+_LOGS = ("confide", "confide.server", "uvicorn.error", "asyncio")
 
 
 class LogThrottle(logging.Filter):
@@ -96,14 +99,25 @@ def serve_app(app: ASGIApp, service: Service, *, host: str, port: int) -> None:
     config, throttle = configure(app, service, host=host, port=port), LogThrottle()
     for name in _LOGS:
         logging.getLogger(name).addFilter(throttle)
+    signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(service,), name="reload").start())
     try:
-        _Server(config).run()
+        with serving(service.papers.path):
+            _Server(config).run()
     except KeyboardInterrupt:
         pass
     except SystemExit:
         raise Fault(
             f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
         ) from None
+
+
+def _reload(service: Service) -> None:
+    """Load the site anew; what is wrong is logged, and the server goes on as before."""
+    try:
+        service.reload_and_record()
+        _LOG.warning("The site was loaded anew.")
+    except ConfideError as error:
+        _LOG.error("The site was not loaded anew: %s", error)
 
 
 def _is_proxy(service: Service, address: str) -> bool:

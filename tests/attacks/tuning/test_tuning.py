@@ -16,6 +16,7 @@ from confide.attacks.tuning.tuning import STRONGEST, TuneProgress, TuningConditi
 from confide.cli.main import main
 from confide.errors import Mistake
 from confide.model.policy import RedTeamRules, preset_policy, read_policy
+from confide.site.folder import Folder
 
 HOW = {"attacks": "secret-in-universe", "targets": 30, "questions": 40, "workload": 20}
 TRIES = ["tables.mean_cell=2,40", "records.noise_exposed=0.1"]
@@ -149,7 +150,7 @@ def test_without_time_nothing_is_measured_and_the_rest_is_told(site: Path) -> No
 def test_the_truth_is_needed(site: Path, tmp_path: Path) -> None:
     copy = tmp_path / "site"
     shutil.copytree(site, copy)
-    (copy / "people" / "truth.parquet").unlink()
+    Folder(copy).truth("people").unlink()
     with pytest.raises(Mistake, match="true ones"):
         tune(copy, "people", tries=TRIES, **HOW)
 

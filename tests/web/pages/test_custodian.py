@@ -445,7 +445,7 @@ def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept
     place.here.post("/custodian/draft/form", {**form, "universe.gamma": "77"})
     done = run("enforce", place.site)
     assert done.returncode == 0 and b"standard, version 2" in done.stdout and not place.folder.draft().exists()
-    assert "universe.gamma 0 0" in text_of(place.here.get("/custodian/policy"))  # until the server is started again
+    assert "universe.gamma 0 0" in text_of(place.here.get("/custodian/policy"))  # until the site is loaded anew
     place.server.stop()
     server = serve_here(place.site)
     here = browser(server)

@@ -20,10 +20,11 @@ from confide.engines.duckdb.store import read_store_facts, write_store
 from confide.model.policy import Policy, write_policy
 from confide.records.protect import protect_records
 from confide.site.folder import Folder
+from confide.site.vintages import LIST
 
 __all__ = ["copied"]
 
-RECORDS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json"}
+RECORDS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json", LIST}
 PAPERS = {"policy.toml", "draft.toml"}
 """What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 

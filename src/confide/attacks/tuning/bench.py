@@ -35,7 +35,10 @@ from confide.site.folder import Folder
 
 __all__ = ["Bench", "TimeUp", "bench"]
 
-PARTS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json", "policy.toml", "draft.toml"}
+PARTS = {
+    *("records.duckdb", "safe.parquet", "truth.parquet", "records.json"),
+    *("vintages", "vintages.json", "policy.toml", "draft.toml"),
+}
 """Files of a data set that depend on the policy."""
 
 
@@ -131,7 +134,7 @@ def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterat
         (target.path / "policy.toml").write_text(write_policy(policy, preset="standard"), encoding="utf-8")
         protected, report = protect_records(truth.coded, truth.dataset, policy, folder.secret())
         write_store(protected, target.store(name))
-        write_kept(target, name, truth.coded, report)
+        write_kept(target.records(name), truth.coded, report)
         if folder.base(name).exists() and policy.counts.mechanism == "safe":
             make_base(target.path, name, by=pq.read_schema(folder.base(name)).names[:-1])
         yield target

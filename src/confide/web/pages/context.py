@@ -83,7 +83,7 @@ class PageContext:
     def _policy_title(self, request: Request) -> str:
         """The policy under which a page stands: the site's, or that of the data set whose page it is."""
         name = request.scope["path"].split("/")[1]
-        known = name in self.service.datasets and self.visitor(request) is not None
+        known = self.service.find(name) is not None and self.visitor(request) is not None
         return self.service.policy_of(name).title if known else self.service.policy.title
 
     def person(self, request: Request) -> Person:

@@ -58,7 +58,7 @@ def replies(context: PageContext) -> Reply:
 
 
 def _page(context: PageContext, request: Request, problem: ProblemDocument) -> Response:
-    dataset = context.service.datasets.get(request.scope["path"].split("/")[1])
+    dataset = context.service.find(request.scope["path"].split("/")[1])
     known = dataset if context.visitor(request) else None
     quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
     refused = bool(problem.reasons) and not quota

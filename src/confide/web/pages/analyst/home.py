@@ -14,6 +14,7 @@ from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.formula import Factor, write_term
 from confide.model.request import Family
 from confide.site.access import Person
+from confide.site.vintages import parse
 from confide.spelling.where import write_names
 from confide.web.pages.analyst.levels import by_subject, suggested
 from confide.web.pages.analyst.plainly import ROLES, about_address, kind_of, protected_how, rules_of, unit_of, uses_of
@@ -114,6 +115,8 @@ def _card(service: Service, dataset: Dataset) -> dict[str, Any]:
             ("Weights", "Counts, totals and means can be weighted" if dataset.weight else ""),
             ("Source", dataset.source),
         ],
+        "vintages": [(parse(each)[1], f"/{quote(each, safe='@')}") for each in service.vintages(dataset.name)],
+        "vintage": parse(dataset.name)[1],
         "models": any(v.measurable for v in dataset.variables.values()),
         "how": protected_how(service.policy_of(dataset.name)),
         "about": about_address(service, dataset.name),

@@ -25,6 +25,7 @@ TITLES = {
     "quota": "Quotas",
     "red_team": "The red team",
     "audit": "The audit of questions",
+    "updates": "New data, and older vintages",
 }
 """What each section of a policy is about."""
 
