@@ -127,3 +127,11 @@ def test_who_makes_a_site_slower_is_in_the_data(field) -> None:
     result = carry_out(attack, LeakyField(field("drop-q", rows=5_000), Slow), Settings(targets=20, questions=480))
     assert result.claimed >= 8
     assert result.precision > 0.7
+
+
+def test_an_update_of_few_is_no_update_to_attack(field) -> None:
+    policy = preset_policy("open")
+    for least, applies in ((11, False), (10, True)):
+        site = field(replace(policy, updates=replace(policy.updates, least=least)), rows=5_000)
+        result = carry_out(BeforeAfter(), site, Settings(targets=10, questions=6))
+        assert result.applies is applies and ("updates.least" in result.stopped) is not applies
