@@ -142,7 +142,7 @@ def test_each_weakness_of_a_policy_is_risky(check: Check, policy: str, words: st
 def test_an_open_policy_needs_to_be_allowed_and_is_risky_all_over(check: Check, tmp_path: Path) -> None:
     with pytest.raises(Mistake, match="protects nothing"):
         check(HEAD + SEX, "preset = 'open'")
-    assert len(texts(check_site(tmp_path / "site", allow_open=True), "risky")) == 6
+    assert len(texts(check_site(tmp_path / "site", allow_open=True), "risky")) == 7
 
 
 def test_long_lists_are_cut_and_findings_come_by_kind(check: Check) -> None:
