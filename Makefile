@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test mutants chromium docs screenshots bench clean
+.PHONY: demo test mutants chromium web-servers docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
 
-test: chromium $(VENV)/.dev
+test: chromium web-servers $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -26,6 +26,12 @@ chromium:
 	@command -v chromium >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } || \
 	{ echo "The tests need the browser Chromium as 'chromium'. On Debian, as root: apt-get install chromium"; exit 1; }
+
+# A site is tested behind the web servers that the documents set up. As root alone: their daemons must not start by themselves.
+web-servers:
+	@{ command -v nginx && command -v caddy && command -v openssl; } >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
+	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light caddy openssl >/dev/null; } || \
+	{ echo "The tests need nginx, caddy and openssl. On Debian, as root: apt-get install nginx-light caddy openssl"; exit 1; }
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs serve

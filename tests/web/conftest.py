@@ -106,6 +106,12 @@ def set_policy(site: Path, **fields: object) -> None:
     file.write_text(text)
 
 
+@pytest.fixture
+def port() -> int:
+    """A port that is free now."""
+    return free_port()
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo site, without quotas; never opened, only copied."""

@@ -196,6 +196,11 @@ class Service:
     def _people(self) -> AccessFile:
         return AccessFile(self._folder.access)
 
+    def must_be_ready(self) -> None:
+        """A Fault or a Mistake if nobody could be let in, or no question recorded: then nothing is answered."""
+        _ = self.access
+        self._ledger.must_be_writable()
+
     def visitor(self, machine: str) -> Person:
         """Somebody without a token on a public site. A machine has a name of its own for a day, for the quota and the
         ledger, which cannot be told back to the machine.

@@ -25,27 +25,35 @@ def serve(
         str, typer.Option(help="Where to listen; a local site listens on its own machine only.")
     ] = "127.0.0.1",
     port: Port = 8000,
+    path: Annotated[
+        str,
+        typer.Option(
+            help="Below which path of its host the site is reached, as in /stats. Otherwise it has all of it."
+        ),
+    ] = "",
     allow_open: AllowOpen = False,
 ) -> None:
     """Serve the site over HTTP, to those who may reach it (confide access).
 
     Example: confide serve mysite --port 8080
     """
-    _serve(site, host, port, allow_open=allow_open)
+    _serve(site, host, port, path, allow_open=allow_open)
 
 
-def _serve(site: Path, host: str, port: int, *, allow_open: bool = False) -> None:
+def _serve(site: Path, host: str, port: int, path: str = "", *, allow_open: bool = False) -> None:
     try:
         from confide.web.api import create_app
         from confide.web.server import serve_app
+        from confide.web.subpath import SubPath
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
     with only_mine(), Service.open(site, allow_open=allow_open) as service:
         must_be_servable(service.access, host)
+        app = create_app(service, path=SubPath(path))
         shown = f"[{host}]" if ":" in host else host
-        typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}  (Ctrl+C stops)", err=True)
+        typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}{path}  (Ctrl+C stops)", err=True)
         typer.echo(f"Who may reach the site: {service.access.words}.", err=True)
-        serve_app(create_app(service), service, host=host, port=port)
+        serve_app(app, service, host=host, port=port)
 
 
 def demo(

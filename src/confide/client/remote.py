@@ -62,7 +62,7 @@ class RemoteSite(Site):
         if response.status_code == 200 and isinstance(body, dict):
             return body
         try:
-            raise _problem(body, response.status_code)
+            raise _problem(body, response.status_code, below=self._http.base_url.path)
         except (AttributeError, KeyError, TypeError):
             raise self._stranger(f"status {response.status_code}, no problem document") from None
 
@@ -76,10 +76,10 @@ class RemoteSite(Site):
         return Fault(f"{self._http.base_url} did not answer as a Confide site ({why}).")
 
 
-def _problem(body: Any, status: int) -> ConfideError:
+def _problem(body: Any, status: int, *, below: str) -> ConfideError:
     """The error that a problem document describes; the same as the site would raise in this process."""
     detail = str(body["detail"])
-    offers = [_suggestion(str(offer["text"]), offer.get("url")) for offer in body["suggestions"]]
+    offers = [_suggestion(str(offer["text"]), offer.get("url"), below) for offer in body["suggestions"]]
     reasons = [Reason(str(reason["rule"]), str(reason["text"])) for reason in body["reasons"]]
     if reasons:
         return Refused(reasons, policy=str(body["policy"]), suggestions=offers)
@@ -88,9 +88,9 @@ def _problem(body: Any, status: int) -> ConfideError:
     return Mistake(detail, suggestions=offers) if status < 500 else Fault(detail, suggestions=offers)
 
 
-def _suggestion(text: str, url: str | None) -> str:
+def _suggestion(text: str, url: str | None, below: str) -> str:
     """A site in this process names no format in the address of a suggestion, so neither does this."""
     if not url:
         return text
-    path, mark, query = url.removeprefix("/").partition("?")
+    path, mark, query = url.removeprefix(below).removeprefix("/").partition("?")
     return Suggestion(text, path.removesuffix(".json") + mark + query)

@@ -31,7 +31,9 @@ RESERVED = {
     "jobs",
     "login",
     "logout",
+    "metrics",
     "policies",
+    "ready",
     "secret",
     "static",
 }

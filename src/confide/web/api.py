@@ -15,6 +15,7 @@ from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
 from confide.web.closing import at_close
+from confide.web.metrics import Metrics
 from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
 from confide.web.pages.analyst.correlation import add_correlation_pages
@@ -28,8 +29,10 @@ from confide.web.pages.job import add_job_page
 from confide.web.pages.login import add_login
 from confide.web.pages.refusals import replies
 from confide.web.pages.static import add_static
+from confide.web.probes import Probes, add_metrics
 from confide.web.problems import show_problems
 from confide.web.questions import Questions
+from confide.web.subpath import ROOT, SubPath
 
 __all__ = ["create_app"]
 
@@ -52,8 +55,9 @@ class Listing(BaseModel):
 Last = Annotated[int, Query(ge=1, le=1000, description="How many.")]
 
 
-def create_app(service: Service) -> FastAPI:
-    """The app of an open site; closing the site is the caller's business."""
+def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
+    """The app of an open site, served below a path of its host; closing the site is the caller's business."""
+    path.must_not_be(service.datasets)
     app = FastAPI(
         title="Confide",
         version=__version__,
@@ -63,15 +67,18 @@ def create_app(service: Service) -> FastAPI:
         redirect_slashes=False,
     )
     authentication = Authentication(service)
-    context = PageContext(service, authentication)
+    context = PageContext(service, authentication, path)
+    metrics = app.state.metrics = Metrics()
     reply = replies(context)
     settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
+    settings |= {"probe": Probes(service).answer, "metrics": metrics, "path": path}
     app.add_middleware(Middleware, access=lambda: service.access, **settings)
     show_problems(app, reply)
     app.state.questions = Questions(service)
     at_close(app, lambda: app.state.questions.close())
     _catalog(app, context)
     _ledger(app, context)
+    add_metrics(app, context, metrics)
     add_login(app, context)
     add_custodian_pages(app, context)
     add_answers(app, context)
@@ -83,7 +90,7 @@ def create_app(service: Service) -> FastAPI:
     add_correlation_pages(app, context)
     add_api_page(app, context)
     add_analyst_pages(app, context)  # last: its /{dataset} would take the addresses of the others
-    describe(app, service.access)
+    describe(app, service.access, path)
     return app
 
 

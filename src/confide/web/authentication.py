@@ -17,6 +17,7 @@ from confide.answering.service import Service
 from confide.errors import Denied
 from confide.site.access import ANYONE, Person, Reach, is_loopback
 from confide.web.sessions import Session, Sessions
+from confide.web.subpath import path_of
 
 __all__ = ["Asker", "Authentication", "asker_of", "encrypted", "private"]
 
@@ -128,8 +129,9 @@ def machine_of(scope: Scope) -> str:
 
 
 def _name(scope: Scope, use: str) -> str:
-    """The prefix __Host- binds a cookie to this host and to TLS; browsers refuse it without."""
-    return f"__Host-confide-{use}" if encrypted(scope) else f"confide-{use}"
+    """The prefix __Host- binds a cookie to this host and to TLS; browsers refuse it without, and for a part of a host."""
+    prefix = "__Secure-" if path_of(scope) else "__Host-"
+    return f"{prefix}confide-{use}" if encrypted(scope) else f"confide-{use}"
 
 
 def _read(scope: Scope, headers: Mapping[str, str], use: str) -> str:
@@ -138,5 +140,6 @@ def _read(scope: Scope, headers: Mapping[str, str], use: str) -> str:
 
 def _write(request: Request, response: Response, use: str, value: str, *, max_age: int | None = None) -> None:
     """Set a cookie that ends with the browser unless `max_age` says when; an empty value takes it away."""
-    flags: dict[str, Any] = {"path": "/", "httponly": True, "samesite": "strict", "secure": encrypted(request.scope)}
+    flags: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": encrypted(request.scope)}
+    flags["path"] = path_of(request.scope) or "/"  # below a path: not told to the others on this host
     response.set_cookie(_name(request.scope, use), value, max_age=max_age if value else 0, **flags)

@@ -1,7 +1,7 @@
 """Round the whole app: names, sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import ceil
 
 from fastapi import Response
@@ -14,8 +14,10 @@ from confide.site.access import Access
 from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
 from confide.web.hosts import check_request
+from confide.web.metrics import Metrics, kind_of
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
 from confide.web.rate_limit import RateLimit
+from confide.web.subpath import SubPath
 
 __all__ = ["HEADERS", "LARGEST_BODY", "LONGEST_ADDRESS", "Middleware"]
 
@@ -52,15 +54,22 @@ class Middleware:
         policy: Callable[[], Policy],
         authentication: Authentication,
         reply: Reply,
+        probe: Callable[[Scope], Awaitable[Response | None]],
+        metrics: Metrics,
+        path: SubPath,
     ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
         self._access, self._limit = access, RateLimit(policy().quota.per_minute)
+        self._probe, self._metrics, self._path = probe, metrics, path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
-        leaving = _Leaving(send)
+        scope = self._path.within(scope)
+        leaving = _Leaving(send, self._path)
         try:
+            if probed := await self._probe(scope):
+                return await probed(scope, receive, leaving)
             scope, foreign = await check_request(scope, self._access())
             if foreign:
                 more = {"Connection": "close"} if foreign.status == 400 else {}  # what follows may be no HTTP
@@ -70,8 +79,11 @@ class Middleware:
             await (turned_away or self._app)(_as_get(scope), receive, leaving)
         except Exception as error:
             response = self._fault(scope, error)
-            if not leaving.started:
+            if not leaving.status:
                 await response(scope, receive, leaving)
+        finally:
+            if leaving.status:  # else the client is gone
+                self._metrics.count(kind_of(scope["path"]), leaving.status)
 
     def _fault(self, scope: Scope, error: Exception) -> Response:
         if isinstance(error, ConfideError) and error.http_status == 503:
@@ -106,17 +118,19 @@ class Middleware:
 
 
 class _Leaving:
-    """Passes a response on, with the headers."""
+    """Passes a response on, with the headers; `status` is 0 until it has begun."""
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.started = send, False
+    def __init__(self, send: Send, path: SubPath) -> None:
+        self._send, self._path, self.status = send, path, 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.status = message["status"]
             headers = MutableHeaders(scope=message)
             headers.update(HEADERS)
             headers.setdefault("Cache-Control", "no-store")
+            if "location" in headers:
+                headers["location"] = self._path.address(headers["location"])
         await self._send(message)
 
 

@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 
 from confide.site.access import Access, Reach
 from confide.web.problems import MEDIA_TYPE, ProblemDocument
+from confide.web.subpath import SubPath
 
 __all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
 
@@ -86,13 +87,15 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return described
 
 
-def describe(app: FastAPI, access: Access) -> None:
+def describe(app: FastAPI, access: Access, path: SubPath) -> None:
     """Let the app describe itself, and whether the site asks for a token."""
     described: dict[str, Any] = {}
 
     def openapi() -> dict[str, Any]:
         if not described:
             described.update(_describe(app, access))
+            if path.path:
+                described["servers"] = [{"url": path.path}]
         return described
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend the description

@@ -93,6 +93,11 @@ class Ledger:
         request = {"act": act, **more}
         return self.append(who=who, dataset=dataset, request=request, outcome="done", policy="", data="")
 
+    def must_be_writable(self) -> None:
+        """A Fault if an entry could not be recorded now, as far as that can be told without recording one."""
+        with self._writing, self._held():
+            pass
+
     def __len__(self) -> int:
         """How many entries there are."""
         return self._tail.head.entries

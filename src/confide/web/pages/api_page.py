@@ -58,7 +58,7 @@ def add_api_page(app: FastAPI, context: PageContext) -> None:
             "api.html",
             operations=list(_operations(document, examples)),
             fields=list(_fields(document)),
-            refusal=_refusal(),
+            refusal=_refusal(context),
             header=f'curl --header "Authorization: Bearer $CONFIDE_TOKEN" {site}/api/datasets',
             python=f"import os\nimport confide\n\nsite = confide.open({site!r}, token=os.environ['CONFIDE_TOKEN'])",
             token=token,
@@ -120,12 +120,12 @@ def _fields(document: Document) -> Iterator[list[str]]:
         yield [name, told.get(name, "")]
 
 
-def _refusal() -> str:
+def _refusal(context: PageContext) -> str:
     """A refusal as a program gets it."""
     reasons = [Reason("tables.sparsity", "Too many cells of this table hold few units.")]
     near = Suggestion("'region' instead of 'county'", "people/table?rows=region&columns=occupation")
     told = problem(Refused(reasons, policy="standard, version 1", suggestions=[near]), ending=".json")
-    return json.dumps(json.loads(bytes(as_document(told, {}).body)), indent=2)
+    return json.dumps(json.loads(bytes(as_document(context.path.problem(told), {}).body)), indent=2)
 
 
 def _examples(dataset: Dataset, site: str, *, token: bool) -> dict[str, Samples]:

@@ -18,6 +18,7 @@ from confide.site.access import Person, Reach
 from confide.web.authentication import Authentication, asker_of
 from confide.web.hosts import own_address
 from confide.web.pages import static
+from confide.web.subpath import ROOT, SubPath
 
 __all__ = ["Error", "PageContext", "exact"]
 
@@ -66,6 +67,7 @@ class PageContext:
 
     service: Service
     authentication: Authentication
+    path: SubPath = ROOT
 
     def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """The page of a template. It knows `context`, `person` (None for a stranger) and `here`, its own address."""
@@ -78,7 +80,7 @@ class PageContext:
             "policy_title": self._policy_title(request),
             **values,
         }
-        return HTMLResponse(page.render(words), status)
+        return HTMLResponse(self.path.page(page.render(words)), status)
 
     def _policy_title(self, request: Request) -> str:
         """The policy under which a page stands: the site's, or that of the data set whose page it is."""
@@ -124,7 +126,7 @@ class PageContext:
 
     def site(self, request: Request) -> str:
         """The address of the site as the asker reaches it, for the code that pages show: by a name of its own."""
-        return own_address(request.scope, self.service.access)
+        return own_address(request.scope, self.service.access) + self.path.path
 
 
 def here(request: Request) -> str:

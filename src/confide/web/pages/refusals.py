@@ -40,7 +40,7 @@ def wants_page(path: str) -> bool:
     (True, False)
     """
     _, _, rest = path.removeprefix("/").partition("/")  # the name of a variable may have a point in it
-    data = path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2]
+    data = path.startswith(("/api/", "/static/", "/metrics")) or "." in path.rpartition("/")[2]
     return rest.startswith("variables/") or not data
 
 
@@ -49,7 +49,7 @@ def replies(context: PageContext) -> Reply:
 
     def reply(scope: Scope, problem: ProblemDocument, headers: Mapping[str, str]) -> Response:
         if not wants_page(scope["path"]):
-            return as_document(problem, headers)
+            return as_document(context.path.problem(problem), headers)
         page = _page(context, Request(scope), problem)
         page.headers.update(headers)
         return page

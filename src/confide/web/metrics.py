@@ -1,0 +1,104 @@
+"""What a running site counts, for those who watch it: requests, questions and what waits. Numbers of the data are not among it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from platform import python_version
+from threading import Lock
+
+__all__ = ["MEDIA_TYPE", "Metrics", "kind_of"]
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""The text format of Prometheus."""
+
+Labels = tuple[tuple[str, str], ...]
+Read = Callable[[], Mapping[Labels, float]]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Numbers of one name: what they are, whether they only grow, and how to read them."""
+
+    name: str
+    help: str
+    kind: str
+    read: Read
+
+
+class Metrics:
+    """The counts of a site since it was started, and what others let it read. Safe to share among threads.
+
+    >>> metrics = Metrics()
+    >>> metrics.count("page", 200)
+    >>> metrics.gauge("confide_questions_waiting", "Questions that wait for their turn.", lambda: 3)
+    >>> print(metrics.text().split("# HELP confide_requests_total")[1])  # doctest: +NORMALIZE_WHITESPACE
+     Requests by kind of address and status.
+    # TYPE confide_requests_total counter
+    confide_requests_total{kind="page",status="200"} 1
+    # HELP confide_questions_waiting Questions that wait for their turn.
+    # TYPE confide_questions_waiting gauge
+    confide_questions_waiting 3
+    <BLANKLINE>
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._requests = Lock(), Counter[tuple[str, int]]()
+        self._families = [
+            _Family("confide_info", "Versions, as labels.", "gauge", _versions),
+            _Family("confide_requests_total", "Requests by kind of address and status.", "counter", self._counted),
+        ]
+
+    def count(self, kind: str, status: int) -> None:
+        """Count a request that was answered."""
+        with self._lock:
+            self._requests[kind, status] += 1
+
+    def gauge(self, name: str, help: str, read: Callable[[], float]) -> None:
+        """Let a number that goes up and down be read whenever somebody looks."""
+        self._families.append(_Family(name, help, "gauge", lambda: {(): read()}))
+
+    def counter(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Let numbers that only grow be read, each under its value of a label."""
+
+        def labelled() -> Mapping[Labels, float]:
+            return {((label, value),): number for value, number in read().items()}
+
+        self._families.append(_Family(name, help, "counter", labelled))
+
+    def text(self) -> str:
+        """All of it as Prometheus reads it."""
+        return "".join(f"{line}\n" for family in self._families for line in _lines(family))
+
+    def _counted(self) -> Mapping[Labels, float]:
+        with self._lock:
+            counted = sorted(self._requests.items())
+        return {(("kind", kind), ("status", str(status))): number for (kind, status), number in counted}
+
+
+def kind_of(path: str) -> str:
+    """What sort of address a request is for: few, whatever clients send.
+
+    >>> [kind_of(path) for path in ("/people/table", "/people/table.csv", "/api/datasets", "/static/x.css", "/custodian/why")]
+    ['page', 'data', 'data', 'file', 'custodian']
+    """
+    if path in ("/health", "/ready", "/metrics"):
+        return "probe"
+    if path.startswith(("/static/", "/charts/")):
+        return "file"
+    if path == "/custodian" or path.startswith("/custodian/"):
+        return "custodian"
+    return "data" if path.startswith("/api/") or path.endswith((".json", ".csv", ".xlsx")) else "page"
+
+
+def _versions() -> Mapping[Labels, float]:
+    known = [("python", python_version()), *((name, version(name)) for name in ("confide", "duckdb"))]
+    return {tuple(sorted(known)): 1}
+
+
+def _lines(family: _Family) -> Iterator[str]:
+    yield f"# HELP {family.name} {family.help}"
+    yield f"# TYPE {family.name} {family.kind}"
+    for labels, number in family.read().items():
+        named = ",".join(f'{key}="{value}"' for key, value in labels)
+        yield f"{family.name}{f'{{{named}}}' if named else ''} {number:.10g}"

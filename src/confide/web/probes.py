@@ -1,0 +1,58 @@
+"""For the machines that watch a site: whether it lives, whether it can answer, and what it counted."""
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Scope
+
+from confide.answering.service import Service
+from confide.errors import ConfideError
+from confide.web.metrics import MEDIA_TYPE, Metrics
+from confide.web.pages.context import PageContext
+from confide.web.pages.custodian.context import must_be_custodian
+
+__all__ = ["Probes", "add_metrics"]
+
+
+class Probes:
+    """The answers to /health and /ready, given to anybody and under any name.
+
+    Promise: they tell that there is a server and whether it can answer, and nothing of the site, its people or its data.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def answer(self, scope: Scope) -> Response | None:
+        """The answer to a probe; None for everything else."""
+        if scope["method"] not in ("GET", "HEAD") or scope["path"] not in ("/health", "/ready"):
+            return None
+        if scope["path"] == "/health":
+            return JSONResponse({"status": "alive"})
+        ready = await run_in_threadpool(self._ready)
+        return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
+
+    def _ready(self) -> bool:
+        try:
+            self._service.must_be_ready()
+        except ConfideError:
+            return False
+        return True
+
+
+def add_metrics(app: FastAPI, context: PageContext, metrics: Metrics) -> None:
+    """Serve /metrics to custodians."""
+    audit = context.service.audit
+    metrics.gauge("confide_data_sets", "Data sets that may be asked about.", lambda: len(context.service.datasets))
+    metrics.gauge("confide_ledger_entries", "Entries of the ledger.", lambda: len(audit))
+
+    def outcomes() -> dict[str, float]:
+        everything = audit.summary().everything
+        return {"answered": everything.released, "refused": everything.refused}
+
+    metrics.counter("confide_questions_total", "Questions in the ledger by outcome.", "outcome", outcomes)
+
+    @app.get("/metrics", include_in_schema=False)
+    def counts(request: Request) -> Response:
+        must_be_custodian(request, context.service)
+        return Response(metrics.text(), media_type=MEDIA_TYPE)
