@@ -53,6 +53,7 @@ from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
 from confide.querylogs import LogMicroaggregation
 from confide.site import ledger
 from confide.site.access import list_tokens
+from confide.site.appearance import read_appearance
 from confide.spelling.json import read_request
 
 ROOT = Path(__file__).parents[2]
@@ -271,6 +272,8 @@ def read_toml(title: str, text: str, folder: Path) -> None:
         read_dataset(text, name="example", read_file=lambda name: (beside / name).read_text(encoding="utf-8"))
     elif title.endswith(("policy.toml", "draft.toml")):
         read_policy(text)
+    elif title.endswith("site.toml"):
+        read_appearance(beside)
     elif title.endswith("access.toml"):
         list_tokens(folder / title)
     elif title.endswith("roles.toml"):

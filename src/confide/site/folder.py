@@ -1,6 +1,6 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
-mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl
+mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/vintages.json  people/vintages/1/records.duckdb  safe.parquet  truth.parquet  records.json
 mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own
 """

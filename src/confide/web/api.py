@@ -10,6 +10,7 @@ from confide import __version__
 from confide.answering.service import Service
 from confide.site import ledger
 from confide.site.access import Person, PersonRole, require
+from confide.site.appearance import read_appearance
 from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
@@ -67,7 +68,7 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
         redirect_slashes=False,
     )
     authentication = Authentication(service)
-    context = PageContext(service, authentication, path)
+    context = PageContext(service, authentication, path, read_appearance(service.papers.path))
     metrics = app.state.metrics = Metrics()
     reply = replies(context)
     settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
@@ -82,7 +83,7 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
     add_login(app, context)
     add_custodian_pages(app, context)
     add_answers(app, context)
-    add_static(app)
+    add_static(app, context.appearance.files)
     add_job_page(app, context)
     add_charts(app, context)
     add_table_pages(app, context)

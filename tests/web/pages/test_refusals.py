@@ -8,7 +8,9 @@ import pytest
 from confide.answering.service import Service
 from confide.site.access import Access
 from confide.web.api import create_app
+from confide.web.metrics import Metrics
 from confide.web.middleware import Middleware
+from confide.web.subpath import ROOT
 
 REFUSED = [
     "/people/table?rows=occupation&columns=municipality",
@@ -133,8 +135,12 @@ def test_a_fault_of_the_page_that_would_tell_it_is_told_all_the_same(caplog):
         class quota:
             per_minute = 0
 
+    async def probe(scope):
+        return None
+
+    more = {"probe": probe, "metrics": Metrics(), "path": ROOT}
     status, headers, text = ask(
-        Middleware(app, access=Access, policy=Policy, authentication=Nobody(), reply=reply), "/static/x"
+        Middleware(app, access=Access, policy=Policy, authentication=Nobody(), reply=reply, **more), "/static/x"
     )
     assert (
         status == 500 and headers[b"content-type"] == b"application/problem+json" and "secret" not in text + caplog.text

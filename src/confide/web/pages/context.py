@@ -15,6 +15,7 @@ from confide.errors import Denied, Mistake
 from confide.formats.about import plain
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Person, Reach
+from confide.site.appearance import Appearance
 from confide.web.authentication import Authentication, asker_of
 from confide.web.hosts import own_address
 from confide.web.pages import static
@@ -59,6 +60,7 @@ def _templates() -> Environment:
 
 
 _TEMPLATES = _templates()
+_PLAIN = Appearance()
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,15 @@ class PageContext:
     service: Service
     authentication: Authentication
     path: SubPath = ROOT
+    appearance: Appearance = _PLAIN
 
     def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """The page of a template. It knows `context`, `person` (None for a stranger) and `here`, its own address."""
         page = _TEMPLATES.get_template(name)
         words = {
             "context": self,
+            "appearance": self.appearance,
+            "site_files": self.site_files,
             "person": self.visitor(request),
             "asker": asker_of(request),
             "here": here(request),
@@ -81,6 +86,12 @@ class PageContext:
             **values,
         }
         return HTMLResponse(self.path.page(page.render(words)), status)
+
+    @cached_property
+    def site_files(self) -> dict[str, str]:
+        """Where the logo and the colours of the site are served, by their names without ending; those it has."""
+        files = self.appearance.files.items()
+        return {name.partition(".")[0]: static.address_of(name, content) for name, content in files}
 
     def _policy_title(self, request: Request) -> str:
         """The policy under which a page stands: the site's, or that of the data set whose page it is."""

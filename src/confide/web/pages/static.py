@@ -1,5 +1,6 @@
 """The stylesheet, the script and the icon: the same for everyone, so their addresses name their contents and never change."""
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib import resources
@@ -9,12 +10,13 @@ from starlette.exceptions import HTTPException
 
 from confide.web.middleware import STATIC
 
-__all__ = ["add_static", "address"]
+__all__ = ["add_static", "address", "address_of"]
 
 _TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
+    "png": "image/png",
 }
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -34,13 +36,19 @@ def address(name: str) -> str:
     >>> address("confide.css").startswith("/static/confide.")
     True
     """
+    return address_of(name, _FILES[name])
+
+
+def address_of(name: str, content: bytes) -> str:
+    """Where a file with these contents is served."""
     stem, _, kind = name.rpartition(".")
-    return f"{STATIC}{stem}.{sha256(_FILES[name]).hexdigest()[:12]}.{kind}"
+    return f"{STATIC}{stem}.{sha256(content).hexdigest()[:12]}.{kind}"
 
 
-def add_static(app: FastAPI) -> None:
-    """Serve the files from memory, to anyone."""
-    served = {address(name).removeprefix(STATIC): (name, content) for name, content in _FILES.items()}
+def add_static(app: FastAPI, more: Mapping[str, bytes]) -> None:
+    """Serve the files, and more of the site's own, from memory, to anyone."""
+    files = [*_FILES.items(), *more.items()]
+    served = {address_of(name, content).removeprefix(STATIC): (name, content) for name, content in files}
 
     @app.get(STATIC + "{file}", include_in_schema=False)
     async def static(file: str) -> Response:
