@@ -40,7 +40,7 @@ def wants_page(path: str) -> bool:
     (True, False)
     """
     _, _, rest = path.removeprefix("/").partition("/")  # the name of a variable may have a point in it
-    data = path.startswith(("/api/", "/static/", "/metrics")) or "." in path.rpartition("/")[2]
+    data = path == "/metrics" or path.startswith(("/api/", "/static/")) or "." in path.rpartition("/")[2]
     return rest.startswith("variables/") or not data
 
 
