@@ -10,11 +10,11 @@ __all__ = ["Cancellation", "StopReason", "Stopped", "current_cancellation"]
 
 
 class StopReason(StrEnum):
-    """Why work was stopped. The last two are rules, and stand in the ledger."""
+    """Why work was stopped."""
 
     UNWANTED = "unwanted"
-    TIME = "quota.seconds"
-    MEMORY = "quota.memory"
+    TIME = "time"
+    MEMORY = "memory"
 
 
 class Stopped(Exception):

@@ -110,14 +110,14 @@ def test_wherever_a_question_is_stopped_it_is_recorded_once_and_counts(service: 
     assert not any(entry.answer or entry.rules for entry in entries[:-1])
 
 
-@pytest.mark.parametrize("reason", [StopReason.TIME, StopReason.MEMORY])
-def test_what_took_too_much_is_refused_by_its_rule(service: Service, reason: StopReason) -> None:
+@pytest.mark.parametrize(("reason", "rule"), [(StopReason.TIME, "quota.seconds"), (StopReason.MEMORY, "quota.memory")])
+def test_what_took_too_much_is_refused_by_its_rule(service: Service, reason: StopReason, rule: str) -> None:
     cancellation = StopsAt(1, reason)
     with cancellation.applied(), pytest.raises(Refused) as caught:
         service.answer(python_table("people", rows="sex", where={"town": "a1"}), who="bob")
-    assert [told.rule for told in caught.value.reasons] == [reason] and caught.value.suggestions
+    assert [told.rule for told in caught.value.reasons] == [rule] and caught.value.suggestions
     last = list(read(service.papers.ledger))[-1]
-    assert (last.who, last.outcome, last.rules) == ("bob", "refused", (str(reason),))
+    assert (last.who, last.outcome, last.rules) == ("bob", "refused", (rule,))
 
 
 def test_what_was_stopped_is_no_decision_of_the_policy(service: Service) -> None:

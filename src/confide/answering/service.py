@@ -89,8 +89,8 @@ __all__ = [
 R = TypeVar("R")
 
 _TOO_MUCH = {
-    StopReason.TIME: "This question took longer than a question may.",
-    StopReason.MEMORY: "This question needs more memory than there is for questions.",
+    StopReason.TIME: Reason("quota.seconds", "This question took longer than a question may."),
+    StopReason.MEMORY: Reason("quota.memory", "This question needs more memory than there is for questions."),
 }
 
 RELOADED, NOT_RELOADED = "site loaded anew", "site not loaded anew"
@@ -367,10 +367,9 @@ class Service:
         try:
             yield
         except Stopped as stopped:
-            words = _TOO_MUCH.get(stopped.reason)
-            reasons = [Reason(stopped.reason, words)] if words else []
-            self._record(road, question, who, reasons, "", cancelled=not words)
-            if not words:
+            reasons = [_TOO_MUCH[stopped.reason]] if stopped.reason in _TOO_MUCH else []
+            self._record(road, question, who, reasons, "", cancelled=not reasons)
+            if not reasons:
                 raise
             suggestions = ["Ask for less at once, or again when less is asked of the site."]
             raise Refused(reasons, policy=road.policy.title, suggestions=suggestions) from None
