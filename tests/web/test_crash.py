@@ -177,7 +177,7 @@ def test_a_fault_in_the_engine_is_shown_by_an_id_alone(site, serve):
 
 
 async def ask_app(app, address):
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
         return await client.get(address)
 
 
