@@ -154,10 +154,14 @@ class Storm:
         named = any(name == b"host" for name, _ in headers)
         headers = headers if named else [(b"host", b"localhost"), *headers]
         scope |= {"headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
-        sent = []
+        sent, come = [], []
 
         async def receive():
-            return {"type": "http.request", "body": b"", "more_body": False}
+            """All of it at once; then nothing more, as from a client that stays."""
+            if come:
+                await asyncio.Event().wait()
+            come.append({"type": "http.request", "body": b"", "more_body": False})
+            return come[0]
 
         async def send(message):
             sent.append(message)
