@@ -19,8 +19,9 @@ SOURCE = Path(confide.__file__).parent
 def test_every_rule_that_can_refuse_is_in_the_registry_and_no_other() -> None:
     code = "".join(file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py"))
     named = set(re.findall(r'Reason\(\s*"([a-z_]+\.[a-z_]+)"', code))
-    history = {name for name in named if name.startswith(("quota.", "audit."))}  # who asks, and what was asked before
-    assert {rule.name for rule in RULES} == named - history
+    # who asks, what was asked before, what was loaded before, and what peers refuse
+    elsewhere = {name for name in named if name.startswith(("quota.", "audit.", "updates.", "coprivacy."))}
+    assert {rule.name for rule in RULES} == named - elsewhere
 
 
 def explained(desk: Desk, address: str) -> tuple[dict[str, Checked], list[str]]:
@@ -124,5 +125,5 @@ def test_every_part_of_a_policy_that_makes_numbers_is_that_in_force() -> None:
     """A new section must be thought about: limits may be tried, what protects may not."""
     assert {f.name for f in fields(Policy)} == {
         "name", "version", "universe", "drop", "counts", "totals", "tables", "models", "output", "quota",
-        "red_team", "records", "audit",
+        "red_team", "records", "audit", "updates",
     }  # fmt: skip

@@ -115,11 +115,11 @@ class Service:
         self.papers = Papers(folder.path)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
-        self._secret = folder.secret()
         self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
         with only_mine(), ExitStack() as opened:
             self._now: Opened = self._opening()
+            self._secret = folder.secret()
             self._before: Opened | None = None
             opened.callback(lambda: self._close_all())
             self._ledger = opened.enter_context(Ledger(folder.ledger))
