@@ -187,7 +187,8 @@ def test_a_server_ends_when_it_is_told_to_whatever_clients_do(site, serve, conne
 
 
 ENDLESS = """
-import sys, time
+import sys, tempfile, time
+from pathlib import Path
 from types import SimpleNamespace
 from confide.site.access import Access
 from confide.web import server
@@ -201,7 +202,9 @@ async def app(scope, receive, send):
         time.sleep(10_000)
 
 server.LONGEST_END = 0.5
-server.serve_app(app, SimpleNamespace(access=Access()), host="127.0.0.1", port=0)
+with tempfile.TemporaryDirectory() as folder:
+    service = SimpleNamespace(access=Access(), papers=SimpleNamespace(path=Path(folder)))
+    server.serve_app(app, service, host="127.0.0.1", port=0)
 """
 
 

@@ -54,7 +54,7 @@ def counting() -> Iterator[list[int]]:
 
 def calls(app: Any, address: str) -> int:
     async def get() -> int:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
             return (await client.get(address)).status_code
 
     assert asyncio.run(get()) == 200, "templates are compiled the first time"
