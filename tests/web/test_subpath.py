@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -255,8 +256,9 @@ def test_the_page_for_a_host_of_its_own_runs_too(made, tmp_path, starting, open_
             assert front.get("/people/table.json?rows=sex", headers=shown).status_code == 200
             form = front.get("/login")
             assert "__Host-confide-login" in form.headers["set-cookie"] and 'name="token"' in form.text
-            # nginx refuses it by its length; Caddy stops while it passes it on, as Confide does while it is sent.
-            assert front.client.post("/login", content=b"x" * 70_000).status_code in (413, 502)
+            # nginx refuses it by its length; Caddy stops while it passes it on, as Confide does while it is sent, and may hang up.
+            with suppress(httpx.TransportError):
+                assert front.client.post("/login", content=b"x" * 70_000).status_code in (413, 502)
     finally:
         server.kill()
 
