@@ -19,14 +19,18 @@ SHORT = RedTeam(targets=15, questions=40, minutes=60)
 LIMIT = 0.05
 """The lift that an attack may have."""
 
+KNOWN = {("firms", "T11"): 0.15}
+"""Where it has more: counts of large groups of 5,000 firms can be had without the noise of the answer, some of them exactly. It guards
+against more; see `docs/explanation/limits.md`."""
+
 READING = "passing-cross,class-of-number"
 """The attacks that read somebody's class in records that are not protected."""
 
 
-def over(result: Result) -> bool:
+def over(result: Result, limit: float = LIMIT) -> bool:
     """Whether an attack has more lift than it may have, by more than three standard errors of what it is compared with."""
     told = max(result.guess, result.others or 0.0, result.success)
-    return result.lift > LIMIT + 3 * sqrt(max(told * (1 - told), 0.05) / max(result.targets, 1))
+    return result.lift > limit + 3 * sqrt(max(told * (1 - told), 0.05) / max(result.targets, 1))
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +57,10 @@ def test_every_attack_on_a_site_applies_to_people_or_firms_but_those_that_need_m
     report: Callable[[str], AttackReport],
 ) -> None:
     """Slivers need two recodes that cut across each other, C1 a protected base, D4 records without names or numbers, T7 a
-    least size of a universe; and T16 more people, or too few of those it invents are alone in a cross that passes."""
+    least size of a universe, T14 more newcomers than an update may be refused for; and T16 more people, or too few of those it
+    invents are alone in a cross that passes."""
     applied = {result.code for name in ("people", "firms") for result in report(name).results if result.applies}
-    assert {attack.code for attack in attacks().values()} - applied == {"T7", "T8b", "T16", "C1", "D4"}
+    assert {attack.code for attack in attacks().values()} - applied == {"T7", "T8b", "T14", "T16", "C1", "D4"}
 
 
 def test_attacks_count_their_questions_and_stay_within_them(report: Callable[[str], AttackReport]) -> None:
@@ -69,7 +74,8 @@ def test_attacks_count_their_questions_and_stay_within_them(report: Callable[[st
 
 @pytest.mark.parametrize("name", ["people", "firms"])
 def test_no_attack_has_more_lift_than_it_may_have(report: Callable[[str], AttackReport], name: str) -> None:
-    assert not [(r.code, r.lift, r.targets) for r in report(name).results if r.applies and r.targets and over(r)]
+    applied = [r for r in report(name).results if r.applies and r.targets]
+    assert not [(r.code, r.lift, r.targets) for r in applied if over(r, KNOWN.get((name, r.code), LIMIT))]
 
 
 def test_without_protected_records_attacks_have_more_lift_than_they_may_have(

@@ -17,6 +17,7 @@ from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.failures import failures
 from confide.errors import Fault, Refused
 from confide.model.request import Request
+from confide.site.folder import Folder
 from confide.site.ledger import read
 
 LONG = 60
@@ -44,8 +45,7 @@ def service(site: Path) -> Iterator[Service]:
 
 @pytest.fixture
 def engine(site: Path) -> Iterator[DuckDBEngine]:
-    [store] = site.glob("people/*.duckdb")
-    opened = DuckDBEngine(store)
+    opened = DuckDBEngine(Folder(site).store("people"))
     yield opened
     opened.close()
 
