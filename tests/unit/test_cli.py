@@ -150,7 +150,7 @@ def test_a_fault_exits_1_and_shows_no_detail(site):
 
 def test_an_unforeseen_error_is_a_fault_without_its_message():
     code = (
-        "import confide.cli.policies as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\n"
+        "import confide.cli.site.policies as c\ndef broken(*_): raise RuntimeError('person 4711')\nc.describe = broken\n"
         "from confide.cli.main import main\nmain()"
     )
     words = [sys.executable, "-c", code, "policy"]

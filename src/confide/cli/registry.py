@@ -13,21 +13,24 @@ __all__ = ["COMMANDS", "CommandsOnUse", "load"]
 
 COMMANDS = {
     "init": (
-        "sites:init",
+        "site.datasets:init",
         "Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.",
     ),
     "ingest": (
-        "sites:ingest",
+        "site.datasets:ingest",
         "Load a new vintage of a data set, after its data or its dataset.toml changed; on any error the old data stay.",
     ),
-    "vintages": ("vintages:vintages", "The vintages of a data set, the newest first, and what each is there for."),
+    "vintages": ("site.vintages:vintages", "The vintages of a data set, the newest first, and what each is there for."),
     "records": (
-        "records:records",
+        "site.records:records",
         "Show how the records of a data set were protected: who was exposed, who was touched, and what nobody can find out.",
     ),
-    "safe": ("sites:safe", 'Make the protected microdata from which counts come under counts.mechanism = "safe".'),
+    "safe": (
+        "site.datasets:safe",
+        'Make the protected microdata from which counts come under counts.mechanism = "safe".',
+    ),
     "check": (
-        "sites:check",
+        "site.datasets:check",
         "Say what is missing, risky or unanswerable in a site, and what an honest analyst gets, in plain words.",
     ),
     "table": ("questions:table", "A protected table."),
@@ -35,22 +38,22 @@ COMMANDS = {
     "correlation": ("questions:correlation", "Protected correlations; a categorical variable enters by its classes."),
     "codebook": ("questions:codebook", "The variables of a data set, with their first codes."),
     "serve": (
-        "serving:serve",
+        "site.serving:serve",
         "Serve the site over HTTP, to those who may reach it (confide access).",
     ),
     "reload": (
-        "vintages:reload",
+        "site.vintages:reload",
         "Tell the running server to take up new data and policies; questions under way end on the old ones.",
     ),
-    "demo": ("serving:demo", "Make and serve a site with two generated data sets, people and firms."),
-    "policy": ("policies:policy", "Every field of a policy, with its value and one line of help."),
+    "demo": ("site.serving:demo", "Make and serve a site with two generated data sets, people and firms."),
+    "policy": ("site.policies:policy", "Every field of a policy, with its value and one line of help."),
     "enforce": (
-        "policies:enforce",
+        "site.policies:enforce",
         "Put the draft that a custodian wrote in the browser in force; the policy before it is kept in policies/.",
     ),
-    "cutpoints": ("sites:cutpoints", "Draft the cutpoints of a numeric variable, to paste into dataset.toml."),
+    "cutpoints": ("site.datasets:cutpoints", "Draft the cutpoints of a numeric variable, to paste into dataset.toml."),
     "frontier": (
-        "policies:frontier",
+        "site.policies:frontier",
         "Which variables models may relate to a sensitive one: the best trades of risk for utility.",
     ),
     "attack": (
@@ -75,15 +78,18 @@ COMMANDS = {
         "audit:audit",
         "Find families of recorded questions that together isolate small sets of units, and who asked them.",
     ),
-    "ledger": ("ledger:app", "The record of questions and outcomes, and of what custodians did."),
-    "doctor": ("operations:doctor", "Say whether a site can be served safely, and what to do if not."),
-    "backup": ("operations:backup", "Copy a site while it is served: a consistent copy, checked, without the secret."),
-    "restore": ("operations:restore", "Make a site from a copy, where there is none."),
+    "ledger": ("site.ledger:app", "The record of questions and outcomes, and of what custodians did."),
+    "doctor": ("site.operations:doctor", "Say whether a site can be served safely, and what to do if not."),
+    "backup": (
+        "site.operations:backup",
+        "Copy a site while it is served: a consistent copy, checked, without the secret.",
+    ),
+    "restore": ("site.operations:restore", "Make a site from a copy, where there is none."),
     "access": (
-        "access:access",
+        "site.access:access",
         "Declare who may reach the site: its own machine (local), people with a token, or the public.",
     ),
-    "token": ("tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
+    "token": ("site.tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
     "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),
     "logs": (

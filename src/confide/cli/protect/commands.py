@@ -135,6 +135,13 @@ def audit(
         else:
             told = {"attackers": attackers, "time_limit": time_limit, "progress": progress}
             judged = _audited(table, _pattern(given, table, pattern), **told)
+    _tell(judged, output, report)
+    if not judged.passed:
+        raise SystemExit(1)
+
+
+def _tell(judged: "Audit", output: Path | None, report: Path | None) -> None:
+    """The verdict with the cells that fail, and what was asked for as files."""
     if output is not None:
         write_frame(judged.intervals, output)
     if report is not None:
@@ -142,8 +149,6 @@ def audit(
     typer.echo(judged.verdict)
     for sentence in _failing(judged):
         typer.echo(f"  {sentence}")
-    if not judged.passed:
-        raise SystemExit(1)
 
 
 def _pattern(given: "Table", table: "Table", pattern: Path | None) -> Any:
