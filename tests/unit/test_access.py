@@ -7,7 +7,7 @@ import string
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from threading import Event
 
@@ -22,6 +22,7 @@ from confide.site.access import (
     Person,
     PersonRole,
     Reach,
+    TokenTerms,
     add_token,
     declare,
     list_tokens,
@@ -97,6 +98,56 @@ def test_a_removed_token_opens_nothing(path: Path) -> None:
         access.person(ana)
     with pytest.raises(Mistake, match="Did you mean 'ben'"):
         remove_token(path, name="bem")
+
+
+def test_a_person_may_have_several_tokens_with_labels_each_removed_by_itself_or_all_at_once(path: Path) -> None:
+    laptop, server, plain = (
+        add_token(path, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(label))
+        for label in ("laptop", "server", "")
+    )
+    assert {load_access(path).person(token).name for token in (laptop, server, plain)} == {"ana"}
+    with pytest.raises(Mistake, match="already has a token with the label 'laptop'.*label"):
+        add_token(path, name="ana", role=PersonRole.ANALYST, terms=TokenTerms("laptop"))
+    with pytest.raises(Mistake, match="has a token with the label 'phone'"):
+        remove_token(path, name="ana", label="phone")
+    remove_token(path, name="ana", label="laptop")
+    with pytest.raises(Denied):
+        load_access(path).person(laptop)
+    assert load_access(path).person(server).name == "ana"
+    remove_token(path, name="ana")
+    assert not list_tokens(path)
+
+
+def test_a_token_is_good_until_the_end_of_its_last_day_and_not_longer(path: Path) -> None:
+    token = add_token(path, name="cleo", role=PersonRole.CUSTODIAN, terms=TokenTerms(expires=date(9999, 1, 1)))
+    assert load_access(path).person(token).name == "cleo" and load_access(path).custodians
+    path.write_text(path.read_text().replace("9999-01-01", "2026-01-02"))
+    with pytest.raises(Denied, match="expired"):
+        load_access(path).person(token)
+    (kept,) = list_tokens(path)
+    assert load_access(path).of_digest(kept.digest) is None and not load_access(path).custodians
+    assert not kept.is_over(date(2026, 1, 2)) and kept.is_over(date(2026, 1, 3))
+    with pytest.raises(Mistake, match="expired on 2020-01-01 already"):
+        add_token(path, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(expires=date(2020, 1, 1)))
+
+
+def test_the_terms_of_a_token_survive_the_file(path: Path) -> None:
+    terms = TokenTerms('é "1"', date(9999, 12, 31), ("people", "firms"), 12)
+    token = add_token(path, name="ana", role=PersonRole.ANALYST, terms=terms)
+    assert list_tokens(path)[0].terms == terms
+    person = load_access(path).person(token)
+    assert person.may_ask("people") and not person.may_ask("patients") and person.quota == 12
+    assert terms.words == "until 9999-12-31, for people, firms, 12 questions a day" and TokenTerms().words == ""
+
+
+def test_a_custodian_looks_after_everything_and_a_token_cannot_be_good_for_less_than_nothing(path: Path) -> None:
+    for terms in (TokenTerms(datasets=("people",)), TokenTerms(quota=3)):
+        with pytest.raises(Mistake, match="looks after all data sets"):
+            add_token(path, name="cleo", role=PersonRole.CUSTODIAN, terms=terms)
+    with pytest.raises(Mistake, match="0 \\(none\\) or more"):
+        TokenTerms(quota=-1)
+    with pytest.raises(Mistake, match="label"):
+        TokenTerms("a\nb")
 
 
 @pytest.mark.parametrize("reach", Reach)
@@ -452,6 +503,12 @@ def test_sixty_characters_are_counted_as_people_count_them(path: Path) -> None:
         (GOOD.replace(DIGEST, "0" * 63), "sha256"),
         (GOOD.replace(DIGEST, "é" + "0" * 63), "sha256"),
         (GOOD.replace(DIGEST, "A" * 64), "sha256"),
+        (GOOD + "expires = '2030-01-01'", "expires"),
+        (GOOD + "quota = -1", "quota"),
+        (GOOD + "quota = true", "quota"),
+        (GOOD + "datasets = 'people'", "list of texts"),
+        (GOOD + "label = 3", "label"),
+        (GOOD.replace("analyst", "custodian") + "datasets = ['people']", "looks after all"),
         (GOOD + GOOD.removeprefix(HEAD).replace(DIGEST, "1" * 64), "same name"),
         (GOOD + GOOD.removeprefix(HEAD).replace("ana", "ben", 1), "same digest"),
     ],

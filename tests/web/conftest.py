@@ -272,8 +272,8 @@ def browser() -> Iterator[Callable[[Server], Browser]]:
 class Here:
     """A site served by this process, which starts faster than a process of its own."""
 
-    def __init__(self, site: Path, *, kind: type[Service] = Service, **settings: Any) -> None:
-        self.service = kind.open(site)
+    def __init__(self, site: Path, *, kind: type[Service] = Service, opened: Any = None, **settings: Any) -> None:
+        self.service = kind.open(site, **(opened or {}))
         config = configure(create_app(self.service), self.service, port=0, log_level="error", **settings)
         self._server = uvicorn.Server(config)
         self._thread = Thread(target=self._server.run)

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from confide.answering.tables.analysis import TableAnalysis
 from confide.site import ledger
-from confide.site.access import PersonRole, Reach, add_token, declare
+from confide.site.access import PersonRole, Reach, TokenTerms, add_token, declare, remove_token
 from confide.site.folder import Folder
 
 TABLE = "/people/table.json?rows=sex"
@@ -121,3 +122,38 @@ def test_a_policy_that_protects_nothing_needs_an_explicit_flag(site, run, serve,
     refused = run("serve", site)
     assert refused.returncode == 2 and b"--allow-open" in refused.stderr
     assert serve(site, "--allow-open").get(TABLE).status_code == 200
+
+
+def test_a_token_for_some_data_sets_is_told_nothing_of_the_others(site, serve):
+    file = Folder(site).access
+    declare(file, Reach.TOKENS)
+    ana = add_token(file, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(datasets=("people",), quota=2))
+    server = serve(site)
+    assert [d["name"] for d in server.get("/api/datasets", **bearer(ana)).json()["datasets"]] == ["people"]
+    for way in ("/api/datasets/{}", "/{}", "/{}/table.json?rows=region", "/{}/table/build", "/{}/variables/region"):
+        hidden, absent = (server.get(way.format(name), **bearer(ana)) for name in ("firms", "norms"))
+        assert hidden.status_code == absent.status_code == 404
+        assert hidden.text.replace("firms", "norms") == absent.text, way
+    for page in ("/", "/about", "/api"):
+        assert '"/firms' not in server.get(page, **bearer(ana)).text
+    assert server.get("/people/table.json?rows=sex", **bearer(ana)).status_code == 200
+    assert server.get("/people/table.json?rows=region", **bearer(ana)).status_code == 200
+    used = server.get("/people/table.json?rows=sex&columns=region", **bearer(ana))
+    assert used.status_code == 403 and used.json()["reasons"][0]["rule"] == "quota.token"
+
+
+def test_a_token_that_expires_or_goes_while_its_question_is_answered_gets_no_answer(site, serve_here):
+    file = Folder(site).access
+    declare(file, Reach.TOKENS)
+    token = add_token(file, name="ana", role=PersonRole.ANALYST)
+
+    class Removing(TableAnalysis):
+        """Tables, while which the custodian takes the token away."""
+
+        def release(self, *words, **more):
+            remove_token(file, name="ana")
+            return super().release(*words, **more)
+
+    late = serve_here(site, opened={"analyses": (Removing(),)}).get(TABLE, **bearer(token))
+    assert late.status_code == 401 and "value" not in late.json()
+    assert [entry.outcome for entry in ledger.last(Folder(site).ledger, 5)] == ["released"]

@@ -43,6 +43,10 @@ class Opened:
         """The road of a data set, or of a vintage of it; a Mistake if there is none of that name."""
         return self.older[name] if name in self.older else named(self.roads, self.newest.get(name, name))
 
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such a data set, or such a vintage of one."""
+        return name in self.older or self.newest.get(name, name) in self.roads
+
     def vintages(self, name: str) -> list[str]:
         """The names of the vintages of a data set that one may ask about, the newest first, if there is more than it."""
         older = [each for each in self.older if parse(each)[0] == parse(name)[0]]

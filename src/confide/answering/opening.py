@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from confide.answering.analysis import Analysis
 from confide.answering.mechanisms.safe.build import read_base
@@ -17,6 +17,8 @@ from confide.site.folder import Folder
 from confide.site.vintages import Vintage
 
 __all__ = ["named", "open_roads", "open_vintage", "open_vintages"]
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -107,9 +109,9 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
         raise
 
 
-def named(roads: Mapping[str, Road], name: str) -> Road:
-    """The road of a data set; a Mistake if there is none of that name."""
+def named(roads: Mapping[str, T], name: str) -> T:
+    """What belongs to a data set, such as its road; a Mistake if there is none of that name."""
     if name not in roads:
-        hint = nearest(name, roads) or ["There are " + ", ".join(roads) + "."]
+        hint = nearest(name, roads) or (["There are " + ", ".join(roads) + "."] if roads else [])
         raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
     return roads[name]

@@ -26,6 +26,7 @@ from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named, open_roads
+from confide.answering.quotas import DayQuota
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
@@ -40,7 +41,7 @@ from confide.model.request import Request
 from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
-from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, load_access
+from confide.site.access import VISITOR, Access, AccessFile, Asking, Person, PersonRole, load_access
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger
@@ -115,7 +116,7 @@ class Service:
         self.papers = Papers(folder.path)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
-        self._lock, self._taken = Lock(), dict[tuple[str, str, date], int]()
+        self._lock, self._taken = Lock(), dict[tuple[str, str | None, date], int]()
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
         with only_mine(), ExitStack() as opened:
             self._now: Opened = self._opening()
@@ -157,6 +158,10 @@ class Service:
         """What may be asked about: the newest vintage of each data set."""
         return {name: road.dataset for name, road in self._roads.items()}
 
+    def datasets_of(self, person: Person) -> dict[str, Dataset]:
+        """What a person may ask about."""
+        return {name: dataset for name, dataset in self.datasets.items() if person.may_ask(name)}
+
     def vintages(self, dataset: str) -> list[str]:
         """The names of the vintages of a data set that one may ask about, the newest first; none if there is but one."""
         return self._now.vintages(dataset)
@@ -165,14 +170,19 @@ class Service:
     def _roads(self) -> Mapping[str, Road]:
         return self._now.roads
 
-    def dataset(self, name: str) -> Dataset:
-        """A data set; a Mistake if there is none of that name."""
-        return self._road(name).dataset
+    def dataset(self, name: str, *, person: Person | None = None) -> Dataset:
+        """A data set, or a vintage of one; a Mistake if there is none of that name, in the same words as if there is none for
+        this person.
+        """
+        opened = self._now
+        if name in opened and (person is None or person.may_ask(name)):
+            return opened.road(name).dataset
+        return named(self.datasets if person is None else self.datasets_of(person), name)
 
-    def find(self, name: str) -> Dataset | None:
-        """A data set, or a vintage of one; None if there is none of that name."""
+    def find(self, name: str, *, person: Person) -> Dataset | None:
+        """A data set, or a vintage of one; None if there is none of that name for this person."""
         try:
-            return self.dataset(name)
+            return self.dataset(name, person=person)
         except Mistake:
             return None
 
@@ -231,6 +241,8 @@ class Service:
 
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
         """
+        if isinstance(who, Asking):
+            self._must_be_for(who.person, request)
         question = self.admit(request)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
@@ -251,6 +263,12 @@ class Service:
             release = road.release(considered, diagnostics=diagnostics)
             self._record(road, question, who, (), release.digest)
         return release
+
+    def _must_be_for(self, person: Person, asked: Request[Any] | Admitted[Request[Any]]) -> None:
+        """A Mistake if what is asked about is not there for somebody. What was admitted stays there until it is answered."""
+        name = asked.request.dataset if isinstance(asked, Admitted) else asked.dataset
+        if not isinstance(asked, Admitted) or not person.may_ask(name):
+            self.dataset(name, person=person)
 
     def _opened_for(self, question: Admitted[Request[Any]]) -> Opened:
         """What a question was admitted by: what is open now, or was before it was loaded anew."""
@@ -342,24 +360,33 @@ class Service:
     @contextmanager
     def _turn(self, road: Road, who: str) -> Iterator[None]:
         """A place among the day's questions, of all vintages together, given back if the question is not recorded."""
-        today, policy, dataset = datetime.now(UTC).date(), road.policy, parse(road.dataset.name)[0]
-        limit, place = policy.quota.per_day, (who, dataset, today)
+        policy, quotas = road.policy, self._quotas(road, who)
+        today = datetime.now(UTC).date()
+        places = [(quota.who, quota.dataset, today) for quota in quotas]
         with self._lock:
-            # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
-            taken = self._taken.setdefault(place, self._ledger.asked(who, dataset, today))
-            if limit and taken >= limit:
-                words = f"You have asked {limit} questions of {dataset!r} today, the most allowed."
-                reason = Reason("quota.per_day", words)
-                raise Refused([reason], policy=policy.title, suggestions=["Ask again tomorrow (UTC)."])
-            self._taken[place] += 1
+            for quota, place in zip(quotas, places, strict=True):
+                # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
+                taken = self._taken.setdefault(place, self._ledger.asked(quota.who, quota.dataset, today))
+                if quota.limit and taken >= quota.limit:
+                    raise Refused([quota.reason], policy=policy.title, suggestions=["Ask again tomorrow (UTC)."])
+            for place in places:
+                self._taken[place] += 1
         try:
             yield
         except (Refused, Stopped):
             raise
         except BaseException:
             with self._lock:
-                self._taken[place] -= 1
+                for place in places:
+                    self._taken[place] -= 1
             raise
+
+    def _quotas(self, road: Road, who: str) -> list[DayQuota]:
+        """What limits somebody's questions of a day: the policy of the data set, and their token."""
+        found = [DayQuota(str(who), parse(road.dataset.name)[0], road.policy.quota.per_day)]
+        if isinstance(who, Asking) and who.person.quota:
+            found.append(DayQuota(str(who), None, who.person.quota))
+        return found
 
     @contextmanager
     def _stoppable(self, road: Road, question: Admitted[Request[Any]], who: str) -> Iterator[None]:

@@ -6,6 +6,7 @@ mysite/people/policy.toml  people/draft.toml  people/policies/    if the data se
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from confide.site.access import Reach, declare
 from confide.site.secret import Secret, create_secret, read_secret
 from confide.site.vintages import Vintage, parse, place, read_vintages
 
-__all__ = ["Folder", "Papers", "check_name", "create_folder", "write_whole"]
+__all__ = ["Folder", "Papers", "check_name", "create_folder", "must_be_datasets", "write_whole"]
 
 RESERVED = {
     "about",
@@ -75,14 +76,11 @@ class Papers:
 
         With `site`, what the data set's would be if that were the site's.
         """
-        names = self.names()
-        if not names:
+        if not self.names():
             raise Mistake(
                 f"The site {str(self.path)!r} has no data sets.", suggestions=["Add one: confide init FILE -o PATH."]
             )
-        if name is not None and name not in names:
-            hint = nearest(name, names) or ["There are " + ", ".join(names) + "."]
-            raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
+        must_be_datasets(self, () if name is None else (name,))
         base = site or read_policy(self._text(self.path / "policy.toml"))
         if name is None or self.follows(name):
             return base
@@ -195,6 +193,15 @@ def create_folder(path: Path, *, preset: str = "standard") -> Folder:
     except OSError as error:
         raise Mistake(f"The site cannot be made at {str(path)!r} ({error.strerror}).") from None
     return folder
+
+
+def must_be_datasets(papers: Papers, names: Iterable[str]) -> None:
+    """A Mistake if one of these names no data set of a site."""
+    known = papers.names()
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or ["There are " + ", ".join(known) + "."]
+            raise Mistake(f"There is no data set called {name[:60]!r}.", suggestions=hint)
 
 
 def write_whole(file: Path, text: str) -> None:

@@ -95,8 +95,9 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         query = request.query_params.multi_items()
         asked = [pair for pair in query if not (kind.diagnosable and pair[0] == "diagnostics")]
         diagnose = kind.diagnosable and ("diagnostics", "true") in query
-        question = await run_in_threadpool(read_query, context.dataset(dataset).name, asked, kind)
-        release = await answered(request, question, who=asker.name, diagnose=diagnose)
+        question = await run_in_threadpool(read_query, context.dataset(dataset, asker).name, asked, kind)
+        release = await answered(request, question, who=asker.asking, diagnose=diagnose)
+        await run_in_threadpool(context.still, request)
         return await run_in_threadpool(_response, release, ending)
 
 

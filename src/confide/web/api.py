@@ -103,7 +103,9 @@ def _catalog(app: FastAPI, context: PageContext) -> None:
         responses=problems(401),
     )
     def datasets(asker: Annotated[Person, context.asker]) -> JSONResponse:
-        listed = [{key: getattr(d, key) for key in Listed.model_fields} for d in context.service.datasets.values()]
+        listed = [
+            {key: getattr(d, key) for key in Listed.model_fields} for d in context.service.datasets_of(asker).values()
+        ]
         return JSONResponse({"datasets": listed})
 
     @app.get(
@@ -113,7 +115,7 @@ def _catalog(app: FastAPI, context: PageContext) -> None:
         responses=problems(401, 404),
     )
     def dataset(name: Name, asker: Annotated[Person, context.asker]) -> JSONResponse:
-        return JSONResponse(write_codebook(context.dataset(name), context.service.policy_of(name)))
+        return JSONResponse(write_codebook(context.dataset(name, asker), context.service.policy_of(name)))
 
 
 def _ledger(app: FastAPI, context: PageContext) -> None:

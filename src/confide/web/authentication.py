@@ -62,7 +62,7 @@ class Authentication:
         session = None if shown else self._sessions.find(_read(scope, headers, "session"), now=self._clock())
         known = session and access.of_digest(session.token)
         if known:
-            return Asker(Person(known.name, known.role), session, machine)
+            return Asker(known.person, session, machine)
         try:
             person = access.person(shown or None)
         except Denied as denied:

@@ -125,7 +125,7 @@ class Charts:
 def picture(request: Request, spec: Spec, asker: Person) -> Picture | None:
     """The picture of a spec, for a page to show; None where the extra `charts` is missing."""
     charts: Charts = request.app.state.charts
-    return charts.register(spec, who=asker.name) if INSTALLED else None
+    return charts.register(spec, who=asker.asking) if INSTALLED else None
 
 
 def script_address() -> str:
@@ -155,11 +155,11 @@ def add_charts(app: FastAPI, context: PageContext) -> None:
         request: Request, name: str, look: Look, kind: Literal["svg", "json"], asker: Annotated[Person, context.asker]
     ) -> Response:
         if kind == "json":
-            spec = charts.spec(name, who=asker.name)
+            spec = charts.spec(name, who=asker.asking)
             content = None if spec is None else json.dumps(moving(spec, dark=look.dark, width=look.width)).encode()
             content = content and gzip.compress(content, 6, mtime=0)
         else:
-            content = charts.svg(name, look, who=asker.name)
+            content = charts.svg(name, look, who=asker.asking)
         if content is None:
             raise HTTPException(404)
         picture = _packed(request, content, "application/json" if kind == "json" else "image/svg+xml")

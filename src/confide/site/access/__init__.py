@@ -2,17 +2,19 @@
 
 from confide.site.access.declared import Access, Reach, is_loopback, must_be_servable
 from confide.site.access.file import AccessFile, add_token, declare, list_tokens, load_access, remove_token
-from confide.site.access.people import ANYONE, VISITOR, Person, PersonRole, Token, require
+from confide.site.access.people import ANYONE, VISITOR, Asking, Person, PersonRole, Token, TokenTerms, require
 
 __all__ = [
     "ANYONE",
     "VISITOR",
     "Access",
     "AccessFile",
+    "Asking",
     "Person",
     "PersonRole",
     "Reach",
     "Token",
+    "TokenTerms",
     "add_token",
     "declare",
     "is_loopback",

@@ -3,6 +3,7 @@
 import hmac
 import re
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from ipaddress import ip_address, ip_network
 
@@ -44,7 +45,7 @@ class Access:
     or networks of web servers in front that are believed when they say for whom they ask. A `local` site has neither.
 
     >>> Access().person(None)
-    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>)
+    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>, datasets=None, quota=0)
     """
 
     reach: Reach = Reach.LOCAL
@@ -80,8 +81,9 @@ class Access:
 
     @property
     def custodians(self) -> tuple[Token, ...]:
-        """The tokens of those who look after the site."""
-        return tuple(token for token in self.tokens if token.role is PersonRole.CUSTODIAN)
+        """The tokens of those who look after the site and may still do so."""
+        today = _today()
+        return tuple(t for t in self.tokens if t.role is PersonRole.CUSTODIAN and not t.is_over(today))
 
     def person(self, token: str | None) -> Person:
         """Who shows this token. One that the site does not know is denied wherever it is shown."""
@@ -89,19 +91,22 @@ class Access:
             return ANYONE
         known = self.token(token or "")
         if known is None:
-            what = "This site does not know the token." if token else "This site answers only people with a token."
+            what = (
+                "This site does not know the token, or it has expired."
+                if token
+                else "This site answers only people with a token."
+            )
             raise Denied(what, suggestions=["Send the header 'Authorization: Bearer confide_...' with your token."])
-        return Person(known.name, known.role)
+        return known.person
 
     def token(self, token: str) -> Token | None:
-        """What is kept of a token. Every stored digest is compared, in constant time."""
-        shown = digest_of(token)
-        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, shown)]
-        return matches[0] if matches else None
+        """What is kept of a token that is not over. Every stored digest is compared, in constant time."""
+        return self.of_digest(digest_of(token))
 
     def of_digest(self, digest: str) -> Token | None:
-        """What is kept of the token with this digest."""
-        return next((known for known in self.tokens if hmac.compare_digest(known.digest, digest)), None)
+        """What is kept of the token with this digest, if it is not over."""
+        matches = [known for known in self.tokens if hmac.compare_digest(known.digest, digest)]
+        return matches[0] if matches and not matches[0].is_over(_today()) else None
 
     def believes(self, address: str) -> bool:
         """Whether an address is that of a declared web server in front."""
@@ -158,6 +163,10 @@ def is_loopback(host: str) -> bool:
         return host.lower() == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
     except ValueError:
         return False
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _host(text: str) -> str:

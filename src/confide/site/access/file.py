@@ -4,24 +4,20 @@ Promise: a file that is missing, empty, torn or unreadable lets nobody in. A sit
 """
 
 import fcntl
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
 from confide.errors import Fault, Mistake, nearest
-from confide.model.toml import parse_toml
 from confide.site.access.declared import Access, Reach
-from confide.site.access.people import PersonRole, Token, new_token, read_token
+from confide.site.access.people import UNLIMITED, PersonRole, Token, TokenTerms, new_token
+from confide.site.access.text import read_access, write_access
 
 __all__ = ["AccessFile", "add_token", "declare", "list_tokens", "load_access", "remove_token"]
-
-_KEYS = ("reach", "names", "proxies", "token")
 
 
 class AccessFile:
@@ -75,26 +71,28 @@ def declare(path: str | Path, reach: Reach, *, names: Sequence[str] = (), proxie
     return declared
 
 
-def add_token(path: str | Path, *, name: str, role: PersonRole) -> str:
-    """A new token for a person, given once: only its digest is stored."""
-    secret, added = new_token(name, role)
-    with _alone(Path(path)):
-        access = load_access(path)
-        if any(token.name == name for token in access.tokens):
-            raise Mistake(f"{name!r} already has a token.", suggestions=["Remove it first, or choose another name."])
-        _store(Path(path), replace(access, tokens=(*access.tokens, added)))
+def add_token(path: str | Path, *, name: str, role: PersonRole, terms: TokenTerms = UNLIMITED) -> str:
+    """A new token for a person, given once: only its digest is stored. A second one of the same person needs a label."""
+    secret, added = new_token(name, role, terms)
+    with _changing(Path(path)) as change:
+        access = change.access
+        if any((token.name, token.terms.label) == (name, terms.label) for token in access.tokens):
+            what = f"{name!r} already has a token" + (f" with the label {terms.label!r}." if terms.label else ".")
+            raise Mistake(what, suggestions=["Give the new one a label, remove the old one, or choose another name."])
+        change.store(replace(access, tokens=(*access.tokens, added)))
     return secret
 
 
-def remove_token(path: str | Path, *, name: str) -> None:
-    """Take a person's token away."""
-    with _alone(Path(path)):
-        access = load_access(path)
-        kept = tuple(token for token in access.tokens if token.name != name)
-        if kept == access.tokens:
+def remove_token(path: str | Path, *, name: str, label: str | None = None) -> None:
+    """Take a person's tokens away, or the one with this label."""
+    with _changing(Path(path)) as change:
+        access = change.access
+        gone = [each for each in access.tokens if each.name == name and label in (None, each.terms.label)]
+        if not gone:
             known = [token.name for token in access.tokens]
-            raise Mistake(f"Nobody called {name!r} has a token.", suggestions=nearest(name, known))
-        _store(Path(path), replace(access, tokens=kept))
+            what = f"Nobody called {name!r} has a token" + ("." if label is None else f" with the label {label!r}.")
+            raise Mistake(what, suggestions=nearest(name, known))
+        change.store(replace(access, tokens=tuple(token for token in access.tokens if token not in gone)))
 
 
 def _read(path: Path) -> bytes:
@@ -108,34 +106,9 @@ def _read(path: Path) -> bytes:
 
 def _parse(text: bytes, path: Path) -> Access:
     try:
-        raw = parse_toml(text.decode("utf-8"), what=repr(str(path)))
+        return read_access(text.decode("utf-8"), what=repr(str(path)), mend=_mend(path))
     except UnicodeDecodeError:
         raise Mistake(f"{str(path)!r} cannot be read: it is not text.", suggestions=[_mend(path)]) from None
-    except Mistake as mistake:
-        raise Mistake(mistake.message, suggestions=[_mend(path)]) from None
-    unknown = [key for key in raw if key not in _KEYS]
-    if unknown or not isinstance(raw.get("token", []), list):
-        raise Mistake(f"{str(path)!r} may hold only 'reach', 'names', 'proxies' and [[token]] sections.")
-    if raw.get("reach") not in tuple(Reach):
-        what = f"{str(path)!r} does not say who may reach the site: 'reach' must be one of {', '.join(Reach)}."
-        raise Mistake(what, suggestions=[_mend(path)])
-    names, proxies = (_texts(raw.get(key, []), key, path) for key in ("names", "proxies"))
-    return Access(Reach(raw["reach"]), _tokens(raw.get("token", []), path), names, proxies)
-
-
-def _tokens(tables: Sequence[Any], path: Path) -> tuple[Token, ...]:
-    where = f"of {str(path)!r}"
-    tokens = tuple(read_token(table, where=f"[[token]] {place} {where}") for place, table in enumerate(tables, 1))
-    for key in ("name", "digest"):
-        if len({getattr(token, key) for token in tokens}) < len(tokens):
-            raise Mistake(f"Two tokens in {str(path)!r} have the same {key}.", suggestions=["Remove one of them."])
-    return tokens
-
-
-def _texts(value: Any, key: str, path: Path) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise Mistake(f"{key!r} in {str(path)!r} must be a list of texts.")
-    return tuple(value)
 
 
 def _mend(path: Path) -> str:
@@ -145,20 +118,21 @@ def _mend(path: Path) -> str:
     )
 
 
-def _text(access: Access) -> str:
-    """The declaration as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
-    head = [
-        "# Written by Confide ('confide access', 'confide token'): digests of tokens, never tokens.",
-        f"reach = {json.dumps(access.reach)}  # {access.reach.words}",
-        *([f"names = {json.dumps(access.names)}"] if access.names else []),
-        *([f"proxies = {json.dumps(access.proxies)}"] if access.proxies else []),
-    ]
-    sections = (
-        f"[[token]]\nname = {json.dumps(token.name, ensure_ascii=False)}\nrole = {json.dumps(token.role)}\n"
-        f"created = {token.created.isoformat()}\nsha256 = {json.dumps(token.digest)}\n"
-        for token in access.tokens
-    )
-    return "\n".join(["\n".join(head) + "\n", *sections])
+@dataclass(frozen=True)
+class _Change:
+    """The file as one writer found it, alone."""
+
+    path: Path
+    access: Access
+
+    def store(self, access: Access) -> None:
+        _store(self.path, access)
+
+
+@contextmanager
+def _changing(path: Path) -> Iterator[_Change]:
+    with _alone(path):
+        yield _Change(path, load_access(path))
 
 
 @contextmanager
@@ -181,7 +155,7 @@ def _store(path: Path, access: Access) -> None:
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(fd, "w", encoding="utf-8") as file:
-            file.write(_text(access))
+            file.write(write_access(access))
             file.flush()
             os.fsync(fd)
         os.replace(temporary, path)

@@ -9,14 +9,26 @@ import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from typing import Any
 
-from confide.errors import Denied, Mistake, nearest
+from confide.errors import Denied, Mistake
+from confide.site.vintages import parse
 
-__all__ = ["ANYONE", "VISITOR", "Person", "PersonRole", "Token", "digest_of", "new_token", "read_token", "require"]
+__all__ = [
+    "ANYONE",
+    "UNLIMITED",
+    "VISITOR",
+    "Asking",
+    "Person",
+    "PersonRole",
+    "Token",
+    "TokenTerms",
+    "check_person",
+    "digest_of",
+    "new_token",
+    "require",
+]
 
 _PREFIX = "confide_"
-_KEYS = ("name", "role", "created", "sha256")
 
 
 class PersonRole(StrEnum):
@@ -28,10 +40,41 @@ class PersonRole(StrEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Who asks, as the ledger names them."""
+    """Who asks, as the ledger names them, and what their token lets them ask.
+
+    >>> Person("ana", PersonRole.ANALYST, datasets=("people",)).may_ask("patients@2025")
+    False
+    """
 
     name: str
     role: PersonRole
+    datasets: tuple[str, ...] | None = None
+    """The data sets they may ask about; None if all."""
+    quota: int = 0
+    """So many questions a day, of all data sets together; 0 if only the policies limit them."""
+
+    def may_ask(self, dataset: str) -> bool:
+        """Whether a data set, or a vintage of one, is there for them. A custodian looks after all."""
+        return self.role is PersonRole.CUSTODIAN or self.datasets is None or parse(dataset)[0] in self.datasets
+
+    @property
+    def asking(self) -> "Asking":
+        """Whose question it is."""
+        return Asking(self)
+
+
+class Asking(str):
+    """The name under which somebody's questions are counted and kept; `person` is who it is."""
+
+    person: Person
+
+    def __new__(cls, person: Person) -> "Asking":
+        asking = super().__new__(cls, person.name)
+        asking.person = person
+        return asking
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Asking, (self.person,)
 
 
 ANYONE = Person("anyone", PersonRole.ANALYST)
@@ -40,13 +83,63 @@ VISITOR = "visitor "
 
 
 @dataclass(frozen=True)
+class TokenTerms:
+    """What a token is good for: until the end of a day (UTC), for which data sets, for how many questions a day.
+
+    `label` tells the tokens of one person apart, as in laptop.
+    """
+
+    label: str = ""
+    expires: date | None = None
+    datasets: tuple[str, ...] = ()
+    quota: int = 0
+
+    def __post_init__(self) -> None:
+        if self.label and not _is_name(self.label):
+            raise Mistake("The label of a token must be 1 to 60 printable characters, without spaces around them.")
+        if self.quota < 0:
+            raise Mistake("The quota of a token must be 0 (none) or more questions a day.")
+
+    @property
+    def words(self) -> str:
+        """What it is good for, in words; nothing if for everything and for ever."""
+        parts = [f"until {self.expires}"] if self.expires else []
+        parts += [f"for {', '.join(self.datasets)}"] if self.datasets else []
+        parts += [f"{self.quota} questions a day"] if self.quota else []
+        return ", ".join(parts)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What the ledger is told of it, beside whose it is."""
+        return {key: value for key, value in (("label", self.label), ("terms", self.words)) if value}
+
+
+UNLIMITED = TokenTerms()
+
+
+@dataclass(frozen=True)
 class Token:
-    """What is kept of a token: whose it is, since when, and its digest."""
+    """What is kept of a token: whose it is, since when, its digest, and what it is good for."""
 
     name: str
     role: PersonRole
     created: date
     digest: str = field(repr=False)
+    terms: TokenTerms = UNLIMITED
+
+    def __post_init__(self) -> None:
+        check_person(self.name)
+        if self.role is PersonRole.CUSTODIAN and (self.terms.datasets or self.terms.quota):
+            raise Mistake("A custodian looks after all data sets, so the token names none and has no quota.")
+
+    @property
+    def person(self) -> Person:
+        """Whose token it is."""
+        return Person(self.name, self.role, self.terms.datasets or None, self.terms.quota)
+
+    def is_over(self, today: date) -> bool:
+        """Whether its last day has passed."""
+        return self.terms.expires is not None and today > self.terms.expires
 
 
 def require(person: Person, role: PersonRole) -> None:
@@ -55,10 +148,13 @@ def require(person: Person, role: PersonRole) -> None:
         raise Denied(f"Only a {role} may do this, and {person.name!r} is an {person.role}.", http_status=403)
 
 
-def new_token(name: str, role: PersonRole) -> tuple[str, Token]:
+def new_token(name: str, role: PersonRole, terms: TokenTerms = UNLIMITED) -> tuple[str, Token]:
     """A new token for a person, and what is kept of it."""
+    today = datetime.now(UTC).date()
+    if terms.expires and terms.expires < today:
+        raise Mistake(f"The token would have expired on {terms.expires} already.", suggestions=["Give a later day."])
     secret = _PREFIX + secrets.token_urlsafe(32)
-    return secret, Token(_name(name), PersonRole(role), datetime.now(UTC).date(), digest_of(secret))
+    return secret, Token(name, PersonRole(role), today, digest_of(secret), terms)
 
 
 def digest_of(token: str) -> str:
@@ -66,26 +162,13 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def read_token(table: Any, *, where: str) -> Token:
-    """A token as a section of `access.toml` describes it."""
-    if not isinstance(table, dict):
-        raise Mistake(f"{where} must be a section.")
-    for key in table:
-        if key not in _KEYS:
-            raise Mistake(f"Unknown key {key!r} in {where}.", suggestions=nearest(key, _KEYS))
-    role, created, digest = table.get("role"), table.get("created"), table.get("sha256")
-    if role not in tuple(PersonRole):
-        raise Mistake(f"The role in {where} must be one of {', '.join(PersonRole)}.")
-    if type(created) is not date:
-        raise Mistake(f"'created' in {where} must be a date such as 2025-01-31.")
-    if not isinstance(digest, str) or len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
-        raise Mistake(f"'sha256' in {where} must be 64 hexadecimal digits.")
-    return Token(_name(table.get("name"), where), PersonRole(role), created, digest)
-
-
-def _name(name: Any, where: str = "a token") -> str:
-    if not isinstance(name, str) or not 1 <= len(name) <= 60 or not name.isprintable() or name != name.strip():
-        raise Mistake(f"The name of {where} must be 1 to 60 printable characters, without spaces around them.")
+def check_person(name: str) -> None:
+    """A Mistake if nobody can have this name."""
+    if not _is_name(name):
+        raise Mistake("The name of a person must be 1 to 60 printable characters, without spaces around them.")
     if name == ANYONE.name or name.startswith(VISITOR):
         raise Mistake(f"The name {name!r} means people without a token.", suggestions=["Choose another name."])
-    return name
+
+
+def _is_name(name: str) -> bool:
+    return 1 <= len(name) <= 60 and name.isprintable() and name == name.strip()

@@ -102,10 +102,13 @@ class Ledger:
         """How many entries there are."""
         return self._tail.head.entries
 
-    def asked(self, who: str, dataset: str, day: date) -> int:
-        """How many questions a person asked of a data set on a UTC date, refused ones included; of the last days only."""
+    def asked(self, who: str, dataset: str | None, day: date) -> int:
+        """How many questions a person asked of a data set, or of all, on a UTC date, refused ones included; of the last days only."""
         with self._writing:
-            return self._tail.index.asked.get(day.isoformat(), Counter())[who, dataset]
+            counts = self._tail.index.asked.get(day.isoformat(), Counter())
+        if dataset is not None:
+            return counts[who, dataset]
+        return sum(many for (asker, _), many in counts.items() if asker == who)
 
     def look(self, view: Callable[[LedgerIndex], T]) -> T:
         """What is read off the index, which holds what other processes recorded too and nobody changes meanwhile."""

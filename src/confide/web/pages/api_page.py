@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -49,7 +49,7 @@ def add_api_page(app: FastAPI, context: PageContext) -> None:
     @app.get("/api", include_in_schema=False)
     def api(request: Request) -> HTMLResponse:
         document: Document = app.openapi()
-        known = context.service.datasets.values() if context.visitor(request) else [_STRANGER]
+        known = list(context.datasets(request).values()) or [_STRANGER]
         shown = max(known, key=lambda dataset: len(dataset.variables))
         site, token = context.site(request), context.wants_token
         examples = _examples(shown, site, token=token)
@@ -63,15 +63,15 @@ def add_api_page(app: FastAPI, context: PageContext) -> None:
             python=f"import os\nimport confide\n\nsite = confide.open({site!r}, token=os.environ['CONFIDE_TOKEN'])",
             token=token,
             pace=context.service.policy.quota.per_minute,
-            days=_days(context.service, context.visitor(request) is not None),
+            days=_days(context.service, context.datasets(request)),
         )
 
 
-def _days(service: Service, known: bool) -> list[tuple[int, str]]:
+def _days(service: Service, datasets: Iterable[str]) -> list[tuple[int, str]]:
     """How many questions a day are allowed, and of which data sets, unless it is the same for all."""
-    quotas = {d.name: service.policy_of(d.name).quota.per_day for d in service.datasets.values()}
-    if not known or len(set(quotas.values())) == 1:
-        return [(service.policy.quota.per_day if not known else next(iter(quotas.values())), "each data set")]
+    quotas = {name: service.policy_of(name).quota.per_day for name in datasets}
+    if len(set(quotas.values())) <= 1:
+        return [(next(iter(quotas.values()), service.policy.quota.per_day), "each data set")]
     return [(quota, name) for name, quota in quotas.items()]
 
 

@@ -95,9 +95,21 @@ class PageContext:
 
     def _policy_title(self, request: Request) -> str:
         """The policy under which a page stands: the site's, or that of the data set whose page it is."""
-        name = request.scope["path"].split("/")[1]
-        known = self.service.find(name) is not None and self.visitor(request) is not None
-        return self.service.policy_of(name).title if known else self.service.policy.title
+        known = self.described(request)
+        return (self.service.policy_of(known.name) if known else self.service.policy).title
+
+    def described(self, request: Request) -> Dataset | None:
+        """The data set, or the vintage of one, whose page it is, if that is there for who looks."""
+        person = self.visitor(request)
+        return self.service.find(request.scope["path"].split("/")[1], person=person) if person else None
+
+    def still(self, request: Request) -> None:
+        """`Denied` if who asked may not see the answer any more: while it was made, the token expired or was removed."""
+        now = self.authentication.recognise(request.scope)
+        if isinstance(now.person, Denied):
+            raise now.person
+        if not now.visiting and now.person != asker_of(request).person:
+            raise Denied("What you may ask has changed since you asked.", suggestions=["Ask again."])
 
     def person(self, request: Request) -> Person:
         """Who asks; `Denied` where the site wants to know and does not."""
@@ -105,6 +117,11 @@ class PageContext:
         if isinstance(found, Denied):
             raise found
         return found
+
+    def datasets(self, request: Request) -> dict[str, Dataset]:
+        """The data sets that are there for who looks; none for a stranger."""
+        person = self.visitor(request)
+        return self.service.datasets_of(person) if person else {}
 
     def visitor(self, request: Request) -> Person | None:
         """Who asks, or None: for what a page shows to strangers too."""
@@ -122,10 +139,10 @@ class PageContext:
 
         return Depends(asker)
 
-    def dataset(self, name: str) -> Dataset:
-        """A data set by its name; an address without one is not found."""
+    def dataset(self, name: str, asker: Person) -> Dataset:
+        """A data set by its name; an address without one is not found, nor is one that is not for this person."""
         try:
-            return self.service.dataset(name)
+            return self.service.dataset(name, person=asker)
         except Mistake as mistake:
             mistake.http_status = 404
             raise

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import unquote_plus
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 
 from confide.answering.service import Admitted
@@ -23,13 +24,16 @@ R = TypeVar("R")
 
 
 async def answer(
-    request: Request, question: Admitted[Question[R]], asker: Person, *, diagnose: bool = False
+    context: PageContext, request: Request, question: Admitted[Question[R]], *, diagnose: bool = False
 ) -> R | RedirectResponse:
     """The answer to the question of a page; or, if it takes long, the way to the page of the job.
 
-    Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long.
+    Raises Mistake, Refused or Fault as `Service.answer` does, at the page's own address even if they took long; and Denied if
+    whoever asked may not see the answer any more.
     """
-    found = await answered_soon(request, question, who=asker.name, address=here(request), diagnose=diagnose)
+    asker = context.person(request)
+    found = await answered_soon(request, question, who=asker.asking, address=here(request), diagnose=diagnose)
+    await run_in_threadpool(context.still, request)
     return RedirectResponse(f"/jobs/{found.id}", 303) if isinstance(found, Job) else found
 
 
@@ -39,7 +43,7 @@ def add_job_page(app: FastAPI, context: PageContext) -> None:
     @app.get("/jobs/{number}", include_in_schema=False)
     def job(request: Request, number: str, asker: Annotated[Person, context.asker]) -> Response:
         questions: Questions = app.state.questions
-        found = questions.job(number, who=asker.name)
+        found = questions.job(number, who=asker.asking)
         if found is None:
             raise _gone()
         if found.done:

@@ -58,11 +58,10 @@ def replies(context: PageContext) -> Reply:
 
 
 def _page(context: PageContext, request: Request, problem: ProblemDocument) -> Response:
-    dataset = context.service.find(request.scope["path"].split("/")[1])
-    known = dataset if context.visitor(request) else None
+    known = context.described(request)
     quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
     refused = bool(problem.reasons) and not quota
-    policy = context.service.policy_of(dataset.name) if dataset else context.service.policy
+    policy = context.service.policy_of(known.name) if known else context.service.policy
     return context.render(
         request,
         "refused.html" if refused else "problem.html",

@@ -122,7 +122,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/correlation/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         draft, pressed = CorrelationDraft.read(query, described), dict(query).get("do")
         if pressed == SHOW:
             return RedirectResponse(address(described, "correlation", draft.write(), build=False), 303)
@@ -133,13 +133,13 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/correlation", include_in_schema=False)
     async def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, CorrelationRequest)))
         except Mistake as mistake:
             return await run_in_threadpool(_mistake, context, request, described, mistake)
-        release = await answer(request, question, asker)
+        release = await answer(context, request, question)
         if isinstance(release, RedirectResponse):
             return release
         shown = await run_in_threadpool(show_correlation, context, request, asker, release)

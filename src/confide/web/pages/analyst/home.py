@@ -1,6 +1,6 @@
 """The pages of an analyst before a question: the data sets, one data set, one variable, how answers are protected."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -34,14 +34,13 @@ def add_analyst_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/", include_in_schema=False)
     def home(request: Request) -> HTMLResponse:
-        known = context.visitor(request) is not None
-        cards = [_card(context.service, dataset) for dataset in context.service.datasets.values()] if known else []
-        return context.render(request, "home.html", cards=cards, known=known)
+        cards = [_card(context.service, dataset) for dataset in context.datasets(request).values()]
+        return context.render(request, "home.html", cards=cards, known=context.visitor(request) is not None)
 
     @app.get("/about", include_in_schema=False)
     def about(request: Request, dataset: Words = "") -> HTMLResponse:
-        known = context.visitor(request) is not None
-        described = context.dataset(dataset) if dataset and known else None
+        person = context.visitor(request)
+        described = context.dataset(dataset, person) if dataset and person else None
         policy = context.service.policy_of(described.name) if described else context.service.policy
         return context.render(
             request,
@@ -51,12 +50,12 @@ def add_analyst_pages(app: FastAPI, context: PageContext) -> None:
             rules=rules_of(policy),
             policy=policy,
             dataset=described,
-            others=_policies(context.service, dataset) if known else [],
+            others=_policies(context.service, context.datasets(request), dataset),
         )
 
     @app.get("/{dataset}", include_in_schema=False)
     def dataset(request: Request, dataset: str, asker: Annotated[Person, context.asker], q: Words = "") -> HTMLResponse:
-        described = context.dataset(dataset)
+        described = context.dataset(dataset, asker)
         found = [v for v in _public(described) if _matches(q, (v.name, v.label, v.subject))]
         subjects = [(s, [_entry(described, v) for v in group]) for s, group in by_subject(found)]
         card = _card(context.service, described)
@@ -73,7 +72,7 @@ def add_analyst_pages(app: FastAPI, context: PageContext) -> None:
         q: Words = "",
         page: Number = 1,
     ) -> HTMLResponse:
-        described = context.dataset(dataset)
+        described = context.dataset(dataset, asker)
         words = _variable(described, _known(described, name), q, page)
         return context.render(request, "variable.html", dataset=described, **words)
 
@@ -95,11 +94,11 @@ def _matches(q: str, texts: Iterable[str]) -> bool:
     return all(word in text for word in q.casefold().split())
 
 
-def _policies(service: Service, chosen: str) -> list[tuple[str, str, bool]]:
+def _policies(service: Service, datasets: Mapping[str, Dataset], chosen: str) -> list[tuple[str, str, bool]]:
     """What the page on protection can be about: words, address, and whether it is that; nothing if all follow the site."""
-    own = [d for d in service.datasets.values() if not service.follows(d.name)]
+    own = [d for d in datasets.values() if not service.follows(d.name)]
     listed = [(d.title, about_address(service, d.name), d.name == chosen) for d in own]
-    rest = "The other data sets" if len(own) < len(service.datasets) else "The site"
+    rest = "The other data sets" if len(own) < len(datasets) else "The site"
     return [(rest, "/about", chosen not in {d.name for d in own}), *listed] if own else []
 
 

@@ -63,7 +63,7 @@ def show_regression(
 ) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
-    dataset = context.dataset(question.dataset)
+    dataset = context.service.dataset(question.dataset)
     groups = coefficients(release, dataset)
     response = factor_words(question.formula.response, dataset)
     drawn = sum(len(group.rows) for group in groups[1:])
@@ -98,7 +98,7 @@ def show_correlation(
 ) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
-    dataset = context.dataset(question.dataset)
+    dataset = context.service.dataset(question.dataset)
     names = [class_words(column, dataset, first="class") for column in grid.columns[1:]]
     spec = correlation_chart(names, [[float(value or 0) for value in row[1:]] for row in grid.rows])
     return {
@@ -123,7 +123,7 @@ def _related(grid: Grid, dataset: Dataset) -> Iterator[Related]:
 def _shared(context: PageContext, request: Request, release: ModelRelease[Any]) -> dict[str, Any]:
     question = release.request
     ask = question.ask
-    dataset, query = context.dataset(question.dataset), write_query(question)
+    dataset, query = context.service.dataset(question.dataset), write_query(question)
     views = [pair for pair in request.query_params.multi_items() if pair[0] == "diagnostics"]
     site = context.site(request)
     cite = f"{release.source or site}. {release.title}. {subject(release)}. {release.scope}. Protected under policy {release.policy}."

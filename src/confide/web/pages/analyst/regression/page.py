@@ -28,7 +28,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
         ticked = [text for key, text in query if key == "tick"]
         if pressed == SHOW:
@@ -43,13 +43,13 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression", include_in_schema=False)
     async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, RegressionRequest)))
         except Mistake as mistake:
             return await run_in_threadpool(_mistake, context, request, described, mistake)
-        release = await answer(request, question, asker, diagnose=("diagnostics", "true") in query)
+        release = await answer(context, request, question, diagnose=("diagnostics", "true") in query)
         if isinstance(release, RedirectResponse):
             return release
         shown = await run_in_threadpool(show_regression, context, request, asker, release)

@@ -50,7 +50,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/table/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         draft = TableDraft.read(query, described)
         pressed = dict(query).get("do")
         if pressed == SHOW:
@@ -62,12 +62,12 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/table", include_in_schema=False)
     async def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset), request.query_params.multi_items()
+        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         admit = context.service.admit
         try:
             view, asked = View.read(query)
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, TableRequest)))
-            release = await answer(request, question, asker)
+            release = await answer(context, request, question)
         except Mistake as mistake:
             return await run_in_threadpool(_mistake, context, request, described, mistake)
         if isinstance(release, Response):
@@ -76,7 +76,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
 
 def _page(context: PageContext, request: Request, asker: Person, view: View, release: Release) -> Response:
-    described, question, shown = context.dataset(release.request.dataset), release.request, view.apply(release)
+    described, question, shown = context.service.dataset(release.request.dataset), release.request, view.apply(release)
     chart = table_chart(shown)
     return context.render(
         request,

@@ -1,0 +1,120 @@
+"""What `access.toml` says, read strictly and written in one spelling."""
+
+import json
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+
+from confide.errors import Mistake, nearest
+from confide.model.toml import parse_toml
+from confide.site.access.declared import Access, Reach
+from confide.site.access.people import PersonRole, Token, TokenTerms
+
+__all__ = ["read_access", "write_access"]
+
+_KEYS = ("reach", "names", "proxies", "token")
+_TOKEN_KEYS = ("name", "label", "role", "created", "expires", "datasets", "quota", "sha256")
+
+
+def read_access(text: str, *, what: str, mend: str) -> Access:
+    """What a text declares; a Mistake names the file, and says how to mend one that says nothing."""
+    try:
+        raw = parse_toml(text, what=what)
+    except Mistake as mistake:
+        raise Mistake(mistake.message, suggestions=[mend]) from None
+    unknown = [key for key in raw if key not in _KEYS]
+    if unknown or not isinstance(raw.get("token", []), list):
+        raise Mistake(f"{what} may hold only 'reach', 'names', 'proxies' and [[token]] sections.")
+    if raw.get("reach") not in tuple(Reach):
+        said = f"{what} does not say who may reach the site: 'reach' must be one of {', '.join(Reach)}."
+        raise Mistake(said, suggestions=[mend])
+    names, proxies = (_texts(raw, key, what) for key in ("names", "proxies"))
+    return Access(Reach(raw["reach"]), _tokens(raw.get("token", []), what), names, proxies)
+
+
+def write_access(access: Access) -> str:
+    """The declaration as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
+    head = [
+        "# Written by Confide ('confide access', 'confide token'): digests of tokens, never tokens.",
+        f"reach = {json.dumps(access.reach)}  # {access.reach.words}",
+        *([f"names = {json.dumps(access.names)}"] if access.names else []),
+        *([f"proxies = {json.dumps(access.proxies)}"] if access.proxies else []),
+    ]
+    return "\n".join(["\n".join(head) + "\n", *map(_token_text, access.tokens)])
+
+
+def _token_text(token: Token) -> str:
+    terms = token.terms
+    values = {"name": token.name, "label": terms.label, "role": token.role, "created": token.created}
+    values |= {"expires": terms.expires, "datasets": terms.datasets, "quota": terms.quota, "sha256": token.digest}
+    return _section("token", values)
+
+
+def _section(name: str, values: dict[str, Any]) -> str:
+    """A section of what is not empty."""
+    lines = [f"{key} = {_value(value)}\n" for key, value in values.items() if value]
+    return f"[[{name}]]\n{''.join(lines)}"
+
+
+def _value(value: Any) -> str:
+    return value.isoformat() if isinstance(value, date) else json.dumps(value, ensure_ascii=False)
+
+
+def _tokens(tables: Sequence[Any], what: str) -> tuple[Token, ...]:
+    tokens = tuple(_token(table, f"[[token]] {place} of {what}") for place, table in enumerate(tables, 1))
+    for same, values in (
+        ("name and label", {(token.name, token.terms.label) for token in tokens}),
+        ("digest", {token.digest for token in tokens}),
+    ):
+        if len(values) < len(tokens):
+            raise Mistake(f"Two tokens in {what} have the same {same}.", suggestions=["Remove one of them."])
+    return tokens
+
+
+def _token(table: Any, where: str) -> Token:
+    _must_have(table, _TOKEN_KEYS, where)
+    role, created, expires = table.get("role"), table.get("created"), table.get("expires")
+    if role not in tuple(PersonRole):
+        raise Mistake(f"The role in {where} must be one of {', '.join(PersonRole)}.")
+    if type(created) is not date:
+        raise Mistake(f"'created' in {where} must be a date such as 2025-01-31.")
+    if expires is not None and type(expires) is not date:
+        raise Mistake(f"'expires' in {where} must be a date such as 2025-01-31.")
+    terms = TokenTerms(_text(table, "label", where), expires, _texts(table, "datasets", where), _quota(table, where))
+    return Token(_text(table, "name", where), PersonRole(role), created, _digest(table, where), terms)
+
+
+def _must_have(table: Any, keys: Sequence[str], where: str) -> None:
+    if not isinstance(table, dict):
+        raise Mistake(f"{where} must be a section.")
+    for key in table:
+        if key not in keys:
+            raise Mistake(f"Unknown key {key!r} in {where}.", suggestions=nearest(key, keys))
+
+
+def _digest(table: dict[str, Any], where: str) -> str:
+    digest = table.get("sha256")
+    if not isinstance(digest, str) or len(digest) != 64 or not set(digest) <= set("0123456789abcdef"):
+        raise Mistake(f"'sha256' in {where} must be 64 hexadecimal digits.")
+    return digest
+
+
+def _quota(table: dict[str, Any], where: str) -> int:
+    quota = table.get("quota", 0)
+    if type(quota) is not int or quota < 0:
+        raise Mistake(f"'quota' in {where} must be a whole number of questions a day, 0 or more.")
+    return quota
+
+
+def _text(table: dict[str, Any], key: str, where: str) -> str:
+    value = table.get(key, "")
+    if not isinstance(value, str):
+        raise Mistake(f"The {key} in {where} must be text of printable characters.")
+    return value
+
+
+def _texts(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Mistake(f"{key!r} in {where} must be a list of texts.")
+    return tuple(value)
