@@ -8,7 +8,7 @@ confide.errors.Mistake: No variable called 'aeg' in 'people'. Did you mean 'age'
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["ConfideError", "Denied", "Fault", "Mistake", "Reason", "Refused", "Suggestion", "nearest"]
+__all__ = ["ConfideError", "Denied", "Fault", "Mistake", "Reason", "Refused", "Suggestion", "Waiting", "nearest"]
 
 
 class ConfideError(Exception):
@@ -85,6 +85,13 @@ class Refused(ConfideError):
         self.reasons = tuple(reasons)
         self.policy = policy
         super().__init__(" ".join(self.reasons), suggestions=suggestions)
+
+
+class Waiting(Refused):
+    """The result waits for a custodian's yes or no: exit code 3, HTTP 202. Asking again tells how it stands."""
+
+    http_status = 202
+    title = "Waiting"
 
 
 class Denied(ConfideError):

@@ -209,6 +209,7 @@ CHANGES: dict[str, Any] = {
     "data": "2023-1",
     "previous": "1" * 64,
     "hash": "2" * 64,
+    "project": "sales",
 }
 
 

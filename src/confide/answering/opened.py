@@ -8,11 +8,13 @@ from typing import Any
 from confide.answering.analysis import Admitted, Analysis
 from confide.answering.auditing.limit import QuestionLimit
 from confide.answering.opening import named, open_roads, open_vintages
+from confide.answering.projects import ProjectRoads
 from confide.answering.road import Road
 from confide.data.private import only_mine
 from confide.errors import Mistake
 from confide.model.policy import Policy
 from confide.model.request import Request
+from confide.site.access import Project
 from confide.site.folder import Folder
 from confide.site.vintages import parse
 
@@ -36,12 +38,14 @@ class Opened:
             self.older: Mapping[str, Road] = opened.enter_context(open_vintages(folder, roads))
             self.newest = {f"{name}@{known[-1].name}": name for name in roads if (known := folder.vintages(name))}
             self._opened = opened.pop_all()
+        self._in_projects = ProjectRoads(folder)
         self.limiting, self.limits = Lock(), dict[str, QuestionLimit]()
         self._busy, self._closed, self._free = 0, False, Condition()
 
-    def road(self, name: str) -> Road:
-        """The road of a data set, or of a vintage of it; a Mistake if there is none of that name."""
-        return self.older[name] if name in self.older else named(self.roads, self.newest.get(name, name))
+    def road(self, name: str, project: Project | None = None) -> Road:
+        """The road of a data set, or of a vintage of it, for who asks in a project; a Mistake if there is none of that name."""
+        road = self.older[name] if name in self.older else named(self.roads, self.newest.get(name, name))
+        return road if project is None else self._in_projects.road(road, project)
 
     def __contains__(self, name: str) -> bool:
         """Whether there is such a data set, or such a vintage of one."""

@@ -18,10 +18,15 @@ class DayQuota:
     who: str
     dataset: str | None
     limit: int
+    project: str = ""
+    """Whose people are counted together."""
 
     @property
     def reason(self) -> Reason:
         """Why nothing more is answered today."""
+        if self.project:
+            words = f"The project {self.project!r} has asked {self.limit} questions today, the most it may."
+            return Reason("quota.project", words)
         if self.dataset is None:
             words = f"You have asked {self.limit} questions today, the most that your token allows."
             return Reason("quota.token", words)

@@ -26,8 +26,10 @@ from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named, open_roads
+from confide.answering.projects import project_policy
 from confide.answering.quotas import DayQuota
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
+from confide.answering.reviewing import decision, marks_for_review, not_given
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
@@ -41,13 +43,14 @@ from confide.model.request import Request
 from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
-from confide.site.access import VISITOR, Access, AccessFile, Asking, Person, PersonRole, load_access
+from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by, load_access
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
-from confide.site.ledger import Entry, Ledger
+from confide.site.ledger import Entry, Ledger, together
 from confide.site.policies import keep
+from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.vintages import parse
-from confide.spelling.json import write_request
+from confide.spelling.json import read_request, write_request
 
 __all__ = [
     "NOT_RELOADED",
@@ -74,11 +77,13 @@ __all__ = [
     "audit",
     "candidates",
     "check",
+    "decision",
     "frontier",
     "list_vintages",
     "make_base",
     "model_notes",
     "not_tried",
+    "project_policy",
     "protections",
     "replay",
     "reproduce",
@@ -113,7 +118,7 @@ class Service:
         suggestions: int = SUGGESTIONS,
     ) -> None:
         self._suggestions, self._folder = suggestions, folder
-        self.papers = Papers(folder.path)
+        self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._lock, self._taken = Lock(), dict[tuple[str, str | None, date], int]()
@@ -186,9 +191,17 @@ class Service:
         except Mistake:
             return None
 
-    def policy_of(self, dataset: str) -> Policy:
-        """The policy under which questions about a data set are answered: its own, or the site's."""
-        return self._road(dataset).policy
+    def policy_of(self, dataset: str, *, person: Person | None = None) -> Policy:
+        """The policy under which questions about a data set are answered: of the person's project, its own, or the site's."""
+        return self._now.road(dataset, self.project_of(person) if person else None).policy
+
+    def project_of(self, person: Person) -> Project | None:
+        """The project in which somebody asks."""
+        return self.access.project(person.project) if person.project else None
+
+    def asked_today(self, project: str) -> int:
+        """How many questions the people of a project asked today (UTC)."""
+        return self._ledger.asked(together(project), None, datetime.now(UTC).date())
 
     def follows(self, dataset: str) -> bool:
         """Whether the policy of a data set is the site's, as it was when the site was opened."""
@@ -211,12 +224,12 @@ class Service:
         _ = self.access
         self._ledger.must_be_writable()
 
-    def visitor(self, machine: str) -> Person:
-        """Somebody without a token on a public site. A machine has a name of its own for a day, for the quota and the
-        ledger, which cannot be told back to the machine.
+    def visitor(self, machine: str) -> str:
+        """What somebody without a token is called on a public site. A machine has a name of its own for a day, for the quota and
+        the ledger, which cannot be told back to the machine.
         """
         today = f"{datetime.now(UTC).date()} {machine}"
-        return Person(VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10], PersonRole.ANALYST)
+        return VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10]
 
     def signing_key(self, purpose: str) -> bytes:
         """A key for signing what the site will have to recognise again; it tells nothing of the secret."""
@@ -230,9 +243,10 @@ class Service:
         newest = opened.newest.get(request.dataset, request.dataset)
         return opened.road(newest).admit(replace(request, dataset=newest))  # type: ignore[type-var]  # every kind is a dataclass
 
-    def receipt(self, question: Admitted[Request[Any]]) -> str:
-        """The content address that the answer will have."""
-        return self._opened_for(question).road(question.request.dataset).receipt(question)
+    def receipt(self, question: Admitted[Request[Any]], *, who: str = "local") -> str:
+        """The content address that the answer will have for who asks."""
+        project = self.project_of(asked_by(who))
+        return self._opened_for(question).road(question.request.dataset, project).receipt(question)
 
     def answer(self, request: Request[R] | Admitted[Request[R]], *, who: str = "local", diagnostics: bool = False) -> R:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault.
@@ -241,27 +255,30 @@ class Service:
 
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
         """
-        if isinstance(who, Asking):
-            self._must_be_for(who.person, request)
+        person = asked_by(who)
+        self._must_be_for(person, request)
         question = self.admit(request)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)
         with opened.answering():
-            release: Any = self._answer(opened, question, who, diagnostics=diagnostics)
+            release: Any = self._answer(opened, question, person, diagnostics=diagnostics)
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
 
-    def _answer(self, opened: Opened, question: Admitted[Request[Any]], who: str, *, diagnostics: bool) -> Any:
-        road = opened.road(question.request.dataset)
-        with self._turn(road, who), self._stoppable(road, question, who):
+    def _answer(self, opened: Opened, question: Admitted[Request[Any]], person: Person, *, diagnostics: bool) -> Any:
+        road = opened.road(question.request.dataset, self.project_of(person))
+        reviewed = self._is_reviewed(road, question, person) and self._must_not_be_refused(road, question, person)
+        with self._turn(road, person), self._stoppable(road, question, person):
             considered = road.consider(question)
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
-                self._record(road, question, who, considered.reasons, "")
+                self._record(road, question, person, considered.reasons, "")
                 raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
-            self._must_not_isolate(opened, question, who)
+            self._must_not_isolate(opened, road, question, person)
+            if reviewed:
+                raise self._let_wait(road, question, person)
             release = road.release(considered, diagnostics=diagnostics)
-            self._record(road, question, who, (), release.digest)
+            self._record(road, question, person, (), release.digest)
         return release
 
     def _must_be_for(self, person: Person, asked: Request[Any] | Admitted[Request[Any]]) -> None:
@@ -276,6 +293,33 @@ class Service:
             if opened is not None and opened.admitted(question):
                 return opened
         raise gone()
+
+    def reviews_of(self, person: Person) -> list[Review]:
+        """The results under review that concern somebody: their own in this project, or for a custodian all."""
+        every = self._reviews.all()
+        if person.role is PersonRole.CUSTODIAN:
+            return every
+        return [each for each in every if (each.who, each.project) == (person.name, person.project)]
+
+    def review(self, id: str) -> tuple[Review, Any]:
+        """A result under review, and what its asker would see; a Mistake if data or policy have changed since."""
+        review = self._reviews.numbered(id)
+        opened = self._now
+        with opened.answering():
+            road = opened.road(review.dataset, self.access.project(review.project))
+            question = road.admit(read_request(review.request))
+            considered = road.consider(question)
+            if road.receipt(question) != review.receipt or considered.reasons:
+                raise Mistake("The data or the policy have changed since this was asked: it would be asked anew.")
+            return review, road.release(considered)
+
+    def decide(self, id: str, state: ReviewState, *, custodian: Person, reason: str) -> Review:
+        """A custodian's yes or no to a result, recorded with its reason."""
+
+        def record(review: Review) -> None:
+            self.record_act(custodian, f"review {state}", dataset=parse(review.dataset)[0], **decision(review))
+
+        return self._reviews.decide(id, state, by=custodian.name, reason=reason, record=record)
 
     def audit_questions(self, dataset: str = "", *, who: str | None = None, since: str = "") -> QuestionAudit:
         """What the recorded questions isolate, of one data set or of all: for the custodian alone."""
@@ -358,9 +402,9 @@ class Service:
                 keep(self.papers, self.policy_of(name), name=name)
 
     @contextmanager
-    def _turn(self, road: Road, who: str) -> Iterator[None]:
+    def _turn(self, road: Road, person: Person) -> Iterator[None]:
         """A place among the day's questions, of all vintages together, given back if the question is not recorded."""
-        policy, quotas = road.policy, self._quotas(road, who)
+        policy, quotas = road.policy, self._quotas(road, person)
         today = datetime.now(UTC).date()
         places = [(quota.who, quota.dataset, today) for quota in quotas]
         with self._lock:
@@ -381,21 +425,24 @@ class Service:
                     self._taken[place] -= 1
             raise
 
-    def _quotas(self, road: Road, who: str) -> list[DayQuota]:
-        """What limits somebody's questions of a day: the policy of the data set, and their token."""
-        found = [DayQuota(str(who), parse(road.dataset.name)[0], road.policy.quota.per_day)]
-        if isinstance(who, Asking) and who.person.quota:
-            found.append(DayQuota(str(who), None, who.person.quota))
+    def _quotas(self, road: Road, person: Person) -> list[DayQuota]:
+        """What limits somebody's questions of a day: the policy, their token and their project."""
+        found = [DayQuota(person.name, parse(road.dataset.name)[0], road.policy.quota.per_day)]
+        if person.quota:
+            found.append(DayQuota(person.name, None, person.quota))
+        project = self.project_of(person)
+        if project and project.quota:
+            found.append(DayQuota(together(project.name), None, project.quota, project.name))
         return found
 
     @contextmanager
-    def _stoppable(self, road: Road, question: Admitted[Request[Any]], who: str) -> Iterator[None]:
+    def _stoppable(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Iterator[None]:
         """Record a question that is stopped: as refused if it took too much, as cancelled if nobody wants the answer."""
         try:
             yield
         except Stopped as stopped:
             reasons = [_TOO_MUCH[stopped.reason]] if stopped.reason in _TOO_MUCH else []
-            self._record(road, question, who, reasons, "", cancelled=not reasons)
+            self._record(road, question, person, reasons, "", cancelled=not reasons)
             if not reasons:
                 raise
             suggestions = ["Ask for less at once, or again when less is asked of the site."]
@@ -404,16 +451,40 @@ class Service:
     def _entries(self) -> list[Entry]:
         return list(ledger.read_questions(self.papers.ledger))
 
-    def _must_not_isolate(self, opened: Opened, question: Admitted[Request[Any]], who: str) -> None:
+    def _must_not_isolate(self, opened: Opened, road: Road, question: Admitted[Request[Any]], person: Person) -> None:
         """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
-        road = opened.road(question.request.dataset)
-        if not road.policy.audit.limit or self._limit(opened, road).allows(question, who):
+        if not road.policy.audit.limit or self._limit(opened, road).allows(question, person.name):
             return
         words = "With what was asked before, this answer would single out too many small groups."
         reasons = [Reason("audit.limit", words)]
-        self._record(road, question, who, reasons, "")
+        self._record(road, question, person, reasons, "")
         suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
         raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
+
+    def _is_reviewed(self, road: Road, question: Admitted[Request[Any]], person: Person) -> bool:
+        """Whether a custodian must see the result first: the policy or the project says so. Custodians see their own at once."""
+        project = self.project_of(person)
+        wanted = marks_for_review(road.policy, question.request) or bool(project and project.review)
+        return wanted and person.role is not PersonRole.CUSTODIAN
+
+    def _must_not_be_refused(self, road: Road, question: Admitted[Request[Any]], person: Person) -> bool:
+        """Whether a result has still to wait; how it stands is told without asking, recording or counting it again."""
+        found = self._reviews.find(person.name, person.project, road.receipt(question))
+        if found is None or found.state is ReviewState.YES:
+            return found is None
+        raise not_given(found, policy=road.policy)
+
+    def _let_wait(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Refused:
+        """Let a result that no rule refuses wait. It is recorded first, so that nothing waits that is not in the ledger."""
+        self._record(road, question, person, [Reason("review.waiting", "")], "")
+        review = self._reviews.ask(
+            who=person.name,
+            project=person.project,
+            dataset=road.dataset.name,
+            request=write_request(question.request),
+            receipt=road.receipt(question),
+        )
+        return not_given(review, policy=road.policy)
 
     def _limit(self, opened: Opened, road: Road) -> QuestionLimit:
         """What was asked of a data set so far; the ledger is read once for each loading."""
@@ -431,14 +502,15 @@ class Service:
         self,
         road: Road,
         question: Admitted[Request[Any]],
-        who: str,
+        person: Person,
         reasons: Sequence[Reason],
         answer: str,
         *,
         cancelled: bool = False,
     ) -> None:
         self._ledger.append(
-            who=who,
+            who=person.name,
+            project=person.project,
             dataset=parse(question.request.dataset)[0],
             request=write_request(question.request),
             outcome="cancelled" if cancelled else "refused" if reasons else "released",

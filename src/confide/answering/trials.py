@@ -14,7 +14,7 @@ from confide.site.folder import Papers
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 
-__all__ = ["Replayed", "drafted_policies", "not_tried", "replay_roads", "trial", "whole_trial"]
+__all__ = ["Replayed", "drafted_policies", "not_tried", "replay_roads", "same_numbers", "trial", "whole_trial"]
 
 _KEPT = ("records", "drop", "counts", "totals")
 """Sections of a draft that a trial leaves as they are in force: the numbers stay protected as they are today."""
@@ -102,6 +102,16 @@ def trial(draft: Policy, force: Policy) -> Policy:
     noise = {name: getattr(force.universe, name) for name in ("decide_on", "noise_distance", "noise_variance")}
     kept = {name: getattr(force, name) for name in _KEPT}
     return replace(draft, universe=replace(draft.universe, **noise), **kept)
+
+
+def same_numbers(one: Policy, two: Policy) -> bool:
+    """Whether two policies protect numbers alike, and differ in limits at most."""
+    noise = ("decide_on", "noise_distance", "noise_variance")
+    return (
+        all(getattr(one, name) == getattr(two, name) for name in _KEPT)
+        and all(getattr(one.universe, name) == getattr(two.universe, name) for name in noise)
+        and (one.tables.additive, one.output) == (two.tables.additive, two.output)
+    )
 
 
 def not_tried(draft: Policy, force: Policy) -> list[str]:

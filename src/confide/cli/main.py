@@ -52,7 +52,7 @@ def main() -> None:
 def _sentence(error: ConfideError) -> str:
     if not isinstance(error, Refused):
         return f"{error.title}: {error}\n"
-    lines = [f"Refused: {error.reasons[0]}"]
+    lines = [f"{error.title}: {error.reasons[0]}"]
     lines += [f"         {reason}" for reason in error.reasons[1:]]
     lines.append(f"  rule   {', '.join(reason.rule for reason in error.reasons)}  (policy {error.policy})")
     for number, suggestion in enumerate(error.suggestions):

@@ -90,6 +90,8 @@ COMMANDS = {
         "Declare who may reach the site: its own machine (local), people with a token, or the public.",
     ),
     "token": ("site.tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
+    "project": ("site.projects:app", "People who ask about some data sets together, for a purpose."),
+    "review": ("site.reviews:app", "Results that wait for a custodian's yes or no."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),
     "mask": ("mask:app", "Mask a file and release it: by a plan, or by one method."),
     "logs": (

@@ -276,6 +276,10 @@ class Site(Mapping[str, DatasetHandle]):
     @abstractmethod
     def codebook(self, name: str) -> dict[str, Any]: ...
 
+    def reviews(self) -> list[dict[str, Any]]:
+        """Your results that a custodian reviews or has reviewed: `state` is waiting, yes or no, `reason` says why."""
+        return []
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -296,8 +300,20 @@ class LocalSite(Site):
     def codebook(self, name: str) -> dict[str, Any]:
         return write_codebook(self.service.dataset(name), self.service.policy_of(name))
 
+    def reviews(self) -> list[dict[str, Any]]:
+        from confide.site.access import Person, PersonRole
+        from confide.site.reviews import told
+
+        here = Person("local", PersonRole.CUSTODIAN)
+        return [told(review) for review in self.service.reviews_of(here)]
+
     def close(self) -> None:
         self._close()
+
+
+def is_address(place: str | Path) -> bool:
+    """Whether a site is reached over HTTP; otherwise it is a folder."""
+    return str(place).startswith(("http://", "https://"))
 
 
 def open(place: str | Path, *, token: str | None = None, allow_open: bool = False) -> Site:
@@ -305,7 +321,7 @@ def open(place: str | Path, *, token: str | None = None, allow_open: bool = Fals
 
     As in `confide.open("mysite")["people"].table(rows="sex", columns="region")`.
     """
-    if str(place).startswith(("http://", "https://")):
+    if is_address(place):
         from confide.client.remote import RemoteSite
 
         return RemoteSite(str(place), token=token)

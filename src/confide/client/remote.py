@@ -7,7 +7,7 @@ from weakref import finalize
 import httpx
 
 from confide.client import Site
-from confide.errors import ConfideError, Denied, Fault, Mistake, Reason, Refused, Suggestion
+from confide.errors import ConfideError, Denied, Fault, Mistake, Reason, Refused, Suggestion, Waiting
 from confide.formats.document import read_release
 from confide.model.request import Request
 from confide.spelling.url import write_url
@@ -47,6 +47,10 @@ class RemoteSite(Site):
         found: dict[str, Any] = self._get(f"api/datasets/{quote(name, safe='')}")
         return found
 
+    def reviews(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._get("api/reviews")["reviews"]
+        return found
+
     def close(self) -> None:
         self._close()
 
@@ -82,7 +86,9 @@ def _problem(body: Any, status: int, *, below: str) -> ConfideError:
     offers = [_suggestion(str(offer["text"]), offer.get("url"), below) for offer in body["suggestions"]]
     reasons = [Reason(str(reason["rule"]), str(reason["text"])) for reason in body["reasons"]]
     if reasons:
-        return Refused(reasons, policy=str(body["policy"]), suggestions=offers)
+        return (Waiting if status == Waiting.http_status else Refused)(
+            reasons, policy=str(body["policy"]), suggestions=offers
+        )
     if status in (401, 403):
         return Denied(detail, http_status=status, suggestions=offers)
     return Mistake(detail, suggestions=offers) if status < 500 else Fault(detail, suggestions=offers)

@@ -34,7 +34,7 @@ _LARGEST = 1e12
 """No field is larger: counts that a rule compares with it fit any machine integer."""
 
 
-_BESIDE = ("red_team", "audit", "updates")
+_BESIDE = ("red_team", "audit", "updates", "review")
 """Sections on which no answer depends."""
 
 
@@ -254,6 +254,13 @@ class UpdateRules(Section):
 
 
 @dataclass(frozen=True)
+class ReviewRules(Section):
+    name: ClassVar = "review"
+    tables: bool = parameter(False, "Tables wait for a custodian's yes before an analyst sees them.")
+    models: bool = parameter(False, "Models and correlations wait for a custodian's yes before an analyst sees them.")
+
+
+@dataclass(frozen=True)
 class Policy:
     """All sections under a name and a version; `mark` binds receipts to the exact contents."""
 
@@ -271,13 +278,15 @@ class Policy:
     red_team: RedTeamRules = RedTeamRules()
     audit: AuditRules = AuditRules()
     updates: UpdateRules = UpdateRules()
+    review: ReviewRules = ReviewRules()
 
     @cached_property
     def mark(self) -> str:
-        """The fingerprint of every field on which an answer depends: all but the limits of red team, audit and time, and updates.
+        """The fingerprint of every field on which an answer depends: all but the limits of red team, audit and time, updates and
+        review.
 
         The limit of the audit decides, by what was asked before, whether somebody has an answer, never what the answer is;
-        so does that of time, by what else the machine does.
+        so does that of time, by what else the machine does, and the review, by what a custodian says.
         """
         told = {name: part for name, part in asdict(self).items() if name not in _BESIDE}
         del told["quota"]["seconds"]

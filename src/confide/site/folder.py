@@ -2,6 +2,8 @@
 
 mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/vintages.json  people/vintages/1/records.duckdb  safe.parquet  truth.parquet  records.json
+mysite/reviews/    results that wait for a custodian
+mysite/projects/NAME.toml    if a project has a policy of its own
 mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own
 """
 
@@ -34,7 +36,10 @@ RESERVED = {
     "logout",
     "metrics",
     "policies",
+    "project",
+    "projects",
     "ready",
+    "reviews",
     "secret",
     "static",
 }
@@ -54,6 +59,14 @@ class Papers:
     @property
     def access(self) -> Path:
         return self.path / "access.toml"
+
+    @property
+    def reviews(self) -> Path:
+        return self.path / "reviews"
+
+    def project(self, name: str) -> Path:
+        """Where a project's own policy stands, if it has one."""
+        return self.path / "projects" / f"{name}.toml"
 
     def draft(self, name: str | None = None) -> Path:
         """Where the draft of the site's policy, or of that of a data set, is kept."""

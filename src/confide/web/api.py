@@ -21,7 +21,9 @@ from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
 from confide.web.pages.analyst.correlation import add_correlation_pages
 from confide.web.pages.analyst.home import add_analyst_pages
+from confide.web.pages.analyst.project import add_project_page
 from confide.web.pages.analyst.regression.page import add_model_pages
+from confide.web.pages.analyst.reviews import add_reviews
 from confide.web.pages.analyst.table.page import add_table_pages
 from confide.web.pages.api_page import add_api_page
 from confide.web.pages.context import PageContext
@@ -90,6 +92,8 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
     add_model_pages(app, context)
     add_correlation_pages(app, context)
     add_api_page(app, context)
+    add_project_page(app, context)
+    add_reviews(app, context)
     add_analyst_pages(app, context)  # last: its /{dataset} would take the addresses of the others
     describe(app, service.access, path)
     return app

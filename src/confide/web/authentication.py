@@ -4,7 +4,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from confide.answering.service import Service
 from confide.errors import Denied
-from confide.site.access import ANYONE, Person, Reach, is_loopback
+from confide.site.access import Person, Reach, is_loopback
 from confide.web.sessions import Session, Sessions
 from confide.web.subpath import path_of
 
@@ -62,16 +62,16 @@ class Authentication:
         session = None if shown else self._sessions.find(_read(scope, headers, "session"), now=self._clock())
         known = session and access.of_digest(session.token)
         if known:
-            return Asker(known.person, session, machine)
+            return Asker(access.person_of(known), session, machine)
         try:
             person = access.person(shown or None)
         except Denied as denied:
             return Asker(denied, None, machine)
-        if person != ANYONE:
+        if shown:
             return Asker(person, None, machine)
-        return Asker(
-            self._service.visitor(machine) if access.reach is Reach.PUBLIC else person, None, machine, visiting=True
-        )
+        if access.reach is Reach.PUBLIC:
+            person = replace(person, name=self._service.visitor(machine))
+        return Asker(person, None, machine, visiting=True)
 
     def log_in(self, request: Request, response: Response, token: str) -> bool:
         """Begin a session for the person with this token, and end the one before it; False if nobody has it."""

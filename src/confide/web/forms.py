@@ -8,7 +8,7 @@ from fastapi import Request
 from confide.errors import Denied, Mistake
 from confide.web.authentication import asker_of
 
-__all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "read_form"]
+__all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "names_in", "number_in", "read_form"]
 
 LARGEST_FORM = {
     "/login": 2_000,
@@ -19,6 +19,9 @@ LARGEST_FORM = {
     "/custodian/replay": 1_000,
     "/custodian/tokens": 2_000,
     "/custodian/tokens/remove": 2_000,
+    "/custodian/review": 4_000,
+    "/custodian/projects": 4_000,
+    "/custodian/projects/remove": 2_000,
 }
 """The addresses that take a form, and the bytes it may have. All others answer GET and HEAD only."""
 
@@ -56,3 +59,16 @@ def must_match(form: dict[str, str], csrf: str) -> None:
             http_status=403,
             suggestions=["Open its page again, and send it from there."],
         )
+
+
+def number_in(text: str) -> int:
+    """The number of questions that a field of a form names; 0 if it is empty."""
+    text = text.strip()
+    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Mistake(f"{text[:60]!r} is no number of questions.", suggestions=["Leave it empty for no quota."])
+    return int(text or 0)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names in a field of a form, with commas between them."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())

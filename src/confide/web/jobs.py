@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from confide.cancellation import Stopped, StopReason
 from confide.errors import Reason, Refused
+from confide.site.access import asked_by
 from confide.web.cache import Cache
 from confide.web.job import Job, JobState, Progress
 from confide.web.scheduler import Scheduler
@@ -39,7 +40,7 @@ class Jobs:
     """The long work of a site, each piece under its owner and a key. Safe to share among threads.
 
     Promise: the same work of one owner is done once, however often it is asked for, while it goes on and while its outcome is kept;
-    nobody is given the work of another owner; owners take turns, and one has at most `each` of the workers; what waits, what goes
+    nobody is given the work of another owner; people take turns, and one has at most `each` of the workers; what waits, what goes
     on and what is kept are bounded; what takes longer than it may, or nobody waits for, is stopped.
 
     >>> jobs = Jobs(Cache(10), workers=1, policy="standard")
@@ -83,7 +84,7 @@ class Jobs:
                 job = self._open[owner, key] = Job[T](owner, key, seconds=seconds or inf)
                 turn = self._active[job] = partial(self._do, job, work)
                 self._watch()
-                self._scheduler.submit(owner, turn)
+                self._scheduler.submit(_person(owner), turn)
             job.waiters += 1
             job.address = address or job.address
         return job
@@ -165,7 +166,7 @@ class Jobs:
         return found if found and not found.cancellation.stopping else self._kept.get(key, now=self._clock())
 
     def _must_have_space(self, owner: str) -> None:
-        mine, all = sum(job.owner == owner for job in self._active), len(self._active)
+        mine, all = sum(_person(job.owner) == _person(owner) for job in self._active), len(self._active)
         if mine >= MOST_OPEN_EACH:
             words = f"{mine} of your questions are being answered. Wait until some are finished."
             raise self._busy(words, 429, 1 + mine // self._each)
@@ -195,7 +196,7 @@ class Jobs:
         """Let the work end at its next step or statement; at once, if it has not begun."""
         job.cancellation.stop()
         turn = self._active.get(job)
-        if turn is not None and self._scheduler.withdraw(job.owner, turn):
+        if turn is not None and self._scheduler.withdraw(_person(job.owner), turn):
             del self._active[job]
             if self._open.get((job.owner, job.key)) is job:
                 del self._open[job.owner, job.key]
@@ -209,3 +210,8 @@ class Jobs:
     def _look_after_all(self) -> None:
         while self.look_after():
             time.sleep(LOOK)
+
+
+def _person(owner: str) -> str:
+    """Whose turn it is: one who asks in several projects has no more turns than others."""
+    return asked_by(owner).name

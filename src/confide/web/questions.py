@@ -13,6 +13,7 @@ from confide.answering.service import Admitted, Service
 from confide.errors import Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
+from confide.site.access import asked_by
 from confide.web.cache import Cache
 from confide.web.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 
@@ -79,10 +80,8 @@ class Questions:
         Whoever calls this waits for the answer until they `leave` the job. The page of the job sends to `address`.
         """
         admitted = self._service.admit(question)
-        receipt, seconds = (
-            self._service.receipt(admitted),
-            self._service.policy_of(admitted.request.dataset).quota.seconds,
-        )
+        policy = self._service.policy_of(admitted.request.dataset, person=asked_by(who))
+        receipt, seconds = self._service.receipt(admitted, who=who), policy.quota.seconds
         diagnosed = admitted.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)
 
         def answer(progress: Progress) -> Any:

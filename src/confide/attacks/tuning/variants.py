@@ -11,7 +11,7 @@ from confide.model.toml import parse_toml
 
 __all__ = ["FieldValues", "around", "read_values", "single_changes", "varied", "words"]
 
-APART = ("quota", "red_team", "audit")
+APART = ("quota", "red_team", "audit", "review")
 """No answer depends on these, and a copy that is attacked has no quota."""
 
 

@@ -34,6 +34,7 @@ def token_add(
     quota: Annotated[
         int, typer.Option(min=0, help="Questions a day, of all data sets together; 0: as the policies say.")
     ] = 0,
+    project: Annotated[str, typer.Option(help="The project in which it asks; the person must be in it.")] = "",
     label: Annotated[str, typer.Option(help="Tells it from other tokens of the same person, as in laptop.")] = "",
 ) -> None:
     """Make a token; it is shown once and stored hashed. A running server knows it at once.
@@ -43,7 +44,7 @@ def token_add(
     Example: confide token add mysite ana --expires 2030-12-31 --dataset people --quota 50
     """
     must_be_datasets(Folder(site), dataset or ())
-    terms = TokenTerms(label, expires.date() if expires else None, tuple(dataset or ()), quota)
+    terms = TokenTerms(label, expires.date() if expires else None, tuple(dataset or ()), quota, project)
     token = add_token(Folder(site).access, name=name, role=role, terms=terms)
     record_act(Folder(site).ledger, "token made", name=name, role=role, **terms.told)
     typer.echo(token)

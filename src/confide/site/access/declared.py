@@ -2,13 +2,14 @@
 
 import hmac
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from ipaddress import ip_address, ip_network
 
 from confide.errors import Denied, Mistake
 from confide.site.access.people import ANYONE, Person, PersonRole, Token, digest_of
+from confide.site.access.projects import Project
 
 __all__ = ["Access", "Reach", "is_loopback", "must_be_servable"]
 
@@ -45,13 +46,14 @@ class Access:
     or networks of web servers in front that are believed when they say for whom they ask. A `local` site has neither.
 
     >>> Access().person(None)
-    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>, datasets=None, quota=0)
+    Person(name='anyone', role=<PersonRole.ANALYST: 'analyst'>, datasets=None, quota=0, project='', hidden=())
     """
 
     reach: Reach = Reach.LOCAL
     tokens: tuple[Token, ...] = ()
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    projects: tuple[Project, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -88,7 +90,7 @@ class Access:
     def person(self, token: str | None) -> Person:
         """Who shows this token. One that the site does not know is denied wherever it is shown."""
         if self.reach is not Reach.TOKENS and not token:
-            return ANYONE
+            return replace(ANYONE, hidden=self._reserved)
         known = self.token(token or "")
         if known is None:
             what = (
@@ -97,7 +99,7 @@ class Access:
                 else "This site answers only people with a token."
             )
             raise Denied(what, suggestions=["Send the header 'Authorization: Bearer confide_...' with your token."])
-        return known.person
+        return self.person_of(known)
 
     def token(self, token: str) -> Token | None:
         """What is kept of a token that is not over. Every stored digest is compared, in constant time."""
@@ -106,7 +108,31 @@ class Access:
     def of_digest(self, digest: str) -> Token | None:
         """What is kept of the token with this digest, if it is not over."""
         matches = [known for known in self.tokens if hmac.compare_digest(known.digest, digest)]
-        return matches[0] if matches and not matches[0].is_over(_today()) else None
+        return matches[0] if matches and self._stands(matches[0]) else None
+
+    def person_of(self, token: Token) -> Person:
+        """Whose token it is, and what it lets them ask."""
+        terms, project = token.terms, self.project(token.terms.project)
+        person = Person(token.name, token.role, terms.datasets or None, terms.quota, hidden=self._reserved)
+        if project is None:
+            return person
+        own = tuple(name for name in project.datasets if not terms.datasets or name in terms.datasets)
+        return replace(person, datasets=own, project=project.name)
+
+    def project(self, name: str) -> Project | None:
+        """The project of that name."""
+        return next((project for project in self.projects if project.name == name), None)
+
+    def _stands(self, token: Token) -> bool:
+        """Whether a token opens anything: it is not over, and its person is still in its project."""
+        project = self.project(token.terms.project)
+        member = token.name in project.people if project else not token.terms.project
+        return member and not token.is_over(_today())
+
+    @property
+    def _reserved(self) -> tuple[str, ...]:
+        """The data sets that belong to projects."""
+        return tuple(sorted({name for project in self.projects for name in project.datasets}))
 
     def believes(self, address: str) -> bool:
         """Whether an address is that of a declared web server in front."""

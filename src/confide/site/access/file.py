@@ -15,9 +15,19 @@ from threading import Lock
 from confide.errors import Fault, Mistake, nearest
 from confide.site.access.declared import Access, Reach
 from confide.site.access.people import UNLIMITED, PersonRole, Token, TokenTerms, new_token
+from confide.site.access.projects import Project
 from confide.site.access.text import read_access, write_access
 
-__all__ = ["AccessFile", "add_token", "declare", "list_tokens", "load_access", "remove_token"]
+__all__ = [
+    "AccessFile",
+    "add_project",
+    "add_token",
+    "declare",
+    "list_tokens",
+    "load_access",
+    "remove_project",
+    "remove_token",
+]
 
 
 class AccessFile:
@@ -60,13 +70,13 @@ def list_tokens(path: str | Path) -> tuple[Token, ...]:
 
 
 def declare(path: str | Path, reach: Reach, *, names: Sequence[str] = (), proxies: Sequence[str] = ()) -> Access:
-    """Declare who may reach the site, by which names and through which web servers; the tokens stay.
+    """Declare who may reach the site, by which names and through which web servers; tokens and projects stay.
 
     Where the file is missing this makes a new one, without tokens.
     """
     with _alone(Path(path)):
-        kept = load_access(path).tokens if Path(path).exists() else ()
-        declared = Access(Reach(reach), kept, tuple(names), tuple(proxies))
+        kept = load_access(path) if Path(path).exists() else Access()
+        declared = Access(Reach(reach), kept.tokens, tuple(names), tuple(proxies), kept.projects)
         _store(Path(path), declared)
     return declared
 
@@ -79,6 +89,8 @@ def add_token(path: str | Path, *, name: str, role: PersonRole, terms: TokenTerm
         if any((token.name, token.terms.label) == (name, terms.label) for token in access.tokens):
             what = f"{name!r} already has a token" + (f" with the label {terms.label!r}." if terms.label else ".")
             raise Mistake(what, suggestions=["Give the new one a label, remove the old one, or choose another name."])
+        if terms.project and access.project(terms.project) is None:
+            raise _no_project(access, terms.project)
         change.store(replace(access, tokens=(*access.tokens, added)))
     return secret
 
@@ -93,6 +105,32 @@ def remove_token(path: str | Path, *, name: str, label: str | None = None) -> No
             what = f"Nobody called {name!r} has a token" + ("." if label is None else f" with the label {label!r}.")
             raise Mistake(what, suggestions=nearest(name, known))
         change.store(replace(access, tokens=tuple(token for token in access.tokens if token not in gone)))
+
+
+def add_project(path: str | Path, project: Project) -> None:
+    """Add a project. Tokens that name it open its data sets to its people."""
+    with _changing(Path(path)) as change:
+        if change.access.project(project.name) is not None:
+            raise Mistake(
+                f"There is a project {project.name!r} already.",
+                suggestions=["Remove it first, or choose another name."],
+            )
+        change.store(replace(change.access, projects=(*change.access.projects, project)))
+
+
+def remove_project(path: str | Path, *, name: str) -> None:
+    """Take a project away; its tokens open nothing until there is one of that name again."""
+    with _changing(Path(path)) as change:
+        if change.access.project(name) is None:
+            raise _no_project(change.access, name)
+        kept = tuple(project for project in change.access.projects if project.name != name)
+        change.store(replace(change.access, projects=kept))
+
+
+def _no_project(access: Access, name: str) -> Mistake:
+    known = [project.name for project in access.projects]
+    hint = nearest(name, known) or ["Make it first: confide project add SITE NAME --purpose ... --dataset ..."]
+    return Mistake(f"There is no project called {name[:60]!r}.", suggestions=hint)
 
 
 def _read(path: Path) -> bytes:

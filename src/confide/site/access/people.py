@@ -22,6 +22,7 @@ __all__ = [
     "PersonRole",
     "Token",
     "TokenTerms",
+    "asked_by",
     "check_person",
     "digest_of",
     "new_token",
@@ -52,10 +53,17 @@ class Person:
     """The data sets they may ask about; None if all."""
     quota: int = 0
     """So many questions a day, of all data sets together; 0 if only the policies limit them."""
+    project: str = ""
+    """The project in which they ask; none if for themselves."""
+    hidden: tuple[str, ...] = ()
+    """The data sets that belong to projects, for who has no list of their own."""
 
     def may_ask(self, dataset: str) -> bool:
         """Whether a data set, or a vintage of one, is there for them. A custodian looks after all."""
-        return self.role is PersonRole.CUSTODIAN or self.datasets is None or parse(dataset)[0] in self.datasets
+        if self.role is PersonRole.CUSTODIAN:
+            return True
+        name, _ = parse(dataset)
+        return name not in self.hidden if self.datasets is None else name in self.datasets
 
     @property
     def asking(self) -> "Asking":
@@ -69,12 +77,18 @@ class Asking(str):
     person: Person
 
     def __new__(cls, person: Person) -> "Asking":
-        asking = super().__new__(cls, person.name)
+        # Names are printable, so that nobody else can be called as somebody in a project.
+        asking = super().__new__(cls, f"{person.name}\n{person.project}" if person.project else person.name)
         asking.person = person
         return asking
 
     def __reduce__(self) -> tuple[object, ...]:
         return Asking, (self.person,)
+
+
+def asked_by(who: str) -> Person:
+    """Who it is whose questions are counted under a name. Whoever is only named has the folder, as a custodian does."""
+    return who.person if isinstance(who, Asking) else Person(who, PersonRole.CUSTODIAN)
 
 
 ANYONE = Person("anyone", PersonRole.ANALYST)
@@ -84,7 +98,7 @@ VISITOR = "visitor "
 
 @dataclass(frozen=True)
 class TokenTerms:
-    """What a token is good for: until the end of a day (UTC), for which data sets, for how many questions a day.
+    """What a token is good for: until the end of a day (UTC), for which data sets, for how many questions a day, in which project.
 
     `label` tells the tokens of one person apart, as in laptop.
     """
@@ -93,6 +107,7 @@ class TokenTerms:
     expires: date | None = None
     datasets: tuple[str, ...] = ()
     quota: int = 0
+    project: str = ""
 
     def __post_init__(self) -> None:
         if self.label and not _is_name(self.label):
@@ -104,6 +119,7 @@ class TokenTerms:
     def words(self) -> str:
         """What it is good for, in words; nothing if for everything and for ever."""
         parts = [f"until {self.expires}"] if self.expires else []
+        parts += [f"in the project {self.project}"] if self.project else []
         parts += [f"for {', '.join(self.datasets)}"] if self.datasets else []
         parts += [f"{self.quota} questions a day"] if self.quota else []
         return ", ".join(parts)
@@ -129,13 +145,10 @@ class Token:
 
     def __post_init__(self) -> None:
         check_person(self.name)
-        if self.role is PersonRole.CUSTODIAN and (self.terms.datasets or self.terms.quota):
-            raise Mistake("A custodian looks after all data sets, so the token names none and has no quota.")
-
-    @property
-    def person(self) -> Person:
-        """Whose token it is."""
-        return Person(self.name, self.role, self.terms.datasets or None, self.terms.quota)
+        if self.role is PersonRole.CUSTODIAN and (self.terms.datasets or self.terms.quota or self.terms.project):
+            raise Mistake(
+                "A custodian looks after all data sets, so the token has neither data sets, nor a quota, nor a project."
+            )
 
     def is_over(self, today: date) -> bool:
         """Whether its last day has passed."""

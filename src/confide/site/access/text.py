@@ -9,11 +9,13 @@ from confide.errors import Mistake, nearest
 from confide.model.toml import parse_toml
 from confide.site.access.declared import Access, Reach
 from confide.site.access.people import PersonRole, Token, TokenTerms
+from confide.site.access.projects import Project
 
 __all__ = ["read_access", "write_access"]
 
-_KEYS = ("reach", "names", "proxies", "token")
-_TOKEN_KEYS = ("name", "label", "role", "created", "expires", "datasets", "quota", "sha256")
+_KEYS = ("reach", "names", "proxies", "token", "project")
+_TOKEN_KEYS = ("name", "label", "role", "created", "expires", "datasets", "quota", "project", "sha256")
+_PROJECT_KEYS = ("name", "purpose", "people", "datasets", "quota", "review", "policy")
 
 
 def read_access(text: str, *, what: str, mend: str) -> Access:
@@ -23,31 +25,37 @@ def read_access(text: str, *, what: str, mend: str) -> Access:
     except Mistake as mistake:
         raise Mistake(mistake.message, suggestions=[mend]) from None
     unknown = [key for key in raw if key not in _KEYS]
-    if unknown or not isinstance(raw.get("token", []), list):
-        raise Mistake(f"{what} may hold only 'reach', 'names', 'proxies' and [[token]] sections.")
+    if unknown or not all(isinstance(raw.get(key, []), list) for key in ("token", "project")):
+        raise Mistake(f"{what} may hold only 'reach', 'names', 'proxies', [[token]] and [[project]] sections.")
     if raw.get("reach") not in tuple(Reach):
         said = f"{what} does not say who may reach the site: 'reach' must be one of {', '.join(Reach)}."
         raise Mistake(said, suggestions=[mend])
     names, proxies = (_texts(raw, key, what) for key in ("names", "proxies"))
-    return Access(Reach(raw["reach"]), _tokens(raw.get("token", []), what), names, proxies)
+    tokens, projects = _tokens(raw.get("token", []), what), _projects(raw.get("project", []), what)
+    return Access(Reach(raw["reach"]), tokens, names, proxies, projects)
 
 
 def write_access(access: Access) -> str:
     """The declaration as TOML. A printable string's JSON, not escaped to ASCII, is a TOML string."""
     head = [
-        "# Written by Confide ('confide access', 'confide token'): digests of tokens, never tokens.",
+        "# Written by Confide ('confide access', 'confide token', 'confide project'): digests of tokens, never tokens.",
         f"reach = {json.dumps(access.reach)}  # {access.reach.words}",
         *([f"names = {json.dumps(access.names)}"] if access.names else []),
         *([f"proxies = {json.dumps(access.proxies)}"] if access.proxies else []),
     ]
-    return "\n".join(["\n".join(head) + "\n", *map(_token_text, access.tokens)])
+    return "\n".join(["\n".join(head) + "\n", *map(_token_text, access.tokens), *map(_project_text, access.projects)])
 
 
 def _token_text(token: Token) -> str:
     terms = token.terms
     values = {"name": token.name, "label": terms.label, "role": token.role, "created": token.created}
-    values |= {"expires": terms.expires, "datasets": terms.datasets, "quota": terms.quota, "sha256": token.digest}
+    values |= {"expires": terms.expires, "datasets": terms.datasets, "quota": terms.quota, "project": terms.project}
+    values["sha256"] = token.digest
     return _section("token", values)
+
+
+def _project_text(project: Project) -> str:
+    return _section("project", {key: getattr(project, key) for key in _PROJECT_KEYS})
 
 
 def _section(name: str, values: dict[str, Any]) -> str:
@@ -80,8 +88,36 @@ def _token(table: Any, where: str) -> Token:
         raise Mistake(f"'created' in {where} must be a date such as 2025-01-31.")
     if expires is not None and type(expires) is not date:
         raise Mistake(f"'expires' in {where} must be a date such as 2025-01-31.")
-    terms = TokenTerms(_text(table, "label", where), expires, _texts(table, "datasets", where), _quota(table, where))
+    terms = TokenTerms(
+        _text(table, "label", where),
+        expires,
+        _texts(table, "datasets", where),
+        _quota(table, where),
+        _text(table, "project", where),
+    )
     return Token(_text(table, "name", where), PersonRole(role), created, _digest(table, where), terms)
+
+
+def _projects(tables: Sequence[Any], what: str) -> tuple[Project, ...]:
+    projects = tuple(_project(table, f"[[project]] {place} of {what}") for place, table in enumerate(tables, 1))
+    if len({project.name for project in projects}) < len(projects):
+        raise Mistake(f"Two projects in {what} have the same name.", suggestions=["Remove one of them."])
+    return projects
+
+
+def _project(table: Any, where: str) -> Project:
+    _must_have(table, _PROJECT_KEYS, where)
+    name, purpose = (_text(table, key, where) for key in ("name", "purpose"))
+    people, datasets = (_texts(table, key, where) for key in ("people", "datasets"))
+    review, policy = (_flag(table, key, where) for key in ("review", "policy"))
+    return Project(name, purpose, people, datasets, _quota(table, where), review, policy)
+
+
+def _flag(table: dict[str, Any], key: str, where: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise Mistake(f"{key!r} in {where} must be true or false.")
+    return value
 
 
 def _must_have(table: Any, keys: Sequence[str], where: str) -> None:

@@ -21,6 +21,8 @@ FIRST = "0" * 64
 _OUTCOMES = ("released", "refused", "cancelled", "done")
 _TEXTS = ("time", "who", "dataset", "outcome", "receipt", "answer", "policy", "data", "previous", "hash")
 _TYPES: dict[str, type] = {"number": int, "request": dict, "rules": list, **dict.fromkeys(_TEXTS, str)}
+_MAY_HAVE = "project"
+"""Only in entries of questions that were asked in one."""
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -44,6 +46,7 @@ class Entry:
     data: str
     previous: str
     hash: str
+    project: str = ""
 
     @property
     def is_act(self) -> bool:
@@ -107,10 +110,12 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     """The fields of a line, if it is the one canonical spelling: a key given twice would read differently elsewhere."""
     try:
         raw = json.loads(line.decode("ascii"))
-        whole = isinstance(raw, dict) and raw.keys() == _TYPES.keys() and _canonical(raw).encode() == line
+        whole = isinstance(raw, dict) and raw.keys() - {_MAY_HAVE} == _TYPES.keys() and _canonical(raw).encode() == line
     except (ValueError, RecursionError):
         return None
     if not whole or not all(isinstance(raw[key], kind) for key, kind in _TYPES.items()):
+        return None
+    if not isinstance(raw.get(_MAY_HAVE, ""), str):
         return None
     known = raw["outcome"] in _OUTCOMES and all(isinstance(rule, str) for rule in raw["rules"])
     return raw if known and raw["time"][:4].isdecimal() else None

@@ -20,7 +20,7 @@ from confide.site.ledger.anchor import Head, must_agree, must_reach
 from confide.site.ledger.entry import FIRST, Damage, Entry, intact
 from confide.site.ledger.files import Walked, walk
 
-__all__ = ["EVERY", "VISITORS", "LedgerIndex", "checkpoint_file", "load_checkpoint", "save_checkpoint"]
+__all__ = ["EVERY", "VISITORS", "LedgerIndex", "checkpoint_file", "load_checkpoint", "save_checkpoint", "together"]
 
 EVERY = 1_000
 """After so many entries there is a checkpoint, and the place of one entry in so many is kept."""
@@ -113,7 +113,15 @@ class LedgerIndex:
         self.rules.update(entry.rules)
         for key, value in (("day", day), ("dataset", entry.dataset), ("who", who)):
             self.counts[key][value, entry.outcome] += 1
-        self.asked.setdefault(day, Counter())[entry.who, entry.dataset] += 1
+        asked = self.asked.setdefault(day, Counter())
+        asked[entry.who, entry.dataset] += 1
+        if entry.project:
+            asked[together(entry.project), entry.dataset] += 1
+
+
+def together(project: str) -> str:
+    """Under what all questions of a project are counted; nobody's name has a line break."""
+    return f"project\n{project}"
 
 
 def checkpoint_file(ledger: Path) -> Path:

@@ -74,10 +74,12 @@ class Ledger:
         rules: Sequence[str] = (),
         receipt: str = "",
         answer: str = "",
+        project: str = "",
     ) -> Entry:
         """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer."""
         fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
         fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
+        fields |= {"project": project} if project else {}
         with self._writing, self._held():
             now = self._clock().astimezone(UTC)
             fields["time"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,6 +1,6 @@
 """What every page has at hand: the templates, who asks, the way back, and where the site is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -105,10 +105,10 @@ class PageContext:
 
     def still(self, request: Request) -> None:
         """`Denied` if who asked may not see the answer any more: while it was made, the token expired or was removed."""
-        now = self.authentication.recognise(request.scope)
+        now, then = self.authentication.recognise(request.scope), asker_of(request)
         if isinstance(now.person, Denied):
             raise now.person
-        if not now.visiting and now.person != asker_of(request).person:
+        if now.visiting != then.visiting or _nameless(now.person) != _nameless(self.person(request)):
             raise Denied("What you may ask has changed since you asked.", suggestions=["Ask again."])
 
     def person(self, request: Request) -> Person:
@@ -155,6 +155,11 @@ class PageContext:
     def site(self, request: Request) -> str:
         """The address of the site as the asker reaches it, for the code that pages show: by a name of its own."""
         return own_address(request.scope, self.service.access) + self.path.path
+
+
+def _nameless(person: Person) -> Person:
+    """What somebody may ask, whatever a visitor is called today."""
+    return replace(person, name="")
 
 
 def here(request: Request) -> str:

@@ -8,7 +8,9 @@ from fastapi import Request, Response
 from starlette.types import Scope
 
 from confide.answering.service import RULES
+from confide.errors import Fault
 from confide.model.catalog.dataset import Dataset
+from confide.model.policy import Policy
 from confide.model.request import kinds
 from confide.spelling.url import parameters, read_query
 from confide.web.pages.analyst.plainly import about_address, in_words
@@ -29,6 +31,10 @@ _TITLES = {
     500: "Something went wrong on our side",
     503: "The site is busy",
 }
+
+
+_DAILY = ("quota.per_day", "quota.token", "quota.project")
+"""Rules that let somebody ask again tomorrow."""
 
 
 def wants_page(path: str) -> bool:
@@ -59,9 +65,9 @@ def replies(context: PageContext) -> Reply:
 
 def _page(context: PageContext, request: Request, problem: ProblemDocument) -> Response:
     known = context.described(request)
-    quota = any(reason.rule.startswith("quota.") for reason in problem.reasons)
+    quota = any(reason.rule.startswith(("quota.", "review.")) for reason in problem.reasons)
     refused = bool(problem.reasons) and not quota
-    policy = context.service.policy_of(known.name) if known else context.service.policy
+    policy = _policy(context, request, known)
     return context.render(
         request,
         "refused.html" if refused else "problem.html",
@@ -80,6 +86,18 @@ def _page(context: PageContext, request: Request, problem: ProblemDocument) -> R
     )
 
 
+def _policy(context: PageContext, request: Request, dataset: Dataset | None) -> Policy:
+    """The policy that a page about a data set speaks of; the site's where that of a project cannot be used, which is a problem too."""
+    try:
+        return (
+            context.service.policy_of(dataset.name, person=context.visitor(request))
+            if dataset
+            else context.service.policy
+        )
+    except Fault:
+        return context.service.policy
+
+
 def _about(context: PageContext, dataset: Dataset | None) -> str:
     """Where it is said how answers are protected: for this data set, if it has a policy of its own."""
     return about_address(context.service, dataset.name) if dataset else "/about"
@@ -88,8 +106,10 @@ def _about(context: PageContext, dataset: Dataset | None) -> str:
 def _title(problem: ProblemDocument, *, refused: bool, quota: bool) -> str:
     if refused:
         return "This answer cannot be released"
+    if any(reason.rule.startswith("review.") for reason in problem.reasons):
+        return "Your result is under review" if problem.status == 202 else "A custodian said no"
     if quota and problem.status == 403:
-        daily = any(reason.rule == "quota.per_day" for reason in problem.reasons)
+        daily = any(reason.rule in _DAILY for reason in problem.reasons)
         return "That was enough for today" if daily else "That was too much at once"
     return _TITLES.get(problem.status, problem.title)
 

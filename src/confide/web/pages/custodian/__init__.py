@@ -14,10 +14,12 @@ from confide.web.pages.custodian.drafts import add_draft
 from confide.web.pages.custodian.frontier import add_frontier
 from confide.web.pages.custodian.overview import add_overview
 from confide.web.pages.custodian.policy import add_policy
+from confide.web.pages.custodian.projects import add_projects
 from confide.web.pages.custodian.questions import add_questions
 from confide.web.pages.custodian.records import add_records
 from confide.web.pages.custodian.red_team import add_red_team
 from confide.web.pages.custodian.replay import add_replay
+from confide.web.pages.custodian.review import add_review
 from confide.web.pages.custodian.tokens import add_tokens
 from confide.web.pages.custodian.why import add_why
 
@@ -40,5 +42,7 @@ def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
         add_audit,
         add_questions,
         add_tokens,
+        add_projects,
+        add_review,
     ):
         add(app, context)

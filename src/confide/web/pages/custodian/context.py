@@ -29,8 +29,10 @@ PAGES = (
     ("/custodian/records", "Records"),
     ("/custodian/red-team", "Red team"),
     ("/custodian/audit", "Audit"),
+    ("/custodian/review", "Review"),
     ("/custodian/ledger", "Ledger"),
     ("/custodian/tokens", "Tokens"),
+    ("/custodian/projects", "Projects"),
 )
 """The pages between which the custodian's own navigation leads."""
 

@@ -26,6 +26,7 @@ TITLES = {
     "red_team": "The red team",
     "audit": "The audit of questions",
     "updates": "New data, and older vintages",
+    "review": "The review of results",
 }
 """What each section of a policy is about."""
 

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from confide.errors import Mistake
 from confide.site.access import Person, PersonRole, Token, TokenTerms, add_token, remove_token
 from confide.site.folder import must_be_datasets
+from confide.web.forms import names_in, number_in
 from confide.web.pages.context import Error
 from confide.web.pages.custodian.context import CustodianContext
 
@@ -42,12 +43,12 @@ def add_tokens(app: FastAPI, context: CustodianContext) -> None:
             field = "expires"
             expires = _day(form.get("expires", "").strip())
             field = "quota"
-            quota = _number(form.get("quota", "").strip())
+            quota = number_in(form.get("quota", ""))
             field = "datasets"
-            datasets = _names(form.get("datasets", ""))
+            datasets = names_in(form.get("datasets", ""))
             must_be_datasets(service.papers, datasets)
             field = "name"
-            terms = TokenTerms(form.get("label", "").strip(), expires, datasets, quota)
+            terms = TokenTerms(form.get("label", "").strip(), expires, datasets, quota, form.get("project", "").strip())
             token = add_token(service.papers.access, name=name, role=PersonRole(role), terms=terms)
         except Mistake as mistake:
             return listed(request, errors=[Error(field, str(mistake))], form=form)
@@ -91,16 +92,6 @@ def _day(text: str) -> date | None:
         return date.fromisoformat(text) if text else None
     except ValueError:
         raise Mistake(f"{text[:60]!r} is no day.", suggestions=["Write it as in 2030-12-31."]) from None
-
-
-def _number(text: str) -> int:
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Mistake(f"{text[:60]!r} is no number of questions.", suggestions=["Leave it empty for no quota."])
-    return int(text or 0)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _must_leave_a_custodian(context: CustodianContext, token: Token) -> None:
