@@ -1,4 +1,4 @@
-"""The four outcomes that reach a person instead of an answer. They are the same after pickling, so after a process pool.
+"""The five outcomes that reach a person instead of an answer. They are the same after pickling, so after a process pool.
 
 >>> raise Mistake("No variable called 'aeg' in 'people'.", suggestions=["Did you mean 'age'?"])
 Traceback (most recent call last):
