@@ -74,7 +74,7 @@ def test_the_mark_changes_with_any_field_on_which_an_answer_depends(section: str
     [field] = [f for f in fields(part) if f.name == name]
     changed = replace(part, **{name: other(getattr(part, name), field.metadata["among"])})
     policy = replace(STANDARD, **{section: changed})
-    apart = section in ("red_team", "audit", "updates") or (section, name) == ("quota", "seconds")
+    apart = section in ("red_team", "audit", "updates", "review") or (section, name) == ("quota", "seconds")
     assert (policy.mark != STANDARD.mark) == (not apart)
     assert read_policy(write_policy(policy, preset="standard")) == policy
 

@@ -192,6 +192,7 @@ def test_the_description_lists_every_address(server):
         "/api/datasets",
         "/api/datasets/{name}",
         "/api/ledger",
+        "/api/reviews",
         "/{dataset}/table.{ending}",
         "/{dataset}/regression.{ending}",
         "/{dataset}/correlation.{ending}",

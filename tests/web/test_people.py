@@ -142,18 +142,32 @@ def test_a_token_for_some_data_sets_is_told_nothing_of_the_others(site, serve):
     assert used.status_code == 403 and used.json()["reasons"][0]["rule"] == "quota.token"
 
 
-def test_a_token_that_expires_or_goes_while_its_question_is_answered_gets_no_answer(site, serve_here):
+def removing(file, name):
+    """Tables, while which the custodian takes a token away."""
+
+    class Removing(TableAnalysis):
+        def release(self, *words, **more):
+            remove_token(file, name=name)
+            return super().release(*words, **more)
+
+    return {"analyses": (Removing(),)}
+
+
+@pytest.mark.parametrize(("address", "number"), [(TABLE, '"value"'), ("/people/table?rows=sex", "<td")])
+def test_a_token_that_expires_or_goes_while_its_question_is_answered_gets_no_answer(site, serve_here, address, number):
     file = Folder(site).access
     declare(file, Reach.TOKENS)
     token = add_token(file, name="ana", role=PersonRole.ANALYST)
-
-    class Removing(TableAnalysis):
-        """Tables, while which the custodian takes the token away."""
-
-        def release(self, *words, **more):
-            remove_token(file, name="ana")
-            return super().release(*words, **more)
-
-    late = serve_here(site, opened={"analyses": (Removing(),)}).get(TABLE, **bearer(token))
-    assert late.status_code == 401 and "value" not in late.json()
+    late = serve_here(site, opened=removing(file, "ana")).get(address, **bearer(token))
+    assert late.status_code == 401 and number not in late.text
     assert [entry.outcome for entry in ledger.last(Folder(site).ledger, 5)] == ["released"]
+
+
+def test_who_is_logged_in_is_no_visitor_when_the_token_goes_while_the_question_is_answered(site, serve_here, browser):
+    file = Folder(site).access
+    declare(file, Reach.PUBLIC, names=["stats.example.org"])
+    token = add_token(file, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(datasets=("people",)))
+    ana = browser(serve_here(site, opened=removing(file, "ana")))
+    assert ana.post("/login", {"csrf": ana.secret("/login"), "token": token}).status_code == 303
+    late = ana.get("/people/table?rows=sex")
+    assert late.status_code == 401 and "<td" not in late.text

@@ -106,6 +106,8 @@ def test_a_project_may_have_limits_of_its_own_and_no_other_noise(file, site, run
     draft.write_text('preset = "site"\n[counts]\nvariance = 9.0\n')
     wrong = run(*words, "--policy", str(draft))
     assert wrong.returncode == 2 and b"protects numbers otherwise" in wrong.stderr
+    draft.write_text('preset = "site"\n[audit]\nlimit = 3.0\n')
+    assert b"another limit of the audit" in run(*words, "--policy", str(draft)).stderr
     draft.write_text('preset = "site"\n[tables]\ndimensions = 1\n')
     assert run(*words, "--policy", str(draft)).returncode == 0
     ana = person(file, "ana", "few")
@@ -117,9 +119,22 @@ def test_a_project_may_have_limits_of_its_own_and_no_other_noise(file, site, run
         outside = service.answer(table("people", "sex"))
         assert inside.columns == outside.columns and inside.receipt != outside.receipt
         service.answer(table("people", ["sex", "region"]))
+    again = run("ledger", "reproduce", str(site), inside.receipt)
+    assert again.returncode == 0 and b"This is the answer that was recorded" in again.stdout, again.stderr
+    with Service.open(site) as service:
         Folder(site).project("few").unlink()
         with pytest.raises(Fault, match="'few' cannot be used"):
             service.answer(table("people", "sex"), who=ana.asking)
+
+
+def test_a_project_whose_policy_is_lost_is_told_so_on_a_page_too(file, site, serve_here):
+    add_project(file, Project("few", "Small tables", people=("ana",), datasets=("people",), policy=True))
+    ana, here = bearer(token(file, "ana", project="few")), serve_here(site)
+    for address in ("/people/table?rows=sex", "/people/table.json?rows=sex"):
+        lost = here.get(address, **ana)
+        assert lost.status_code == 500 and "<td" not in lost.text and '"value"' not in lost.text
+    assert "Something went wrong on our side" in here.get("/people/table?rows=sex", **ana).text
+    assert not list(ledger.read_questions(Folder(site).ledger))
 
 
 @pytest.mark.parametrize(

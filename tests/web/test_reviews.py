@@ -1,5 +1,7 @@
 """Results that wait for a custodian's yes or no, as the asker and the custodian see them."""
 
+from threading import Event
+
 import pytest
 
 import confide
@@ -126,6 +128,35 @@ def test_all_results_of_a_project_wait_and_models_where_the_policy_says(file, si
         service.answer(model, who=own)
         with pytest.raises(Waiting):
             service.answer(model, who=ana)
+
+
+class Later(Service):
+    """A site that answers when it may."""
+
+    def __init__(self, *site, **options):
+        super().__init__(*site, **options)
+        self.may = Event()
+
+    def answer(self, request, **more):
+        assert self.may.wait(60)
+        return super().answer(request, **more)
+
+
+def test_a_result_that_takes_long_waits_too_and_is_there_after_the_yes(file, site, policy, serve_here):
+    policy(site, tables="true")
+    ana = bearer(add_token(file, name="ana", role=PersonRole.ANALYST))
+    here, page = serve_here(site, kind=Later), "/people/table?rows=sex"
+    sent = here.get(page, **ana)
+    assert sent.status_code == 303 and here.get(sent.headers["location"], **ana).status_code == 200
+    here.service.may.set()
+    assert here.get(TABLE, **ana).status_code == 202, "asked once: it waits for the job"
+    told = here.get(page, **ana)
+    assert told.status_code == 202 and "under review" in told.text and "<td" not in told.text
+    (waiting,) = here.service.reviews_of(CARLA)
+    here.service.decide(waiting.id, ReviewState.YES, custodian=CARLA, reason="Large groups")
+    assert "<td" in here.get(page, **ana).text
+    outcomes = [entry.outcome for entry in ledger.read_questions(Folder(site).ledger)]
+    assert outcomes == ["refused", "released"]
 
 
 def test_what_a_rule_refuses_never_waits_and_a_spoilt_review_releases_nothing(file, site, policy):

@@ -17,7 +17,7 @@ import pytest
 
 from confide.answering.service import Service
 from confide.cancellation import current_cancellation
-from confide.site.access import PersonRole, Reach, add_token, declare
+from confide.site.access import PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
 from confide.site.ledger import Entry, read
 from confide.web import jobs
@@ -63,10 +63,10 @@ class Asking:
     """Questions on the way, of people with tokens, each on a connection of its own."""
 
     def __init__(self, here: Any, tokens: dict[str, str]) -> None:
-        self.here, self._tokens, self._opened = here, tokens, ExitStack()
+        self.here, self.tokens, self._opened = here, tokens, ExitStack()
 
     def headers(self, who: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._tokens[who]}"}
+        return {"Authorization": f"Bearer {self.tokens[who]}"}
 
     def get(self, address: str, who: str) -> httpx.Response:
         answer: httpx.Response = self.here.get(address, headers=self.headers(who))
@@ -77,7 +77,7 @@ class Asking:
         url = urlsplit(self.here.url)
         wire = self._opened.enter_context(socket.create_connection((url.hostname, url.port), LONG))
         wire.sendall(
-            f"GET {address} HTTP/1.1\r\nHost: {url.netloc}\r\nAuthorization: Bearer {self._tokens[who]}\r\n\r\n".encode()
+            f"GET {address} HTTP/1.1\r\nHost: {url.netloc}\r\nAuthorization: Bearer {self.tokens[who]}\r\n\r\n".encode()
         )
         return wire
 
@@ -141,6 +141,28 @@ def test_what_was_abandoned_is_interrupted_and_recorded_and_workers_are_free_aga
     cancelled = [entry for entry in service.recorded() if entry.outcome == "cancelled"]
     assert EACH <= len(cancelled) <= 50
     assert all(entry.who == "ana" and not entry.answer and not entry.rules for entry in cancelled)
+
+
+def test_who_asks_in_two_projects_has_no_more_turns_and_the_ledger_says_in_which_a_question_was_cancelled(
+    asking: Asking, site: Path
+) -> None:
+    service, file, projects = asking.here.service, Folder(site).access, ("taxes", "wages")
+    for name in projects:
+        add_project(file, Project(name, "Who pays", people=("ana",), datasets=("people",)))
+        terms = TokenTerms(name, project=name)
+        asking.tokens[name] = add_token(file, name="ana", role=PersonRole.ANALYST, terms=terms)
+    for address in ENDLESS[:10]:
+        for name in projects:
+            asking.send(address, name)
+    service.wait_for(EACH)
+    assert asking.get(TABLE, "carla").status_code == 200
+    assert not service.begun.acquire(blocking=False), "one person never has more"
+    asking.hang_up()
+    until(lambda: len(service.recorded()) > EACH)  # more, if some came in when the first were interrupted
+    cancelled = service.recorded()[1:]
+    assert {(entry.who, entry.outcome) for entry in cancelled} == {("ana", "cancelled")}
+    assert {entry.project for entry in cancelled} <= {*projects}
+    assert service.asked_today("taxes") + service.asked_today("wages") >= EACH
 
 
 def test_a_question_that_somebody_else_of_the_same_name_waits_for_is_not_cancelled(asking: Asking) -> None:

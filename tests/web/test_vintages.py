@@ -14,6 +14,7 @@ import confide
 from confide import demo
 from confide.model.policy import UpdateRules, write_policy
 from confide.site import ledger
+from confide.site.access import PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
 from confide.site.serving import serving, serving_process
 
@@ -84,6 +85,26 @@ def test_a_vintage_is_asked_about_on_pages_by_programs_and_on_the_command_line(s
         and b"This is the answer that was recorded" in again.stdout
         and b"vintage 1" in again.stdout
     )
+
+
+def test_the_vintages_of_a_data_set_of_a_project_are_there_for_its_people_and_for_nobody_else(site, serve, run, newer):
+    allow(site, kept=1, asked=True)
+    assert run("ingest", newer, site, "people").returncode == 0
+    file = Folder(site).access
+    declare(file, Reach.PUBLIC, names=["stats.example.org"])
+    add_project(file, Project("taxes", "Who pays", people=("ana",), datasets=("people",), quota=2))
+    shown = add_token(file, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(project="taxes"))
+    ana, server = {"headers": {"Authorization": f"Bearer {shown}"}}, serve(site)
+    for way in ("/api/datasets/{}", "/{}", "/{}/table.json?rows=sex", "/{}/table?rows=sex", "/{}/table/build"):
+        for vintage in ("@1", "@2", "@9"):
+            hidden, absent = (server.get(way.format(name + vintage)) for name in ("people", "planet"))
+            assert hidden.status_code == absent.status_code == 404
+            assert hidden.text.replace("people", "planet") == absent.text, way
+    assert server.get(OLD, **ana).status_code == server.get(TABLE, **ana).status_code == 200
+    more = server.get("/people@1/table.json?rows=sex", **ana)
+    assert more.status_code == 403 and more.json()["reasons"][0]["rule"] == "quota.project"
+    asked = list(ledger.read_questions(Folder(site).ledger))
+    assert [(e.who, e.project, e.dataset, e.outcome) for e in asked] == [("ana", "taxes", "people", "released")] * 2
 
 
 def test_what_cannot_be_served_is_told_and_the_server_goes_on_as_before(site, serve, run):

@@ -1,11 +1,13 @@
 """An answer that was given, worked out again from its receipt: from the vintage and under the policy that it had then."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from confide.answering.opening import open_vintage
+from confide.answering.projects import project_policy
 from confide.errors import Mistake
 from confide.model.policy import Policy
 from confide.site import ledger
@@ -63,10 +65,18 @@ def _vintage(folder: Folder, entry: Entry) -> Vintage:
 
 
 def _policy(folder: Folder, entry: Entry) -> Policy:
-    for each in (*kept(folder, name=entry.dataset), *kept(folder)):
-        if f"{each.policy.title} ({each.policy.mark})" == entry.policy:
-            return each.policy
+    known = [each.policy for each in (*kept(folder, name=entry.dataset), *kept(folder))]
+    for policy in (*known, *_of_project(folder, entry)):
+        if f"{policy.title} ({policy.mark})" == entry.policy:
+            return policy
     raise Mistake(f"The policy {entry.policy!r} is not among those kept in policies/.")
+
+
+def _of_project(folder: Folder, entry: Entry) -> Iterator[Policy]:
+    """The policy of the project in which it was asked, as it is today."""
+    with suppress(OSError, UnicodeDecodeError, Mistake):
+        text = folder.project(entry.project).read_text(encoding="utf-8")
+        yield project_policy(folder, entry.project, folder.policy(entry.dataset), text)
 
 
 @dataclass(frozen=True)

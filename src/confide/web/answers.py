@@ -85,7 +85,7 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         f"/{{dataset}}/{kind.ask}.{{ending}}",
         summary=kind.summary,
         response_class=Response,
-        responses={200: _DOCUMENTS.get(kind.ask, MODEL), **problems(401, 403, 404, 422, 429, 503)},
+        responses={200: _DOCUMENTS.get(kind.ask, MODEL), **problems(202, 401, 403, 404, 422, 429, 503)},
         dependencies=[Depends(_Parameters(kind))],
         operation_id=kind.ask,
     )
