@@ -12,7 +12,7 @@ __all__ = ["decision", "marks_for_review", "not_given"]
 
 def marks_for_review(policy: Policy, request: Request[Any]) -> bool:
     """Whether a policy wants the results of such a question reviewed."""
-    return policy.review.tables if isinstance(request, TableRequest) else policy.review.models
+    return policy.review.tables if request.ask == TableRequest.ask else policy.review.models
 
 
 def not_given(review: Review, *, policy: Policy) -> Refused:
