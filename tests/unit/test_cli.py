@@ -33,7 +33,7 @@ COMMANDS = [
     ["serve"], ["demo"], ["policy"], ["ledger"],
     ["ledger", "verify"], ["ledger", "accept"], ["ledger", "show"], ["ledger", "replay"],
     ["token"], ["token", "add"], ["token", "remove"],
-    ["token", "list"], ["access"],
+    ["token", "list"], ["access"], ["login"], ["login", "set"], ["login", "admit"], ["login", "show"], ["login", "remove"],
     ["doctor"], ["backup"], ["restore"], ["enforce"], ["workload"], ["audit"], ["records"], ["tune"],
     ["protect"], *(["protect", name] for name in ("adjust", "audit", "round", "safe", "suppress", "transitions")),
 ]  # fmt: skip

@@ -231,6 +231,10 @@ class Service:
         today = f"{datetime.now(UTC).date()} {machine}"
         return VISITOR + self._secret.digest("visitor", today.encode()).hex()[:10]
 
+    def login_secret(self) -> str:
+        """What the site shows its provider of logins to be known."""
+        return self._folder.login_secret()
+
     def signing_key(self, purpose: str) -> bytes:
         """A key for signing what the site will have to recognise again; it tells nothing of the secret."""
         return self._secret.digest(purpose, b"")

@@ -90,6 +90,7 @@ COMMANDS = {
         "Declare who may reach the site: its own machine (local), people with a token, or the public.",
     ),
     "token": ("site.tokens:app", "Who may ask: tokens, stored hashed in access.toml."),
+    "login": ("site.logins:app", "Where people log in (OpenID Connect), and who of them comes in."),
     "project": ("site.projects:app", "People who ask about some data sets together, for a purpose."),
     "review": ("site.reviews:app", "Results that wait for a custodian's yes or no."),
     "protect": ("protect.commands:app", "Publish tables: which cells say too much, and how they are protected."),

@@ -102,7 +102,9 @@ def _files(site: Path) -> Iterator[tuple[str, tuple[int, int, int]]]:
     """The files to copy, each with what tells that it was replaced or written."""
     for file in sorted(site.rglob("*")):
         name = file.relative_to(site)
-        private = name == Path("secret") or (len(name.parts) == 1 and file.name.startswith("ledger"))
+        private = name in (Path("secret"), Path("login.secret")) or (
+            len(name.parts) == 1 and file.name.startswith("ledger")
+        )
         private |= any(part.endswith(".partial") for part in name.parts)  # a vintage that is being written
         if file.is_file() and not private and file.suffix not in _LEFT_OUT and not file.name.startswith("."):
             found = file.stat()

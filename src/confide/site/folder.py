@@ -1,6 +1,6 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
-mysite/policy.toml  draft.toml  policies/  secret  access.toml  ledger.jsonl  site.toml
+mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/vintages.json  people/vintages/1/records.duckdb  safe.parquet  truth.parquet  records.json
 mysite/reviews/    results that wait for a custodian
 mysite/projects/NAME.toml    if a project has a policy of its own
@@ -137,6 +137,15 @@ class Folder(Papers):
 
     def secret(self) -> Secret:
         return read_secret(self.path / "secret")
+
+    @property
+    def login_secret_file(self) -> Path:
+        return self.path / "login.secret"
+
+    def login_secret(self) -> str:
+        """What the site shows its provider of logins to be known; nothing if it has no such secret."""
+        file = self.login_secret_file
+        return self._text(file).strip() if file.exists() else ""
 
     def dataset(self, name: str) -> Dataset:
         """What is declared of a data set: of the newest vintage as it stands now, of an older one as it was ingested."""

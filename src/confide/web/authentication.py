@@ -15,7 +15,7 @@ from starlette.types import Scope
 
 from confide.answering.service import Service
 from confide.errors import Denied
-from confide.site.access import Person, Reach, is_loopback
+from confide.site.access import Access, Identity, Person, Reach, is_loopback
 from confide.web.sessions import Session, Sessions
 from confide.web.subpath import path_of
 
@@ -60,9 +60,8 @@ class Authentication:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         shown = token.strip() if scheme.lower() == "bearer" else ""
         session = None if shown else self._sessions.find(_read(scope, headers, "session"), now=self._clock())
-        known = session and access.of_digest(session.token)
-        if known:
-            return Asker(access.person_of(known), session, machine)
+        if session and (known := _person_of(session, access)):
+            return Asker(known, session, machine)
         try:
             person = access.person(shown or None)
         except Denied as denied:
@@ -77,10 +76,20 @@ class Authentication:
         """Begin a session for the person with this token, and end the one before it; False if nobody has it."""
         known = self._service.access.token(token)
         if known is not None:
-            self._sessions.end(_read(request.scope, request.headers, "session"))
-            _write(request, response, "session", self._sessions.begin(known.digest, now=self._clock()))
+            self._begin(request, response, known.digest)
             _write(request, response, "login", "")
         return known is not None
+
+    def admit(self, request: Request, response: Response, identity: Identity) -> bool:
+        """Begin a session for somebody whom the provider knows; False if the site does not admit them."""
+        known = self._service.access.person_logged_in(identity)
+        if known is not None:
+            self._begin(request, response, identity)
+        return known is not None
+
+    def _begin(self, request: Request, response: Response, shown: str | Identity) -> None:
+        self._sessions.end(_read(request.scope, request.headers, "session"))
+        _write(request, response, "session", self._sessions.begin(shown, now=self._clock()))
 
     def log_out(self, request: Request, response: Response) -> None:
         """End the session, here and in the browser."""
@@ -96,7 +105,22 @@ class Authentication:
 
     def login_csrf(self, nonce: str) -> str:
         """What the form of a login holds beside the cookie. There is no session yet, so nothing is stored."""
-        return hmac.digest(self._key, nonce.encode(), "sha256").hex()
+        return self.derived(nonce, "form")
+
+    def derived(self, nonce: str, use: str) -> str:
+        """A secret for one use in one login, known to this server alone until it is used."""
+        return hmac.digest(self._key, f"{use}\n{nonce}".encode("utf-8", "surrogatepass"), "sha256").hex()
+
+    def leave(self, request: Request, response: Response) -> str:
+        """A nonce in a cookie that comes back with whom the provider sends back: other sites' links bring it too."""
+        nonce = secrets.token_urlsafe(32)
+        _write(request, response, "leaving", nonce, max_age=_LOGIN_LASTS, samesite="lax")
+        return nonce
+
+    def come_back(self, request: Request, response: Response) -> str:
+        """The nonce of who left for the provider, good for once; nothing if they did not leave from here."""
+        _write(request, response, "leaving", "", samesite="lax")
+        return _read(request.scope, request.headers, "leaving")
 
 
 def encrypted(scope: Scope) -> bool:
@@ -138,8 +162,18 @@ def _read(scope: Scope, headers: Mapping[str, str], use: str) -> str:
     return cookie_parser(headers.get("cookie", "")).get(_name(scope, use), "")
 
 
-def _write(request: Request, response: Response, use: str, value: str, *, max_age: int | None = None) -> None:
+def _person_of(session: Session, access: Access) -> Person | None:
+    """Whose session it is, if the token or the identity that it stands for still opens the site."""
+    if isinstance(session.shown, Identity):
+        return access.person_logged_in(session.shown)
+    known = access.of_digest(session.shown)
+    return access.person_of(known) if known else None
+
+
+def _write(
+    request: Request, response: Response, use: str, value: str, *, max_age: int | None = None, samesite: str = "strict"
+) -> None:
     """Set a cookie that ends with the browser unless `max_age` says when; an empty value takes it away."""
-    flags: dict[str, Any] = {"httponly": True, "samesite": "strict", "secure": encrypted(request.scope)}
+    flags: dict[str, Any] = {"httponly": True, "samesite": samesite, "secure": encrypted(request.scope)}
     flags["path"] = path_of(request.scope) or "/"  # below a path: not told to the others on this host
     response.set_cookie(_name(request.scope, use), value, max_age=max_age if value else 0, **flags)

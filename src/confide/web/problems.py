@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
-from confide.errors import ConfideError, Refused, Suggestion
+from confide.errors import ConfideError, Denied, Refused, Suggestion
 
 __all__ = ["MEDIA_TYPE", "ProblemDocument", "Reply", "as_document", "fault", "problem", "show_problems", "too_many"]
 
@@ -99,7 +99,7 @@ def show_problems(app: FastAPI, reply: Reply) -> None:
 
     @app.exception_handler(ConfideError)
     async def ours(request: Request, error: ConfideError) -> Response:
-        our_fault = error.http_status >= 500 and not isinstance(error, Refused)
+        our_fault = error.http_status >= 500 and not isinstance(error, Refused | Denied)
         told = fault(error) if our_fault else problem(error, ending=_ending(request))
         headers = {"WWW-Authenticate": "Bearer"} if told.status == 401 else {}
         headers |= {"Retry-After": str(error.retry_after)} if error.retry_after else {}

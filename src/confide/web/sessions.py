@@ -1,4 +1,4 @@
-"""Sessions: a login stands for a token for a while, so that the token itself never lies in a browser.
+"""Sessions: a login stands for a token, or for whom a provider knows, for a while, so that neither lies in a browser.
 
 The cookie holds an opaque random id. Everything else is kept here, in memory: a restart ends every session.
 """
@@ -7,6 +7,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
+from confide.site.access import Identity
 from confide.web.cache import Cache
 
 __all__ = ["LONGEST", "LONGEST_IDLE", "Session", "Sessions"]
@@ -20,9 +21,11 @@ LONGEST = 12 * 60 * 60.0
 
 @dataclass(frozen=True)
 class Session:
-    """What a login began: the digest of its token, the secret of its forms, and when it was used (monotonic seconds)."""
+    """What a login began: the digest of the token or the identity shown, the secret of its forms, and when it was used
+    (monotonic seconds).
+    """
 
-    token: str = field(repr=False)
+    shown: str | Identity = field(repr=False)
     csrf: str = field(repr=False)
     began: float
     seen: float
@@ -46,10 +49,10 @@ class Sessions:
     def __init__(self, *, most: int = 1000) -> None:
         self._held: Cache[bytes, Session] = Cache(most, expired=Session.over)
 
-    def begin(self, token: str, *, now: float) -> str:
-        """The id of a new session of the person with this token, by its digest."""
+    def begin(self, shown: str | Identity, *, now: float) -> str:
+        """The id of a new session of who has shown a token, by its digest, or is known to the provider."""
         cookie = secrets.token_urlsafe(32)
-        self._held.put(_key(cookie), Session(token, secrets.token_urlsafe(32), now, now), now=now)
+        self._held.put(_key(cookie), Session(shown, secrets.token_urlsafe(32), now, now), now=now)
         return cookie
 
     def find(self, cookie: str, *, now: float) -> Session | None:

@@ -330,7 +330,7 @@ def test_a_session_shows_nothing_of_itself(held: tuple[Service, str]) -> None:
     service, token = held
     authentication = Authentication(service)
     session = authentication.recognise(scope_of(begin(authentication, token))).session
-    assert session is not None and session.csrf not in repr(session) and session.token not in repr(session)
+    assert session is not None and session.csrf not in repr(session) and str(session.shown) not in repr(session)
 
 
 # ---- the public

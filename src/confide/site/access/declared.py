@@ -8,10 +8,12 @@ from enum import StrEnum
 from ipaddress import ip_address, ip_network
 
 from confide.errors import Denied, Mistake
-from confide.site.access.people import ANYONE, Person, PersonRole, Token, digest_of
+from confide.site.access.machines import is_loopback
+from confide.site.access.openid import Identity, Provider
+from confide.site.access.people import ANYONE, Person, PersonRole, Token, TokenTerms, digest_of
 from confide.site.access.projects import Project
 
-__all__ = ["Access", "Reach", "is_loopback", "must_be_servable"]
+__all__ = ["Access", "Reach", "must_be_servable"]
 
 _HOST = re.compile(r"([a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]{2,45}\])\.?(?::(\d{1,5}))?")
 _PORT = re.compile(r":\d+$")
@@ -54,6 +56,8 @@ class Access:
     names: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     projects: tuple[Project, ...] = ()
+    login: Provider | None = None
+    """Where people without a token may log in, if anywhere."""
 
     def __post_init__(self) -> None:
         for name in self.names:
@@ -79,13 +83,20 @@ class Access:
         """The declaration in one sentence."""
         by = f", as {' or '.join(self.names)}" if self.names else ""
         through = f", through the web server at {' or '.join(self.proxies)}" if self.proxies else ""
-        return f"{self.reach}: {self.reach.words}{by}{through}"
+        login = f"; logins by {self.login.issuer}" if self.login else ""
+        return f"{self.reach}: {self.reach.words}{by}{through}{login}"
 
     @property
     def custodians(self) -> tuple[Token, ...]:
         """The tokens of those who look after the site and may still do so."""
         today = _today()
         return tuple(t for t in self.tokens if t.role is PersonRole.CUSTODIAN and not t.is_over(today))
+
+    @property
+    def has_custodians(self) -> bool:
+        """Whether somebody may look after the site: with a token, or by a login."""
+        by_login = self.login is not None and any(rule.role is PersonRole.CUSTODIAN for rule in self.login.admits)
+        return by_login or bool(self.custodians)
 
     def person(self, token: str | None) -> Person:
         """Who shows this token. One that the site does not know is denied wherever it is shown."""
@@ -108,12 +119,26 @@ class Access:
     def of_digest(self, digest: str) -> Token | None:
         """What is kept of the token with this digest, if it is not over."""
         matches = [known for known in self.tokens if hmac.compare_digest(known.digest, digest)]
-        return matches[0] if matches and self._stands(matches[0]) else None
+        found = matches[0] if matches else None
+        return found if found and not found.is_over(_today()) and self._stands(found.name, found.terms) else None
 
     def person_of(self, token: Token) -> Person:
         """Whose token it is, and what it lets them ask."""
-        terms, project = token.terms, self.project(token.terms.project)
-        person = Person(token.name, token.role, terms.datasets or None, terms.quota, hidden=self._reserved)
+        return self._person(token.name, token.role, token.terms)
+
+    def person_logged_in(self, identity: Identity) -> Person | None:
+        """Who somebody is whom the provider knows, and what they may ask; None if the site does not admit them."""
+        if self.login is None or self.login.issuer != identity.issuer:
+            return None
+        fitting = (
+            rule for rule in self.login.admits if rule.fits(identity) and self._stands(identity.name, rule.terms)
+        )
+        found = next(fitting, None)
+        return self._person(identity.name, found.role, found.terms) if found else None
+
+    def _person(self, name: str, role: PersonRole, terms: TokenTerms) -> Person:
+        project = self.project(terms.project)
+        person = Person(name, role, terms.datasets or None, terms.quota, hidden=self._reserved)
         if project is None:
             return person
         own = tuple(name for name in project.datasets if not terms.datasets or name in terms.datasets)
@@ -123,11 +148,10 @@ class Access:
         """The project of that name."""
         return next((project for project in self.projects if project.name == name), None)
 
-    def _stands(self, token: Token) -> bool:
-        """Whether a token opens anything: it is not over, and its person is still in its project."""
-        project = self.project(token.terms.project)
-        member = token.name in project.people if project else not token.terms.project
-        return member and not token.is_over(_today())
+    def _stands(self, name: str, terms: TokenTerms) -> bool:
+        """Whether terms open anything to somebody: they are still in the project."""
+        project = self.project(terms.project)
+        return name in project.people if project else not terms.project
 
     @property
     def _reserved(self) -> tuple[str, ...]:
@@ -177,18 +201,6 @@ def must_be_servable(access: Access, host: str) -> None:
             f"This site has no name by which other machines could call it at {host!r}.",
             suggestions=[f"Declare it: confide access SITE {access.reach} --name HOST:PORT"],
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself.
-
-    >>> is_loopback("[::1]"), is_loopback("10.0.0.1")
-    (True, False)
-    """
-    try:
-        return host.lower() == "localhost" or ip_address(host.removeprefix("[").removesuffix("]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _today() -> date:

@@ -14,6 +14,7 @@ from threading import Lock
 
 from confide.errors import Fault, Mistake, nearest
 from confide.site.access.declared import Access, Reach
+from confide.site.access.openid import Provider
 from confide.site.access.people import UNLIMITED, PersonRole, Token, TokenTerms, new_token
 from confide.site.access.projects import Project
 from confide.site.access.text import read_access, write_access
@@ -23,6 +24,7 @@ __all__ = [
     "add_project",
     "add_token",
     "declare",
+    "declare_login",
     "list_tokens",
     "load_access",
     "remove_project",
@@ -70,15 +72,24 @@ def list_tokens(path: str | Path) -> tuple[Token, ...]:
 
 
 def declare(path: str | Path, reach: Reach, *, names: Sequence[str] = (), proxies: Sequence[str] = ()) -> Access:
-    """Declare who may reach the site, by which names and through which web servers; tokens and projects stay.
+    """Declare who may reach the site, by which names and through which web servers; tokens, projects and logins stay.
 
     Where the file is missing this makes a new one, without tokens.
     """
     with _alone(Path(path)):
         kept = load_access(path) if Path(path).exists() else Access()
-        declared = Access(Reach(reach), kept.tokens, tuple(names), tuple(proxies), kept.projects)
+        declared = replace(kept, reach=Reach(reach), names=tuple(names), proxies=tuple(proxies))
         _store(Path(path), declared)
     return declared
+
+
+def declare_login(path: str | Path, provider: Provider | None) -> None:
+    """Declare where people may log in, or nowhere. Sessions of people who are not admitted any more are over at once."""
+    with _changing(Path(path)) as change:
+        for rule in provider.admits if provider else ():
+            if rule.terms.project and change.access.project(rule.terms.project) is None:
+                raise _no_project(change.access, rule.terms.project)
+        change.store(replace(change.access, login=provider))
 
 
 def add_token(path: str | Path, *, name: str, role: PersonRole, terms: TokenTerms = UNLIMITED) -> str:

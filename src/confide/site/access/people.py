@@ -24,6 +24,7 @@ __all__ = [
     "TokenTerms",
     "asked_by",
     "check_person",
+    "check_terms",
     "digest_of",
     "new_token",
     "require",
@@ -145,10 +146,7 @@ class Token:
 
     def __post_init__(self) -> None:
         check_person(self.name)
-        if self.role is PersonRole.CUSTODIAN and (self.terms.datasets or self.terms.quota or self.terms.project):
-            raise Mistake(
-                "A custodian looks after all data sets, so the token has neither data sets, nor a quota, nor a project."
-            )
+        check_terms(self.role, self.terms)
 
     def is_over(self, today: date) -> bool:
         """Whether its last day has passed."""
@@ -173,6 +171,12 @@ def new_token(name: str, role: PersonRole, terms: TokenTerms = UNLIMITED) -> tup
 def digest_of(token: str) -> str:
     """What is kept of a token that somebody shows."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def check_terms(role: PersonRole, terms: TokenTerms) -> None:
+    """A Mistake if nobody in this role can have these terms."""
+    if role is PersonRole.CUSTODIAN and (terms.datasets or terms.quota or terms.project):
+        raise Mistake("A custodian looks after all data sets: neither data sets, nor a quota, nor a project are given.")
 
 
 def check_person(name: str) -> None:

@@ -1,6 +1,8 @@
-"""Logging in and out: a token is pasted once, and a session stands for it until it is over."""
+"""Logging in and out: by a token that is pasted once, or at a provider; a session stands for it until it is over."""
 
+import hmac
 import time
+from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -8,9 +10,11 @@ from urllib.parse import urlsplit
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from confide.errors import Reason, Refused
+from confide.errors import Denied, Mistake, Reason, Refused
+from confide.site.access import Provider
 from confide.web.authentication import asker_of, private
 from confide.web.forms import must_be_of_session, must_match, read_form
+from confide.web.openid import Relay
 from confide.web.pages.context import Error, PageContext
 from confide.web.rate_limit import RateLimit
 
@@ -23,8 +27,9 @@ Form = Annotated[dict[str, str], Depends(read_form)]
 
 
 def add_login(app: FastAPI, context: PageContext) -> None:
-    """Serve /login and /logout."""
+    """Serve /login, /logout, and the way to a provider and back."""
     failures = RateLimit(ATTEMPTS)
+    _add_provider(app, context, failures)
 
     @app.get("/login", include_in_schema=False)
     def login(request: Request) -> Response:
@@ -32,9 +37,7 @@ def add_login(app: FastAPI, context: PageContext) -> None:
 
     @app.post("/login", include_in_schema=False)
     def log_in(request: Request, form: Form) -> Response:
-        machine = asker_of(request).machine
-        if wait := failures.wait(machine, time.monotonic()):
-            raise _too_often(context, ceil(wait))
+        machine = _must_not_fail_often(context, request, failures)
         must_match(form, context.authentication.login_csrf(context.authentication.login_nonce(request)))
         inside = RedirectResponse(local_address(form.get("next", "")), 303)
         if not private(request.scope):
@@ -58,6 +61,95 @@ def add_login(app: FastAPI, context: PageContext) -> None:
         outside = RedirectResponse("/", 303)
         context.authentication.log_out(request, outside)
         return outside
+
+
+def _add_provider(app: FastAPI, context: PageContext, failures: RateLimit) -> None:
+    relay = Relay(context.service.login_secret)
+
+    @app.get("/login/openid", include_in_schema=False)
+    def leave(request: Request) -> Response:
+        provider = _provider(context)
+        if not private(request.scope):
+            return _form(context, request, request.query_params.get("next", ""))
+        away = RedirectResponse("/", 303)
+        going = _Going(context, request, context.authentication.leave(request, away))
+        state = going.state(local_address(request.query_params.get("next", "")))
+        away.headers["location"] = relay.address(
+            provider, back=going.back, state=state, nonce=going.nonce, verifier=going.verifier
+        )
+        return away
+
+    @app.get("/login/openid/return", include_in_schema=False)
+    def come_back(request: Request) -> Response:
+        provider, machine = _provider(context), _must_not_fail_often(context, request, failures)
+        asked = request.query_params
+        wanted = local_address(asked.get("state", "").partition(":")[2])
+        # The browser came from another site, so it would not send the session along if it were redirected: a page sends it on.
+        inside = context.render(request, "logged_in.html", next=wanted, address=context.path.address(wanted))
+        going = _Going(context, request, context.authentication.come_back(request, inside))
+        try:
+            going.must_be(asked.get("state", ""), wanted)
+            if "code" not in asked:
+                raise Denied(f"{provider.title} did not log you in.", suggestions=["Log in again."])
+            identity = relay.identify(
+                provider, code=asked["code"], back=going.back, nonce=going.nonce, verifier=going.verifier
+            )
+            if identity is None or not context.authentication.admit(request, inside, identity):
+                what = f"{provider.title} knows you, but this site does not admit you."
+                raise Denied(what, http_status=403, suggestions=["Ask the custodian of this site."])
+        except Denied as denied:
+            if denied.http_status != 502:  # the provider's failures are not theirs
+                failures.allow(machine, time.monotonic())
+            raise
+        return inside
+
+
+@dataclass(frozen=True)
+class _Going:
+    """Somebody on the way to the provider and back. All that is secret follows from the nonce in their browser."""
+
+    context: PageContext
+    request: Request
+    cookie: str
+
+    @property
+    def back(self) -> str:
+        """Where the provider sends them back to."""
+        return self.context.site(self.request) + "/login/openid/return"
+
+    @property
+    def nonce(self) -> str:
+        return self.context.authentication.derived(self.cookie, "nonce")
+
+    @property
+    def verifier(self) -> str:
+        return self.context.authentication.derived(self.cookie, "verifier")
+
+    def state(self, wanted: str) -> str:
+        """What the provider gives back unread: proof that they left from here, and where they wanted to go."""
+        return f"{self.context.authentication.derived(self.cookie, 'state')}:{wanted}"
+
+    def must_be(self, state: str, wanted: str) -> None:
+        """Denied if this is not the browser that left."""
+        if not self.cookie or not hmac.compare_digest(self.state(wanted).encode(), state.encode()):
+            raise Denied("This login was not begun in this browser, or took too long.", suggestions=["Log in again."])
+
+
+def _provider(context: PageContext) -> Provider:
+    provider = context.service.access.login
+    if provider is None:
+        mistake = Mistake("People log in with a token here.", suggestions=["Go to /login."])
+        mistake.http_status = 404
+        raise mistake
+    return provider
+
+
+def _must_not_fail_often(context: PageContext, request: Request, failures: RateLimit) -> str:
+    """The machine that a login comes from; refused if too many failed from it."""
+    machine = asker_of(request).machine
+    if wait := failures.wait(machine, time.monotonic()):
+        raise _too_often(context, ceil(wait))
+    return machine
 
 
 def _form(context: PageContext, request: Request, wanted: str, *, errors: list[Error] | None = None) -> HTMLResponse:

@@ -29,6 +29,7 @@ _TITLES = {
     422: "Something is not right yet",
     429: "Too many questions at once",
     500: "Something went wrong on our side",
+    502: "Nobody can log in there now",
     503: "The site is busy",
 }
 

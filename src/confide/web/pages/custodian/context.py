@@ -97,7 +97,7 @@ class CustodianContext:
 def must_be_custodian(request: Request, service: Service) -> Person:
     """The custodian who sends a request; Denied for everybody else, with what they can do about it."""
     asker = asker_of(request)
-    if not service.access.custodians:
+    if not service.access.has_custodians:
         raise Denied(
             "These pages are for custodians, and this site has none yet.",
             http_status=403,
