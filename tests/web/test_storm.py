@@ -298,7 +298,7 @@ def described(storm):
 
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 ADDRESSES = ["/api/datasets", "/api/datasets/{name}", "/api/ledger", "/{dataset}/table.{ending}"]
-ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}"]
+ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}", "/api/reviews"]
 
 
 def test_every_address_is_described(described):
