@@ -101,6 +101,18 @@ def test_threads_that_share_an_engine_get_the_same_answers(tmp_path: Path) -> No
             assert np.array_equal(getattr(cells, name), getattr(expected[number % 8], name)), name
 
 
+@pytest.mark.parametrize("pairs_from", [0, 100])
+def test_of_a_table_that_was_counted_all_parts_are_known(tmp_path: Path, pairs_from: int) -> None:
+    write_store(coded([3, -4, 5, 6], [0, 0, 1, 2]), tmp_path / "s.duckdb", pairs_from=pairs_from)
+    engine = DuckDBEngine(tmp_path / "s.duckdb")
+    engine.tally(Tally((), ((("class", (0,)),),)))
+    engine.close()
+    part = engine.tally(Tally(("class",), ((("class", (1, 2)),),)))
+    assert (part.places.tolist(), part.records.tolist(), part.key.tolist()) == ([[1], [2]], [1, 1], [3, 4])
+    with pytest.raises(Fault):
+        engine.tally(Tally((), of="value"))
+
+
 def test_a_store_of_an_older_version_says_to_ingest_again(tmp_path: Path) -> None:
     write_store(coded([1, 2, 3], [0, 0, 1]), tmp_path / "s.duckdb")
     with duckdb.connect(str(tmp_path / "s.duckdb")) as db:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.web.cache import Cache
+from confide.cache import Cache
 
 keys = st.integers(0, 9)
 uses = st.lists(st.tuples(keys, st.none() | st.binary(max_size=40)), max_size=60)

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException
 
 from confide.formats.charts.theme import Spec, dressed, lettered, moving
 from confide.site.access import Person, PersonRole
-from confide.web.cache import Cache
+from confide.cache import Cache
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
 from confide.web.pages.context import PageContext

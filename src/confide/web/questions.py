@@ -13,8 +13,8 @@ from confide.answering.service import Admitted, Service
 from confide.errors import Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
+from confide.cache import Cache
 from confide.site.access import asked_by
-from confide.web.cache import Cache
 from confide.web.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 
 __all__ = ["Questions"]

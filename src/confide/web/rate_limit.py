@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from confide.errors import Mistake
-from confide.web.cache import Cache
+from confide.cache import Cache
 
 __all__ = ["RateLimit"]
 

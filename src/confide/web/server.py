@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from confide.answering.service import Service
 from confide.errors import ConfideError, Fault
 from confide.site.serving import serving
-from confide.web.cache import Cache
+from confide.cache import Cache
 from confide.web.connections import LIMITS, Connection, ConnectionLimits, Connections
 
 __all__ = ["LONGEST_END", "LogThrottle", "configure", "serve_app"]

@@ -7,8 +7,8 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
+from confide.cache import Cache
 from confide.site.access import Identity
-from confide.web.cache import Cache
 
 __all__ = ["LONGEST", "LONGEST_IDLE", "Session", "Sessions"]
 

@@ -12,7 +12,7 @@ from confide.answering.service import Service
 from confide.errors import Denied
 from confide.site.access import Person, PersonRole, require
 from confide.web.authentication import asker_of
-from confide.web.cache import Cache
+from confide.cache import Cache
 from confide.web.forms import must_be_of_session, read_form
 from confide.web.jobs import Job, Jobs, Progress
 from confide.web.pages.context import PageContext

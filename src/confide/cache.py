@@ -1,4 +1,4 @@
-"""What is kept for a while: the one store of the site, for pictures, sessions, clients' pace and outcomes of long work."""
+"""What is kept for a while: the one store of the site, for tables, pictures, sessions, clients' pace and outcomes of long work."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable

@@ -1,0 +1,67 @@
+"""Cells from finer ones: a table of some classes of a file from the table by every variable that it names."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from confide.arrays import Bools, Ints
+from confide.model.evidence import Box, Cells, Tally
+
+__all__ = ["coarsen", "each_array", "finest", "weigh"]
+
+_ARRAYS = ("places", "records", "units", "key", "weight", "total", "size", "square", "top")
+_SUMS = ("records", "units", "weight", "total", "size", "square")
+
+
+def finest(tally: Tally) -> Tally:
+    """The tally of the whole file by every variable that this one names, in one order for all who name the same."""
+    return replace(tally, by=tuple(sorted({*tally.by, *(name for box in tally.within for name, _ in box)})), within=())
+
+
+def coarsen(fine: Cells, tally: Tally) -> Cells:
+    """The cells of a tally from those of its `finest`. Where every record is a unit, all of them are sums of these."""
+    rows = np.flatnonzero(_inside(fine, tally.within))
+    places = fine.places[rows][:, [fine.by.index(name) for name in tally.by]]
+    order = np.lexsort(places.T[::-1]) if tally.by else np.arange(len(rows))
+    rows, places = rows[order], places[order]
+    differs = (places[1:] != places[:-1]).any(axis=1)
+    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(rows)), dtype=bool), differs]))
+    summed = {name: np.add.reduceat(array[rows], first) for name in _SUMS if (array := getattr(fine, name)) is not None}
+    key = np.bitwise_xor.reduceat(fine.key[rows], first)
+    top = None if fine.top is None else _largest(fine.top[rows], first)
+    return replace(fine, by=tally.by, places=places[first], key=key, top=top, **summed)
+
+
+_BESIDE = 4_000
+"""Bytes that cells take beside their numbers, and the question for them: an empty table is not for nothing."""
+
+
+def weigh(cells: Cells) -> int:
+    """About so many bytes some cells take."""
+    return _BESIDE + sum(array.nbytes for name in _ARRAYS if (array := getattr(cells, name)) is not None)
+
+
+def each_array(cells: Cells, change: Callable[[Ints], Ints]) -> Cells:
+    """The cells with every array changed in the same way."""
+    changed = {name: None if (a := getattr(cells, name)) is None else change(a) for name in _ARRAYS}
+    return replace(cells, **changed)  # type: ignore[arg-type]  # each field keeps its type: an array or None
+
+
+def _inside(cells: Cells, within: Sequence[Box]) -> Bools:
+    chosen = np.full(len(cells.records), not within)
+    for box in within:
+        here = np.ones(len(cells.records), dtype=bool)
+        for name, allowed in box:
+            here &= np.isin(cells.places[:, cells.by.index(name)], allowed)
+        chosen |= here
+    return chosen
+
+
+def _largest(top: Ints, first: Ints) -> Ints:
+    """The largest of rows that belong together, of which each begins at one of `first`, as many as a row has."""
+    width = top.shape[1]
+    together = np.repeat(np.arange(len(first)), np.diff(first, append=len(top)) * width)
+    order = np.lexsort((-top.ravel(), together))
+    largest: Ints = top.ravel()[order[first[:, None] * width + np.arange(width)]]
+    return largest
