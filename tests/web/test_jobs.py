@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from confide.cache import Cache
 from confide.cancellation import StopReason, current_cancellation
 from confide.errors import Fault, Mistake, Reason, Refused
-from confide.cache import Cache
 from confide.web.jobs import LONGEST_RETRY, MOST_OPEN, MOST_OPEN_EACH, Job, Jobs, JobState, Progress, Stopped
 
 LONG = 60

@@ -19,9 +19,9 @@ from typing import Annotated, Any, Literal
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
+from confide.cache import Cache
 from confide.formats.charts.theme import Spec, dressed, lettered, moving
 from confide.site.access import Person, PersonRole
-from confide.cache import Cache
 from confide.web.closing import at_close
 from confide.web.drawing import Drawing
 from confide.web.pages.context import PageContext

@@ -9,9 +9,9 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import Any, TypeVar
 
+from confide.cache import Cache
 from confide.cancellation import Stopped, StopReason
 from confide.errors import Reason, Refused
-from confide.cache import Cache
 from confide.site.access import asked_by
 from confide.web.job import Job, JobState, Progress
 from confide.web.scheduler import Scheduler

@@ -10,10 +10,10 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from confide.answering.service import Admitted, Service
+from confide.cache import Cache
 from confide.errors import Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
-from confide.cache import Cache
 from confide.site.access import asked_by
 from confide.web.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 

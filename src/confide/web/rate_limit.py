@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from confide.errors import Mistake
 from confide.cache import Cache
+from confide.errors import Mistake
 
 __all__ = ["RateLimit"]
 

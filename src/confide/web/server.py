@@ -14,9 +14,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from confide.answering.service import Service
+from confide.cache import Cache
 from confide.errors import ConfideError, Fault
 from confide.site.serving import serving
-from confide.cache import Cache
 from confide.web.connections import LIMITS, Connection, ConnectionLimits, Connections
 
 __all__ = ["LONGEST_END", "LogThrottle", "configure", "serve_app"]

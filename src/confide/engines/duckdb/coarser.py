@@ -39,7 +39,8 @@ _BESIDE = 4_000
 
 def weigh(cells: Cells) -> int:
     """About so many bytes some cells take."""
-    return _BESIDE + sum(array.nbytes for name in _ARRAYS if (array := getattr(cells, name)) is not None)
+    arrays: list[Ints | None] = [getattr(cells, name) for name in _ARRAYS]
+    return _BESIDE + sum(array.nbytes for array in arrays if array is not None)
 
 
 def each_array(cells: Cells, change: Callable[[Ints], Ints]) -> Cells:

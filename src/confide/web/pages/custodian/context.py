@@ -9,10 +9,10 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from confide.answering.service import Service
+from confide.cache import Cache
 from confide.errors import Denied
 from confide.site.access import Person, PersonRole, require
 from confide.web.authentication import asker_of
-from confide.cache import Cache
 from confide.web.forms import must_be_of_session, read_form
 from confide.web.jobs import Job, Jobs, Progress
 from confide.web.pages.context import PageContext
