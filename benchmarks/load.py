@@ -1,9 +1,9 @@
 """What a site does under load: clients at once, one analyst who floods it, and memory over many requests.
 
-python benchmarks/load.py [--rows 1000000] [--requests 3000] [--site FOLDER]
+python benchmarks/load.py [--rows 1000000] [--requests 20000] [--site FOLDER]
 
 The site is served by a process of its own; the clients are in this one, each a person with a token. `--site` keeps the site for the
-next run. Times are wall times: other work of the machine adds to them.
+next run, with its ledger. Times are wall times: other work of the machine adds to them; the processor's are of the server alone.
 """
 
 import argparse
@@ -13,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from itertools import combinations, cycle
+from itertools import combinations, pairwise
 from pathlib import Path
+from random import Random
 from statistics import median, quantiles
 
 import httpx
@@ -28,10 +30,17 @@ from confide import demo
 from confide.site.access import PersonRole, Reach, add_token, declare
 
 CLIENTS = (1, 8, 64)
+EACH = 18
+"""So many questions each of the most clients asks."""
 FLOOD = 100
 NAMES = ("region", "county", "sex", "marital", "education", "employment", "age_group", "industry", "occupation_major")
+CONDITIONS = ("region", "sex", "marital", "education", "employment", "industry", "occupation_major")
 NUMBERS = ("age", "children", "hours", "income", "wages", "taxes")
 PORT = 8765
+MEMORY = (2_000, 5_000, 10_000, 20_000)
+"""After so many requests the memory of the server is told."""
+
+_CATALOG = resources.files("confide.demo").joinpath("people.toml")
 
 
 def tables() -> list[str]:
@@ -39,6 +48,17 @@ def tables() -> list[str]:
     pairs = list(combinations(NAMES, 2))
     wheres = ["", "&where=sex=female", "&where=sex=male", "&where=employment=employed"]
     return [f"/people/table.json?rows={a}&columns={b}{where}" for where in wheres for a, b in pairs]
+
+
+def different() -> list[str]:
+    """Small tables of one or two conditions, all different, in an order drawn once for all runs: some 40,000."""
+    variables = tomllib.loads(_CATALOG.read_text(encoding="utf-8"))["variables"]
+    codes = {name: [f"{name}={code}" for code in variables[name]["codes"]] for name in CONDITIONS}
+    wheres = [one for name in CONDITIONS for one in codes[name]]
+    wheres += [f"{one};{other}" for a, b in combinations(CONDITIONS, 2) for one in codes[a] for other in codes[b]]
+    found = [f"/people/table.json?rows={a}&columns={b}&where={w}" for w in wheres for a, b in combinations(NAMES, 2)]
+    Random(1).shuffle(found)
+    return found
 
 
 def correlations() -> list[str]:
@@ -51,8 +71,7 @@ def correlations() -> list[str]:
 
 
 def make_site(folder: Path, rows: int) -> Path:
-    catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-    confide.add(demo.people(rows), folder, name="people", catalog=catalog)
+    confide.add(demo.people(rows), folder, name="people", catalog=_CATALOG.read_text(encoding="utf-8"))
     policy = folder / "policy.toml"
     text = policy.read_text().replace("per_minute = 120", "per_minute = 0").replace("per_day = 1000", "per_day = 0")
     policy.write_text(text)
@@ -132,38 +151,49 @@ class Client:
             self._streams[1].close()
 
 
-async def at_once(site: Served, many: int, addresses: Sequence[str], share: int) -> dict[str, set[tuple[int, bytes]]]:
-    """So many clients, each with its share of the addresses; what each address was answered."""
-    clients, before, mine = [Client(site.people.one()) for _ in range(many)], site.processor(), time.process_time()
-    found: dict[str, set[tuple[int, bytes]]] = {}
+Answers = dict[str, set[tuple[int, bytes]]]
+"""What each address was answered: one answer, if all is well."""
 
-    async def ask(number: int, client: Client) -> None:
-        for at in range(share):
-            address = addresses[(number * 7 + at) % len(addresses)]
+
+async def at_once(site: Served, shares: Sequence[Sequence[str]], what: str) -> Answers:
+    """A client for each share of the addresses, all at once; what each address was answered."""
+    clients, before, mine = [Client(site.people.one()) for _ in shares], site.processor(), time.process_time()
+    found: Answers = {}
+
+    async def ask(client: Client, addresses: Sequence[str]) -> None:
+        for address in addresses:
             found.setdefault(address, set()).add(await client.get(address))
+        client.close()
 
     begun = time.perf_counter()
-    await asyncio.gather(*(ask(*each) for each in enumerate(clients)))
+    await asyncio.gather(*map(ask, clients, shares))
     seconds, took = time.perf_counter() - begun, sorted(t for client in clients for t in client.took)
     print(
-        f"{many:3} clients: {len(took) / seconds:6.1f} tables a second, median {median(took):.3f} s, "
+        f"{len(shares):3} clients, {what}: {len(took) / seconds:6.1f} tables a second, median {median(took):.3f} s, "
         f"p99 {quantiles(took, n=100)[98]:.3f} s, longest {took[-1]:.3f} s; "
         f"{1e3 * (site.processor() - before) / len(took):.1f} ms of the processor each, "
-        f"{1e3 * (time.process_time() - mine) / len(took):.2f} ms of the client's"
+        f"{1e3 * (time.process_time() - mine) / len(took):.2f} ms of the client's",
+        flush=True,
     )
-    for client in clients:
-        client.close()
     return found
 
 
+def compare(found: Answers, serial: Answers) -> None:
+    same = all(found[address] == serial[address] and len(serial[address]) == 1 for address in found)
+    print(f"    answers equal to the serial run: {'yes' if same else 'NO'}")
+
+
 async def load(site: Served) -> None:
-    """Answers are those of one client alone, whoever asks at the same time."""
+    """Answers are those of one client alone, whoever asks at the same time, of what others asked and of what nobody did."""
     addresses = tables()
-    serial = await at_once(site, 1, addresses, len(addresses))
+    serial = await at_once(site, [addresses], "first")
     for many in CLIENTS[1:]:
-        found = await at_once(site, many, addresses, max(10, len(addresses) * 8 // many))
-        same = all(found[address] <= serial[address] for address in found)
-        print(f"    answers equal to the serial run: {'yes' if same else 'NO'}")
+        share = len(addresses) * 8 // many
+        shares = [[addresses[(n * 7 + at) % len(addresses)] for at in range(share)] for n in range(many)]
+        compare(await at_once(site, shares, "asked by others, too"), serial)
+    fresh = different()[-EACH * CLIENTS[-1] :]
+    found = await at_once(site, [fresh[n :: CLIENTS[-1]] for n in range(CLIENTS[-1])], "all different")
+    compare(found, await at_once(site, [fresh], "the same again"))
 
 
 async def beside(people: People) -> tuple[list[float], list[float]]:
@@ -208,25 +238,20 @@ async def flood(people: People) -> None:
 
 
 async def memory(site: Served, requests: int) -> None:
-    """What the server has of memory, from time to time."""
-    addresses, step = cycle(tables()), max(1, requests // 6)
-    told = [site.resident()]
-    for _ in range(0, requests, step):
-        clients = [Client(site.people.one()) for _ in range(8)]
-
-        async def ask(client: Client) -> None:
-            for _ in range(step // 8):
-                await client.get(next(addresses))
-
-        await asyncio.gather(*map(ask, clients))
-        told.append(site.resident())
-    print(f"memory over {requests} requests: {', '.join(f'{each:.0f}' for each in told)} MiB")
+    """What the server has of memory, from time to time, while it is asked different questions by ever more people."""
+    addresses, told = different(), [f"{site.resident():.0f} at first"]
+    for begin, end in pairwise([0, *(mark for mark in MEMORY if mark < requests), requests]):
+        for start in range(begin, end, 1_000):
+            some = addresses[start : min(start + 1_000, end)]
+            await at_once(site, [some[n::8] for n in range(8)], f"to request {start + len(some)}")
+        told.append(f"{site.resident():.0f} after {end}")
+    print(f"memory in MiB: {', '.join(told)}")
 
 
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--rows", type=int, default=1_000_000)
-    options.add_argument("--requests", type=int, default=3_000)
+    options.add_argument("--requests", type=int, default=20_000)
     options.add_argument("--site", type=Path)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:

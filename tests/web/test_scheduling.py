@@ -113,6 +113,16 @@ def test_who_floods_a_site_leaves_workers_to_others(asking: Asking) -> None:
     assert not asking.here.service.begun.acquire(blocking=False), "one person never has more"
 
 
+def test_metrics_tell_how_many_questions_wait(asking: Asking) -> None:
+    def waiting(many: int) -> bool:
+        return f"\nconfide_questions_waiting {many}\n" in asking.get("/metrics", "carla").text
+
+    assert waiting(0)
+    for address in ENDLESS[:20]:
+        asking.send(address, "ana")
+    until(lambda: waiting(20 - EACH))
+
+
 def test_pages_and_kept_answers_wait_for_no_question(asking: Asking) -> None:
     kept = asking.get(TABLE, "ana")
     for who in ("ana", "bob"):

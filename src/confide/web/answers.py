@@ -2,6 +2,7 @@
 
 from dataclasses import MISSING, fields
 from enum import StrEnum
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Literal
 
@@ -54,7 +55,8 @@ class _Parameters:
             found.append(_parameter("diagnostics", Diagnostics, "false"))
         self.__signature__ = Signature(found)
 
-    def __call__(self, **given: Any) -> None: ...
+    async def __call__(self, **given: Any) -> None:
+        """Nothing, and in no thread of its own."""
 
 
 def _described(name: str, how: Any, default: Any) -> Parameter:
@@ -95,8 +97,8 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         query = request.query_params.multi_items()
         asked = [pair for pair in query if not (kind.diagnosable and pair[0] == "diagnostics")]
         diagnose = kind.diagnosable and ("diagnostics", "true") in query
-        question = await run_in_threadpool(read_query, context.dataset(dataset, asker).name, asked, kind)
-        release = await answered(request, question, who=asker.asking, diagnose=diagnose)
+        read = partial(read_query, context.dataset(dataset, asker).name, asked, kind)
+        release = await answered(request, read, who=asker.asking, diagnose=diagnose)
         await run_in_threadpool(context.still, request)
         return await run_in_threadpool(_response, release, ending)
 

@@ -157,6 +157,12 @@ class Jobs:
                 self._stop(job)
         self._scheduler.close()
 
+    @property
+    def waiting(self) -> int:
+        """How many jobs have not begun."""
+        with self._lock:
+            return sum(job.running_since is None for job in self._active)
+
     def __len__(self) -> int:
         """How many jobs are remembered."""
         return len(self._open) + len(self._kept)

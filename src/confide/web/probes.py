@@ -10,6 +10,7 @@ from confide.errors import ConfideError
 from confide.web.metrics import MEDIA_TYPE, Metrics
 from confide.web.pages.context import PageContext
 from confide.web.pages.custodian.context import must_be_custodian
+from confide.web.questions import Questions
 
 __all__ = ["Probes", "add_metrics"]
 
@@ -45,6 +46,12 @@ def add_metrics(app: FastAPI, context: PageContext, metrics: Metrics) -> None:
     audit = context.service.audit
     metrics.gauge("confide_data_sets", "Data sets that may be asked about.", lambda: len(context.service.datasets))
     metrics.gauge("confide_ledger_entries", "Entries of the ledger.", lambda: len(audit))
+
+    def waiting() -> int:
+        questions: Questions = app.state.questions
+        return questions.waiting
+
+    metrics.gauge("confide_questions_waiting", "Questions that wait for their turn.", waiting)
 
     def outcomes() -> dict[str, float]:
         everything = audit.summary().everything

@@ -121,6 +121,11 @@ class Questions:
         """Cancel what is worked on, which is recorded; what waits is never asked."""
         self._jobs.close()
 
+    @property
+    def waiting(self) -> int:
+        """How many questions wait for their turn."""
+        return self._jobs.waiting
+
     def __len__(self) -> int:
         """How many questions are remembered."""
         return len(self._jobs)

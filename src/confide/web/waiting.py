@@ -1,7 +1,7 @@
 """Waiting for the answer to a question without a thread, for as long as whoever asked is there."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -20,14 +20,14 @@ R = TypeVar("R")
 Asked = Question[R] | Admitted[Question[R]]
 
 
-async def answered(request: Request, question: Asked[R], *, who: str, diagnose: bool = False) -> R:
-    """The answer to the question of a request, however long it takes.
+async def answered(request: Request, read: Callable[[], Asked[R]], *, who: str, diagnose: bool = False) -> R:
+    """The answer to the question that is read from a request, however long it takes.
 
     Raises Mistake, Refused or Fault as `Service.answer` does; `ClientDisconnect` if whoever asked has gone, and then the question
     is cancelled unless somebody else waits for it.
     """
     questions = _questions(request)
-    async with _job(request, question, who=who, diagnose=diagnose) as job:
+    async with _job(request, read, who=who, diagnose=diagnose) as job:
         await _over(job, request)
     return questions.outcome(job, diagnose=diagnose)
 
@@ -37,7 +37,7 @@ async def answered_soon(
 ) -> R | Job[R]:
     """The answer if it does not take long; else its job, whose page sends to `address`. Raises as `answered` does."""
     questions = _questions(request)
-    async with _job(request, question, who=who, diagnose=diagnose, address=address) as job:
+    async with _job(request, lambda: question, who=who, diagnose=diagnose, address=address) as job:
         if not await _over(job, request, questions.patience):
             questions.show(job)
             return job
@@ -45,10 +45,10 @@ async def answered_soon(
 
 
 @asynccontextmanager
-async def _job(request: Request, question: Asked[R], **more: Any) -> AsyncIterator[Job[R]]:
-    """The job of a question for as long as it is waited for."""
+async def _job(request: Request, read: Callable[[], Asked[R]], **more: Any) -> AsyncIterator[Job[R]]:
+    """The job of a question for as long as it is waited for. It is read and admitted in one thread: each takes a while to begin."""
     questions = _questions(request)
-    job = await run_in_threadpool(lambda: questions.begin(question, **more))
+    job = await run_in_threadpool(lambda: questions.begin(read(), **more))
     try:
         yield job
     finally:
