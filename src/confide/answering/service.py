@@ -4,6 +4,7 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -121,7 +122,7 @@ class Service:
         self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
-        self._lock, self._taken = Lock(), dict[tuple[str, str | None, date], int]()
+        self._lock, self._taken, self._day = Lock(), Counter[tuple[str, str | None, date]](), date.min
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
         with only_mine(), ExitStack() as opened:
             self._now: Opened = self._opening()
@@ -412,6 +413,9 @@ class Service:
         today = datetime.now(UTC).date()
         places = [(quota.who, quota.dataset, today) for quota in quotas]
         with self._lock:
+            if today > self._day:  # the days before are over
+                self._taken.clear()
+                self._day = today
             for quota, place in zip(quotas, places, strict=True):
                 # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
                 taken = self._taken.setdefault(place, self._ledger.asked(quota.who, quota.dataset, today))
