@@ -113,6 +113,20 @@ def test_of_a_table_that_was_counted_all_parts_are_known(tmp_path: Path, pairs_f
         engine.tally(Tally((), of="value"))
 
 
+@pytest.mark.parametrize("top", [1, 2, STORED_TOP])
+@pytest.mark.parametrize("pairs_from", [0, 100])
+def test_several_classes_together_have_the_largest_of_all(tmp_path: Path, pairs_from: int, top: int) -> None:
+    data = coded([5, -90, 7, 80, 70, -60, 1000], [0, 0, 1, 1, 2, 2, 3])
+    write_store(data, tmp_path / "s.duckdb", pairs_from=pairs_from)
+    engine = DuckDBEngine(tmp_path / "s.duckdb")
+    try:
+        cells = engine.tally(Tally((), ((("class", (0, 2)),), (("class", (1,)),)), of="value", top=top))
+    finally:
+        engine.close()
+    assert (cells.total.tolist(), cells.size.tolist()) == ([12], [312])
+    assert cells.top.tolist() == [[90, 80, 70][:top]]
+
+
 def test_a_store_of_an_older_version_says_to_ingest_again(tmp_path: Path) -> None:
     write_store(coded([1, 2, 3], [0, 0, 1]), tmp_path / "s.duckdb")
     with duckdb.connect(str(tmp_path / "s.duckdb")) as db:
