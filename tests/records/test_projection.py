@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from confide.records.balance import _inverses, _tables
-from confide.records.projection import grams, project
+from confide.records.projection import displaced, grams, project
 
 SIZE = 2100
 
@@ -19,10 +19,11 @@ def plain_grams(terms: Any, ease: Any, spread: Any, cell: Any, cells: int) -> An
     return np.column_stack([np.bincount(cell, part, cells) for part in parts])
 
 
-def plain_project(residual: Any, offset: Any, terms: Any, ease: Any, cells: list[Any], inverses: list[Any]) -> Any:
-    for cell, inverse in zip(cells, inverses, strict=True):
-        first = np.bincount(cell, terms[:, 0] * residual, len(inverse))
-        second = np.bincount(cell, offset + terms[:, 1] * residual, len(inverse))
+def plain_project(given: Any, cells: list[Any], inverses: list[Any], excess: list[Any]) -> Any:
+    residual, offset, terms, ease = (given[name] for name in ("residual", "offset", "terms", "ease"))
+    for cell, inverse, more in zip(cells, inverses, excess, strict=True):
+        first = more[:, 0] + np.bincount(cell, terms[:, 0] * residual, len(inverse))
+        second = more[:, 1] + np.bincount(cell, offset + terms[:, 1] * residual, len(inverse))
         a, b, c = inverse.T
         pull = np.column_stack([a * first + b * second, b * first + c * second])[cell]
         residual = residual - ease * (terms * pull).sum(axis=1)
@@ -47,7 +48,7 @@ def drawn(seed: int) -> dict[str, Any]:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_compiled_loops_agree_with_their_twins(seed: int) -> None:
     given = drawn(seed)
-    tables = _tables(given["classes"])
+    tables = _tables(given["classes"], 3)
     cells = [given["places"][a].astype(int) * width + given["places"][b] for a, b, _, width in tables]
     inverses = []
     for table, cell in zip(tables, cells, strict=True):
@@ -57,23 +58,39 @@ def test_the_compiled_loops_agree_with_their_twins(seed: int) -> None:
         inverses.append(_inverses(sums))
     some = np.concatenate(inverses)
     assert (some[:, 1] != 0).any() and (some == 0).all(axis=1).any(), "groups of both kinds"
-    expected = plain_project(given["residual"], given["offset"], given["terms"], given["ease"], cells, inverses)
+    excess = [np.random.default_rng(seed).normal(0, [5, 5000], (len(one), 2)) for one in inverses]
+    expected = plain_project(given, cells, inverses, excess)
     got = given["residual"].copy()
-    project(got, given["offset"], given["terms"], given["ease"], given["places"], tables, some)
+    project(got, given["offset"], given["terms"], given["ease"], given["places"], tables, some, np.concatenate(excess))
     assert np.abs(got - given["residual"]).max() > 0.01
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
 def test_a_table_of_large_groups_is_cleared_of_both_sums() -> None:
     given = drawn(4)
-    tables = _tables(given["classes"][:2])
+    tables = _tables(given["classes"][:2], 2)
     places = given["places"][[0, 1, 3]]
     inverses = [
         _inverses(grams(given["terms"], given["ease"], given["spread"], places, table[None])) for table in tables
     ]
     left = given["residual"].copy()
-    project(left, given["offset"], given["terms"], given["ease"], places, tables, np.concatenate(inverses))
+    some = np.concatenate(inverses)
+    project(left, given["offset"], given["terms"], given["ease"], places, tables, some, np.zeros((len(some), 2)))
     cell = given["classes"][0] * 3 + given["classes"][1]
     for term, offset in zip(given["terms"].T, (0.0, given["offset"]), strict=True):
         was, now = (np.abs(np.bincount(cell, offset + term * part)).max() for part in (given["residual"], left))
         assert now < 1e-9 * was
+
+
+def test_displaced_is_what_sums_have_beside_the_means_there_were() -> None:
+    rng = np.random.default_rng(5)
+    was, now = (np.array([*rng.integers(0, 4, (2, SIZE)), np.zeros(SIZE)], np.uint16) for _ in range(2))
+    columns = rng.uniform(0.5, 2, (SIZE, 4))
+    tables = _tables([was[0], was[1]], 2)
+    expected = []
+    for a, b, first, second in tables:
+        old, new = (places[a].astype(int) * second + places[b] for places in (was, now))
+        n, m, s, t = (np.bincount(old, column, first * second) for column in columns.T)
+        p, q, u, v = (np.bincount(new, column, first * second) for column in columns.T)
+        expected.append(np.column_stack([u - p * s / n, v - q * t / m]))
+    np.testing.assert_allclose(displaced(columns, was, now, tables), np.concatenate(expected), atol=1e-9)

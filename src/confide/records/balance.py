@@ -1,22 +1,25 @@
-"""Noise that keeps low margins: moved a little, until it cancels in every large group of a table by one or two variables.
+"""Noise that keeps low margins: moved a little, until every large group of a table by one or two variables has its true mean.
 
-Sums of a number, and of its logarithm, over groups of many units then hardly change, and with them class means and the
-coefficients of models; the noise of each unit stays what it was but for a small share. Small groups, and those of which a few
-units hold much, are left alone: there the sum would tell the number.
+Means of a number, and of its logarithm, over groups of many units then hardly change, and with them the coefficients of models:
+neither by noise, nor by those who are in another group since they exchanged a key. The noise of each unit stays what it was but
+for a small share. Small groups, and those of which a few units hold much, are left alone: there the sum would tell the number.
+Only units with one record move: the noise of the others is that of all their records.
 Alternating projections: one table after the other takes out what is left in its groups (von Neumann 1949), in a metric in which
 the noise of those who have most is the hardest to move: else their own noise would be most of what is taken out.
 """
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.data.noise_law import log_mean
-from confide.records.projection import grams, project
+from confide.records.projection import displaced, grams, project
+from confide.records.sums import Places
 
-__all__ = ["balanced"]
+__all__ = ["Groups", "balanced"]
 
 EFFECTIVE = 60
 """Groups are balanced that have as many units as this, counted by how evenly they share the sum of squared noise."""
@@ -32,33 +35,70 @@ APART = 1e-3
 """Where amounts are so nearly the same that their sum goes with that of the logarithms to within this, only the first is kept."""
 
 
-def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, classes: Sequence[Ints]) -> Floats:
-    """The logarithms of factors, balanced. `amounts` are weighted contributions, `classes` the places of each variable."""
-    rows = np.flatnonzero(spread > 0)
-    if not len(rows) or not classes:
+MOST_GONE = 3.0
+"""What exchanges changed is made up for to so many standard deviations of the noise of a group: somebody large who left it would
+else be told by what the others are raised by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The tables in which noise is balanced. `places` has the class of each record in each variable, and last in none; `was` the
+    same before keys were exchanged."""
+
+    places: Places
+    was: Places
+    tables: Ints
+    loose: Bools
+    """The records whose noise may move."""
+
+    @classmethod
+    def of(
+        cls, classes: Sequence[Ints], was: Sequence[Ints] = (), *, paired: int | None = None, loose: Bools | None = None
+    ) -> "Groups":
+        """Tables by each variable, and by two of the first `paired`, or of all."""
+        records = len(classes[0]) if classes else 0
+        places, before = (np.array([*some, np.zeros(records)], np.uint16) for some in (classes, was or classes))
+        movable = np.ones(records, bool) if loose is None else loose
+        return cls(places, before, _tables(classes, len(classes) if paired is None else paired), movable)
+
+    def displaced(self, amounts: Floats, weights: Floats) -> Floats:
+        """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
+        there = amounts > 0
+        values = np.divide(amounts, weights, out=np.ones(len(amounts)), where=there)
+        logs = weights * np.log(values)
+        columns = np.column_stack([weights * there, weights, logs, amounts])
+        return displaced(columns, self.was, self.places, self.tables)
+
+
+def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, groups: Groups) -> Floats:
+    """The logarithms of factors, balanced. `amounts` are weighted contributions."""
+    rows, tables = np.flatnonzero(spread > 0), groups.tables
+    if not len(rows) or not len(tables):
         return logs
-    amounts, tables = amounts[rows], _tables(classes)
-    places = np.array([*(places[rows] for places in classes), np.zeros(len(rows))], np.uint16)
+    excess = groups.displaced(amounts, weights)
+    amounts, places, loose = amounts[rows], groups.places[:, rows], groups.loose[rows]
     usual = log_mean(spread[rows])
     residual, factors = logs[rows] - usual, np.exp(logs[rows])
     terms = np.column_stack([weights[rows], amounts * factors])
-    ease = spread[rows] ** 2 * _ease(amounts, weights[rows])
-    inverse = _inverses(grams(terms, ease, spread[rows], places, tables))
+    ease = loose * spread[rows] ** 2 * _ease(amounts, weights[rows])
+    sums = grams(terms, ease, loose * spread[rows], places, tables)
+    inverse, most = _inverses(sums), MOST_GONE * np.sqrt(sums[:, [0, 2]])
+    excess = np.clip(excess, -most, most)
     for _ in range(SWEEPS):
         # The sum of amounts is linear in the factors: each sweep starts from what it is, and goes along the tangent.
         offset = amounts * (factors - 1) - terms[:, 1] * residual
-        project(residual, offset, terms, ease, places, tables, inverse)
+        project(residual, offset, terms, ease, places, tables, inverse, excess)
         factors = np.exp(residual + usual)
     moved = logs.copy()
     moved[rows] = residual + usual
     return moved
 
 
-def _tables(classes: Sequence[Ints]) -> Ints:
+def _tables(classes: Sequence[Ints], paired: int) -> Ints:
     """The two variables of each table and their sizes; the second of a table by one variable has a single class."""
     sizes = [*(int(places.max(initial=0)) + 1 for places in classes), 1]
     alone = len(classes)
-    pairs = [(a, b) for a, b in itertools.combinations(range(alone), 2) if sizes[a] * sizes[b] <= MOST_CELLS]
+    pairs = [(a, b) for a, b in itertools.combinations(range(paired), 2) if sizes[a] * sizes[b] <= MOST_CELLS]
     return np.array([(a, b, sizes[a], sizes[b]) for a, b in [*((a, alone) for a in range(alone)), *pairs]], np.int64)
 
 

@@ -2,14 +2,14 @@
 
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
-go with the key most closely, three at most, and fewer where too few units would be left to draw from. Confidential variables
-play no part in that.
+go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is not far
+from. Confidential variables play no part in that.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
 as they are, more do, and across classes (`confide.records.background`): the key on which confidential numbers depend least.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
 from confide.records.background import raise_shares
+from confide.records.entities import Entities, entities_of, wholes
 from confide.records.exposure import Exposure, KeyCross, UnitCells, confidential_numbers
 from confide.records.lots import drawn, lots
 from confide.records.pairing import FURTHEST, find_partners
@@ -42,6 +43,10 @@ WITHIN, ACROSS = 0, 1
 
 HARDLY = 0.01
 """What a trait counts for that nobody alike has another of, beside one that somebody has."""
+
+ZONES = 4
+"""Of a key that is a number, as age is, a partner is sought first in one of so many parts of its range: a shop that had the workers
+of a steelworks would by itself change a slope by more than a standard error."""
 
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
@@ -69,8 +74,10 @@ def plan_exchanges(
     coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, household: Ints | None
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
-    wholes = list(_wholes(coded, household))
-    plans = [_Plan(coded, dataset, trait, _entities(coded, trait, wholes), rules, secret) for trait in exposure.traits]
+    larger = list(wholes(coded, household))
+    plans = [
+        _Plan(coded, dataset, trait, entities_of(coded, trait, larger), rules, secret) for trait in exposure.traits
+    ]
     ease = np.ones((exposure.size, len(plans)))
     for place, plan in enumerate(plans):
         ease[:, place] = plan.ease()
@@ -136,7 +143,7 @@ class _Plan:
     coded: Coded
     dataset: Dataset
     trait: Trait
-    entity: "_Entities"
+    entity: Entities
     rules: RecordRules
     secret: Secret
 
@@ -227,7 +234,9 @@ class _Plan:
         within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
         # The others exchange with the closest only: a worker without an industry would be nobody that there is.
         rungs = [(group, coarsest == at) for at, group in within]
-        rungs += [(self.mixed(), ~must & (coarsest == 0))]
+        mixed, others, near = self.mixed(), ~must & (coarsest == 0), self.near()
+        rungs += [(_joined(mixed, zone), others) for zone in near] + [(mixed, others)]
+        rungs += [(_joined(group, zone), must) for group in ladder[:-2] for zone in near]
         rungs += [(group, must) for group in ladder]
         for rung, (group, may) in enumerate(rungs, 1):
             left = seeking & (partner < 0) & may
@@ -240,6 +249,18 @@ class _Plan:
         from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
         source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
         return Exchange(trait, source, int(seeking.sum()))
+
+    def near(self) -> list[Ints]:
+        """Zones of classes that follow each other, of a trait that is a number, and zones between these; none of any other."""
+        if not self.trait.numbers:
+            return []
+        places, number = (values[self.entity.first] for values in (
+            self.coded.places(self.trait.levels[0]), np.nan_to_num(self.coded.numbers(self.trait.numbers[0]))
+        ))  # fmt: skip
+        means = np.bincount(places, number) / np.maximum(np.bincount(places), 1)
+        rank = np.argsort(np.argsort(means, kind="stable"), kind="stable")[places]
+        width = max(2, len(means) // ZONES)
+        return [rank // width, (rank + width // 2) // width]
 
     def mixed(self) -> Ints:
         """Groups of units alike in what goes with the trait most closely but for one variable, drawn for each: were partners
@@ -288,33 +309,3 @@ def _explained(values: Floats, places: Ints) -> float:
     size = np.bincount(of)
     means = np.bincount(of, logs) / np.maximum(size, 1)
     return float(means[of].var() / logs.var())
-
-
-@dataclass(frozen=True, eq=False)
-class _Entities:
-    """What exchanges as a whole: records, units, or households. `of` numbers each record's, `first` is one record of each,
-    `keys` name them to the secret, and `kind` parts those that may not exchange with each other."""
-
-    of: Ints
-    first: Ints
-    keys: Ints
-    kind: Ints
-
-
-def _wholes(coded: Coded, household: Ints | None) -> Iterator[_Entities]:
-    """What may exchange as a whole: households, and units that have several records."""
-    for names in (household, coded.units if coded.facts.several else None):
-        if names is not None:
-            keys, first, of, sizes = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
-            yield _Entities(of, first, keys, np.minimum(sizes, 8))
-
-
-def _entities(coded: Coded, trait: Trait, wholes: Sequence[_Entities]) -> _Entities:
-    """Households where the trait is the same for all who live in one; else units, if it is for all their records."""
-    values = coded.places(trait.name)
-    for whole in wholes:
-        if (values == values[whole.first][whole.of]).all():
-            return whole
-    rows = np.arange(len(values))
-    keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
-    return _Entities(rows, rows, keys, np.zeros(len(values), np.int64))

@@ -9,7 +9,7 @@ from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.records.sums import Places
 
-__all__ = ["SUMS", "grams", "project"]
+__all__ = ["SUMS", "displaced", "grams", "project"]
 
 SUMS = 7
 """What is added up for each cell: three products for the equations, then size and squares of both shares."""
@@ -41,14 +41,48 @@ def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, tables: I
 
 
 @compiled
+def displaced(columns: Floats, was: Places, places: Places, tables: Ints) -> Floats:  # pragma: no cover
+    """For each cell, as `grams` has them: by how much two sums are more than would give the means there were before.
+
+    `columns` has the weights that either mean divides by, then what is added up; `was` the places of records before.
+    """
+    found, start = np.zeros(((tables[:, 2] * tables[:, 3]).sum(), 2)), 0
+    for table in tables:
+        width, cells = np.uint32(table[3]), table[2] * table[3]
+        sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
+        for i in range(len(columns)):
+            old = np.uint32(was[table[0], i]) * width + np.uint32(was[table[1], i])
+            new = np.uint32(places[table[0], i]) * width + np.uint32(places[table[1], i])
+            for k in range(4):
+                sums[old, k] += columns[i, k]
+            if old != new:
+                for k in range(4):
+                    moved[old, k] -= columns[i, k]
+                    moved[new, k] += columns[i, k]
+        for cell in range(cells):
+            for k in range(2):
+                if sums[cell, k] > 0.0:
+                    found[start + cell, k] = moved[cell, 2 + k] - moved[cell, k] * sums[cell, 2 + k] / sums[cell, k]
+        start += cells
+    return found
+
+
+@compiled
 def project(
-    residual: Floats, offset: Floats, terms: Floats, ease: Floats, places: Places, tables: Ints, inverse: Floats
+    residual: Floats,
+    offset: Floats,
+    terms: Floats,
+    ease: Floats,
+    places: Places,
+    tables: Ints,
+    inverse: Floats,
+    excess: Floats,
 ) -> None:  # pragma: no cover
     """Change residuals so that in each cell of the last table, and nearly so in those before, both weighted sums are 0.
 
-    The sums are of `terms[:, 0] * residual` and of `offset + terms[:, 1] * residual`. `inverse` has the inverse matrices of all
-    cells of all tables, one after the other: 0 for what is to be left alone. One pass takes out what the table before has
-    and adds up the next.
+    The sums are of `terms[:, 0] * residual` and of `offset + terms[:, 1] * residual`, with the `excess` of each cell. `inverse`
+    has the inverse matrices of all cells of all tables, one after the other: 0 for what is to be left alone. One pass takes out
+    what the table before has and adds up the next.
     """
     sums, pull = np.zeros((len(inverse), 2)), np.zeros((len(inverse), 2))
     before, start = tables[0], 0
@@ -56,7 +90,8 @@ def project(
         now = tables[min(number, len(tables) - 1)]
         a, b, width = places[before[0]], places[before[1]], np.uint32(before[3])
         c, d, next_width = places[now[0]], places[now[1]], np.uint32(now[3])
-        sums[: now[2] * now[3]] = 0.0
+        if number < len(tables):
+            sums[: now[2] * now[3]] = excess[start : start + now[2] * now[3]]
         for i in range(len(residual)):
             cell = np.uint32(a[i]) * width + np.uint32(b[i])
             one, two = terms[i, 0], terms[i, 1]

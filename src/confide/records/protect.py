@@ -1,7 +1,8 @@
 """The records that a site answers from: those of the data file, with keys exchanged and numbers noised once and for all.
 
 Promise: everything is drawn from the site's secret and the keys of the units, so the same data give the same records, and an
-update changes nothing for units that stay and meet nobody new. The true records are not needed to answer.
+update draws nothing anew for units that stay and meet nobody new; balance moves their noise a little. The true records are not
+needed to answer.
 """
 
 from dataclasses import replace
@@ -16,7 +17,7 @@ from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy, RecordRules
-from confide.records.balance import balanced
+from confide.records.balance import Groups, balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
@@ -39,7 +40,7 @@ def protect_records(
     exposure = find_exposed(coded, dataset, policy)
     household = None if coded.household is None else coded.household.to_numpy()
     plans = plan_exchanges(coded, dataset, exposure, rules, secret, household)
-    protected = _noised(_exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
+    protected = _noised(coded, _exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
     ceilings = find_ceilings(coded, protected, dataset, exposure)
     noise = _spreads(coded, dataset, exposure, policy)
     facts = replace(
@@ -72,21 +73,34 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange]) -> Coded:
     return changed
 
 
-def _noised(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
-    weights, shown = coded.weights, [v for v in dataset.variables.values() if v.classifies]
-    coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown if v.role is not Role.CONFIDENTIAL)
-    classes = [coded.places(name) for name in coarse]
+def _noised(true: Coded, coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
+    """The records with noise, which also makes up for what exchanges changed of the means of large groups."""
+    weights, groups = coded.weights, _groups(true, coded, dataset)
 
     def balance(logs: Floats, spread: Floats, values: Floats) -> Floats:
-        return balanced(logs, spread, values * weights, weights, classes)
+        return balanced(logs, spread, values * weights, weights, groups)
 
     for variable in confidential_numbers(dataset):
         values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        balancing = None if coded.facts.several else balance
-        moved = noised(values, coded.units, variable, exposed, policy.records, secret, balancing)
+        moved = noised(values, coded.units, variable, exposed, policy.records, secret, balance)
         coded = with_numbers(coded, dataset, variable.name, moved)
         coded = _with_forms(coded, variable, exposed, policy.records)
     return coded
+
+
+def _groups(true: Coded, coded: Coded, dataset: Dataset) -> Groups:
+    """Tables by what anybody may ask for: the coarsest level of each variable, also by two, and every finer one."""
+    shown = [v.name for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
+    coarse = dict.fromkeys(dataset.levels(name)[0].name for name in shown)
+    names = dict.fromkeys([*coarse, *shown])
+    was, now = ([one.places(name) for name in names] for one in (true, coded))
+    return Groups.of(now, was, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
+
+
+def _alone(coded: Coded) -> Bools:
+    """The records that are the only one of their unit."""
+    of, sizes = np.unique(coded.units, return_inverse=True, return_counts=True)[1:]
+    return np.asarray(sizes[of.ravel()] == 1)
 
 
 def _with_forms(coded: Coded, variable: Variable, exposed: Bools, rules: RecordRules) -> Coded:
