@@ -1,17 +1,16 @@
 """What an honest analyst gets of the demonstration site: shares answered, errors, and universes that are refused.
 
-    python benchmarks/workload.py [--rows 20000 100000] [--questions 300] [--seed 1] [--policy standard] [--data people firms]
+    python benchmarks/workload.py [--rows 20000 100000] [--questions 300] [--seed 1] [--policy census-mas] [--data people firms]
 
-The questions are those of `confide workload`. Universes are then asked by themselves, with a table by one coarse variable:
-three conditions, at least 1 % of the units, apart by whether a variable among them has a rare class (one with less than
-1 % of the units).
+The questions are those of `confide workload`. Every data set has its own policy, unless a preset is named. Universes are then
+asked by themselves, with a table by one coarse variable: three conditions, at least 1 % of the units, apart by whether a variable
+among them has a rare class (one with less than 1 % of the units).
 """
 
 import argparse
 import tempfile
 import time
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 from confide import demo
@@ -23,6 +22,7 @@ from confide.attacks.workload.proportions import Proportions
 from confide.attacks.workload.report import text_of
 from confide.attacks.workload.roads import OffRecord, true_answers
 from confide.attacks.workload.sizes import TrueSizes
+from confide.demo.texts import catalog_text, policy_text
 from confide.model.policy import Policy, preset_policy
 from confide.model.request import TableRequest
 from confide.model.universe import Piece, Universe
@@ -39,8 +39,7 @@ def made(folder: Path, name: str, rows: int) -> Path:
     folder.mkdir()
     (folder / "secret").touch(0o600)
     (folder / "secret").write_text(SECRET + "\n")
-    catalog = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    add(getattr(demo, name)(rows), folder, name=name, catalog=catalog)
+    add(getattr(demo, name)(rows), folder, name=name, catalog=catalog_text(name), policy=policy_text(name))
     return folder
 
 
@@ -82,14 +81,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--questions", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--policy", default="standard")
+    parser.add_argument("--policy", help="A preset for all, instead of the policy that each data set has.")
     parser.add_argument("--data", nargs="+", default=["people", "firms"])
     asked = parser.parse_args()
-    policy = preset_policy(asked.policy)
     for name in asked.data:
         for rows in asked.rows:
             with tempfile.TemporaryDirectory() as folder:
                 site = made(Path(folder) / "site", name, rows)
+                policy = preset_policy(asked.policy) if asked.policy else Folder(site).policy(name)
                 began = time.perf_counter()
                 generator = Generator(questions=asked.questions, seed=asked.seed)
                 found = measure_site(site, name, policy=policy, generator=generator)
