@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.records.spread import measure_spread
+from confide.records.spread import _squared_spread, measure_spread
 from protecting import Protection, people, records_policy
 
 NOISE_ONLY = records_policy(exchange=0.0, background=0.0, noise_exposed=0.15)
@@ -61,3 +61,10 @@ def test_a_small_file_of_units_with_several_records_states_the_noise_that_these_
     twice = people(60, seed=8).take(pa.array(np.arange(60).repeat(2)))
     found = [Protection(twice, policy=NOISE_ONLY, number=n).protected.facts.spread["tax"][0] for n in range(8)]
     assert np.mean(found) == pytest.approx(np.sqrt(2), rel=0.1)
+
+
+def test_one_cell_in_thousands_does_not_make_all_look_uncertain() -> None:
+    """Where numbers are next to nothing one exchange outweighs all noise; the others are off as normal numbers are."""
+    squares = np.random.default_rng(1).standard_normal((2, 10_000, 1)) ** 2
+    squares[:, 0], squares[:, 1] = 1e8, np.nan
+    np.testing.assert_allclose(np.sqrt(_squared_spread(squares)), 1, rtol=0.03)
