@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from confide import ReleaseKey
 from confide.data.writing import write_frame
-from confide.microdata import Release, Released
+from confide.microdata import Released, ReleaseGate
 
 
 def file(rows: int) -> pa.Table:
@@ -49,7 +49,7 @@ def main() -> None:
             write_frame(table.drop_columns("name"), Path(folder) / f"plain.{ending}")
             plain = time.perf_counter() - start
             wall, cpu = time.perf_counter(), time.process_time()
-            Release(table, key=ReleaseKey.taught(1), identifiers=["name"]).write(Released((table,), {}), out)
+            ReleaseGate(table, key=ReleaseKey.taught(1), identifiers=["name"]).write(Released((table,), {}), out)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             print(f"{ending:>8} {wall:>8.1f} {cpu:>8.1f} {plain:>14.1f} {out.stat().st_size / 1e6:>6.0f}", flush=True)
 

@@ -9,7 +9,7 @@ import pytest
 from confide.data.proportional_fitting import margin, proportionally_fitted
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
-from confide.microdata import Release, Synthesis, TableSynthesis, combine
+from confide.microdata import ReleaseGate, Synthesis, TableSynthesis, combine
 
 
 def survey(n: int = 300, seed: int = 1) -> pa.Table:
@@ -220,7 +220,7 @@ def test_a_stratum_of_one_is_drawn_as_it_is_so_the_gate_refuses_it(size: int | N
     drawn = TableSynthesis(size=size).protect(frame, columns=["sex", "job"], by="zone", key=key)
     assert drawn.report["unmasked"] == 2
     with pytest.raises(Mistake, match="left values as they are"):
-        Release(frame, key=key).write(drawn, tmp_path / "out.csv")
+        ReleaseGate(frame, key=key).write(drawn, tmp_path / "out.csv")
 
 
 def test_more_versions_from_tables_leave_the_first_as_it_was() -> None:

@@ -9,7 +9,7 @@ import pytest
 from confide import measures
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
-from confide.microdata import AdditiveNoise, Release, Resampling, Rounding, post_masking
+from confide.microdata import AdditiveNoise, ReleaseGate, Resampling, Rounding, post_masking
 
 NAMES = ["a", "b", "c"]
 
@@ -96,4 +96,4 @@ def test_what_was_done_before_goes_with_the_file_so_that_a_teaching_seed_is_not_
     moved = post_masking(original, masked, columns=NAMES)
     assert [step.method for step in moved.steps] == ["additive-noise", "post-masking"]
     with pytest.raises(Mistake, match="not for release"):
-        Release(original, key=ReleaseKey.kept(tmp_path / "a.key")).write(moved, tmp_path / "out.csv")
+        ReleaseGate(original, key=ReleaseKey.kept(tmp_path / "a.key")).write(moved, tmp_path / "out.csv")

@@ -27,7 +27,7 @@ from confide.microdata import (
     Manifest,
     Plan,
     RankSwapping,
-    Release,
+    ReleaseGate,
     Rounding,
     Sampling,
     Shuffling,
@@ -62,8 +62,8 @@ def swapped(frame: Any, key: ReleaseKey) -> Any:
     return RankSwapping(p=20).protect(frame, columns=["income", "height"], key=key)
 
 
-def through(frame: pd.DataFrame, key: ReleaseKey, **about: Any) -> Release:
-    return Release(frame, key=key, **{"identifiers": ["name"], **about})
+def through(frame: pd.DataFrame, key: ReleaseKey, **about: Any) -> ReleaseGate:
+    return ReleaseGate(frame, key=key, **{"identifiers": ["name"], **about})
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -97,7 +97,7 @@ def test_what_goes_out_has_the_values_of_the_masked_file_in_another_order(tmp_pa
 
 def test_ordered_categories_keep_their_order_and_lose_those_that_nobody_has(tmp_path: Path, key: ReleaseKey) -> None:
     levels = pd.Categorical(["low", "high"] * 10, categories=["none", "low", "mid", "high"], ordered=True)
-    Release(pd.DataFrame({"level": levels}), key=key).write(pd.DataFrame({"level": levels}), tmp_path / "out.arrow")
+    ReleaseGate(pd.DataFrame({"level": levels}), key=key).write(pd.DataFrame({"level": levels}), tmp_path / "out.arrow")
     after = pa.feather.read_table(tmp_path / "out.arrow")["level"]
     assert after.type.ordered and after.chunk(0).dictionary.to_pylist() == ["low", "high"]
 
@@ -108,7 +108,7 @@ def test_nothing_is_beneath_missing_values_and_nan_is_missing(tmp_path: Path, ke
     masked = pa.table({"pay": pa.array(pay, mask=gone), "n": pa.array(np.arange(12) // 3, mask=gone)})
     true = np.float64(77.25).tobytes()
     assert true in masked["pay"].chunk(0).buffers()[1].to_pybytes()
-    Release(masked, key=key).write(masked, tmp_path / "out.arrow")
+    ReleaseGate(masked, key=key).write(masked, tmp_path / "out.arrow")
     assert true not in (tmp_path / "out.arrow").read_bytes()
     after = pa.feather.read_table(tmp_path / "out.arrow")["pay"]
     assert after.null_count == 6 and sorted(after.drop_null().to_pylist()) == [1.5] * 3 + [4.0] * 3
@@ -117,7 +117,7 @@ def test_nothing_is_beneath_missing_values_and_nan_is_missing(tmp_path: Path, ke
 def test_decimals_are_those_of_the_data_and_zero_has_no_sign(tmp_path: Path, key: ReleaseKey) -> None:
     before = pa.table({"cents": [1.25, 3.0, 9.99], "whole": [1.0, 2.0, 3.0], "measured": [np.pi, np.e, 2**0.5]})
     masked = pa.table({name: [-0.001234567, 2.3456789, 7.654321] for name in before.column_names})
-    Release(before, key=key).write(masked, tmp_path / "out.csv")
+    ReleaseGate(before, key=key).write(masked, tmp_path / "out.csv")
     after = read_source(tmp_path / "out.csv").table
     assert sorted(after["cents"].to_pylist()) == ["0", "2.35", "7.65"]
     assert sorted(after["whole"].to_pylist()) == ["0", "2", "8"]
@@ -217,10 +217,10 @@ def test_what_is_drawn_from_a_teaching_seed_is_marked_and_refused_without_the_wo
 def test_a_column_of_its_own_for_everybody_is_taken_for_an_identifier(tmp_path: Path, key: ReleaseKey) -> None:
     masked = swapped(people(), key)
     with pytest.raises(Mistake, match="'name' has a value of its own for every record.*keep=..name"):
-        Release(people(), key=key).write(masked, tmp_path / "public.csv")
+        ReleaseGate(people(), key=key).write(masked, tmp_path / "public.csv")
     with pytest.raises(Mistake, match="No column called 'nmae'. Did you mean 'name'"):
-        Release(people(), key=key, identifiers=["nmae"]).write(masked, tmp_path / "public.csv")
-    Release(people(), key=key, keep=["name"]).write(masked, tmp_path / "public.csv")
+        ReleaseGate(people(), key=key, identifiers=["nmae"]).write(masked, tmp_path / "public.csv")
+    ReleaseGate(people(), key=key, keep=["name"]).write(masked, tmp_path / "public.csv")
     assert "name" in read_source(tmp_path / "public.csv").table.column_names
 
 
@@ -354,7 +354,7 @@ def test_a_suppressed_text_is_gone_from_every_format(tmp_path: Path, key: Releas
     original = pd.DataFrame({"job": jobs})
     masked = LocalSuppression(k=2).protect(original, columns=["job"])
     for ending in ENDINGS:
-        Release(original, key=key).write(masked, tmp_path / f"out.{ending}")
+        ReleaseGate(original, key=key).write(masked, tmp_path / f"out.{ending}")
         assert b"only king" not in (tmp_path / f"out.{ending}").read_bytes()
 
 

@@ -19,7 +19,7 @@ from confide.cli.described import Described, Encoding, Missing, described, remar
 from confide.cli.options import Gate, KeyOptions, names, with_options
 from confide.data.writing import FRAMES, check_target
 from confide.errors import Mistake
-from confide.microdata import METHODS, Manifest, Method, Plan, Release, Released
+from confide.microdata import METHODS, Manifest, Method, Plan, Released, ReleaseGate
 from confide.microdata.description import FileDescription, read_text
 from confide.microdata.step import PlanStep
 from confide.model.parameter import limits
@@ -117,7 +117,7 @@ class _Work:
         table = _typed(self.read(), self.plan, every=every)
         key = self.drawing.chosen(self.file)
         identifiers = [*names(self.gate.identifiers), *self.plan.roles.get("identifier", ())]
-        release = Release(table, key=key, identifiers=identifiers, keep=names(self.gate.keep))
+        release = ReleaseGate(table, key=key, identifiers=identifiers, keep=names(self.gate.keep))
         release.check_place(self.output, replace=self.gate.replace)
         with _bar(f"Masking {self.file.name}") as progress:
             released = self.plan.protect(table, key=key, progress=progress)

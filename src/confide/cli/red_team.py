@@ -74,7 +74,7 @@ def attack(
     )  # fmt: skip
     chosen = None if policy is None else red_team.named_policy(policy, site=site, dataset=dataset)
     opened = red_team.open_field(site, dataset, policy=chosen, truth=truth, token=token, allow_open=allow_open)
-    with opened as field, _Shown() as progress:
+    with opened as field, _AttacksShown() as progress:
         found = team.attack(field, progress=progress)
     if isinstance(field, LocalField) and chosen is None:
         keep_report(Papers(field.site), found)
@@ -93,7 +93,7 @@ def _status(found: AttackReport, limit: float) -> int:
     return 1 if any(result.stopped and result.applies for result in found.results) else 0
 
 
-class _Shown(red_team.AttackProgress):
+class _AttacksShown(red_team.AttackProgress):
     """Progress on stderr, to a person as bars, to a file as a line an attack."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ class _Shown(red_team.AttackProgress):
         self._questions = 0
         self._task = self._bar.add_task("Attacking", total=None, start=False)
 
-    def __enter__(self) -> "_Shown":
+    def __enter__(self) -> "_AttacksShown":
         if self._console.is_terminal:
             self._bar.start()
         return self

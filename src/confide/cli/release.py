@@ -10,7 +10,7 @@ from confide.cli.described import Encoding, Missing
 from confide.cli.mask import read_blanked, say_released
 from confide.cli.options import Gate, KeyOptions, names, with_options
 from confide.errors import Mistake
-from confide.microdata import Manifest, Release, Released
+from confide.microdata import Manifest, Released, ReleaseGate
 from confide.microdata.release.manifest import manifest_path
 from confide.sources.columns import typed
 
@@ -52,7 +52,9 @@ def release(
         raise Mistake(f"The released file would replace {str(output)!r}.", suggestions=["Name another file."])
     steps = Manifest.read(file).steps if manifest_path(file).exists() else ()
     tables = [_numbers(read_blanked(one, missing or (), encoding)) for one in (file, original)]
-    gated = Release(tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep))
+    gated = ReleaseGate(
+        tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep)
+    )
     say_released(gated.write(Released((tables[0],), {}, steps), output, replace=gate.replace), output.parent)
 
 

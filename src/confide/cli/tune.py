@@ -52,7 +52,7 @@ def tune(
 
     Example: confide tune mysite people --try tables.mean_cell=2,4,8 --json tune.json -o draft.toml
     """
-    with _Shown() as progress:
+    with _TuningShown() as progress:
         found = tuning.tune(
             site, dataset, tries=tries or (), attacks=attacks, targets=targets, questions=questions, workload=workload,
             minutes=minutes, seed=seed, json=json, progress=progress,
@@ -86,7 +86,7 @@ def _tell(found: tuning.Tuning) -> None:
         typer.echo(sentence)
 
 
-class _Shown(tuning.TuneProgress):
+class _TuningShown(tuning.TuneProgress):
     """Progress on stderr: to a person as a bar with the time that is left, to a file as a line a variant."""
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class _Shown(tuning.TuneProgress):
         self._questions = 0
         self._task = self._bar.add_task("Making up questions", total=None)
 
-    def __enter__(self) -> "_Shown":
+    def __enter__(self) -> "_TuningShown":
         if self._console.is_terminal:
             self._bar.start()
         return self

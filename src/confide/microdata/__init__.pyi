@@ -25,7 +25,7 @@ from .methods.top_bottom_coding import TopBottomCoding as TopBottomCoding
 from .optimisation import post_masking as post_masking
 from .plan import Plan as Plan
 from .release.manifest import Manifest as Manifest
-from .release.release import Release as Release
+from .release.release import ReleaseGate as ReleaseGate
 from .released import Released as Released
 from .synthesis.combining import Combined as Combined
 from .synthesis.combining import combine as combine

@@ -30,7 +30,7 @@ class Released:
     """A masked file: `frame`, of the kind that was given, and the `report` of what was done, for the custodian.
 
     It speaks Arrow, so whatever takes a frame takes it too. `replicates` has more than one frame only where a method
-    releases several versions. The report is computed from the confidential file, for the custodian alone: a `Release`
+    releases several versions. The report is computed from the confidential file, for the custodian alone: a `ReleaseGate`
     makes a file of this that can be published, and a manifest that can stand in the place of the report.
     """
 

@@ -94,7 +94,7 @@ _TOKEN = re.compile(
 )
 
 
-class _Reader:
+class _Tokens:
     """Tokens of a formula, read one after the other."""
 
     def __init__(self, text: str) -> None:
@@ -183,7 +183,7 @@ def read_formula(text: str) -> Formula:
     """
     if len(text) > LONGEST:
         raise Mistake(f"The formula is longer than {LONGEST} characters.")
-    reader = _Reader(text)
+    reader = _Tokens(text)
     response = reader.factor()
     reader.expect("~")
     terms: list[Term] = []
@@ -206,7 +206,7 @@ def read_term(text: str) -> Term:
     """
     if len(text) > LONGEST:
         raise Mistake(f"The term is longer than {LONGEST} characters.")
-    reader = _Reader(text)
+    reader = _Tokens(text)
     term = [reader.factor()]
     while reader.peek() == ":":
         reader.take()

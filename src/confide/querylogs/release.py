@@ -9,7 +9,7 @@ import pyarrow as pa
 from confide.arrays import Ints
 from confide.data.release_key import ReleaseKey
 from confide.microdata.release.manifest import Manifest
-from confide.microdata.release.release import Release
+from confide.microdata.release.release import ReleaseGate
 from confide.microdata.released import Released, StepDone
 from confide.querylogs.log import QueryLog
 from confide.querylogs.microaggregation import ClusteredLog
@@ -65,10 +65,10 @@ class LogRelease:
         self._gate.check_place(path, replace=replace)
 
     @property
-    def _gate(self) -> Release:
+    def _gate(self) -> ReleaseGate:
         log = self.original
         before = {"user": log.names.take(pa.array(log.users)), "query": log.texts.take(pa.array(log.queries))}
-        return Release(pa.table(before), key=self.key)
+        return ReleaseGate(pa.table(before), key=self.key)
 
     def _for_each_member(self, clustered: ClusteredLog, cluster: Ints) -> tuple[Ints, Ints]:
         """Every line of a cluster once for every member, and whose copy it is."""

@@ -43,7 +43,7 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
     alone, worth = _independent(protected, now[:, 1 : len(names) + 1])
     multiples: list[Floats] = []
-    known, seen = _Sums(before, was), _Sums(after, now)
+    known, seen = _CellSums(before, was), _CellSums(after, now)
     for size in (3, 2, 1):
         tables = list(itertools.combinations(coarse, size))
         looked_at = tables[:: max(1, len(tables) // MOST_TABLES)]
@@ -66,7 +66,7 @@ def _independent(coded: Coded, amounts: Floats) -> tuple[Floats, Floats]:
     return squares / np.maximum(records, 1e-300), np.minimum((units != 0).sum(axis=0) / ENOUGH, 1.0)
 
 
-class _Sums:
+class _CellSums:
     """Sums of columns over the cells of tables; those of a part of a table that is known already follow from it."""
 
     def __init__(self, cells: UnitCells, columns: Floats) -> None:

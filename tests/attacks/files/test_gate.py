@@ -10,7 +10,7 @@ import pytest
 from confide import ReleaseKey
 from confide.cli.attack_files import read_bytes
 from confide.errors import Mistake
-from confide.microdata import AdditiveNoise, LocalSuppression, MultiplicativeNoise, RankSwapping, Release, Shuffling
+from confide.microdata import AdditiveNoise, LocalSuppression, MultiplicativeNoise, RankSwapping, ReleaseGate, Shuffling
 
 ENDINGS = ["csv", "parquet", "arrow"]
 
@@ -21,7 +21,7 @@ def leave(tmp_path):
 
     def write(original, masked, ending, *, gate=True, **about):
         file = tmp_path / f"{'public' if gate else 'as-is'}.{ending}"
-        release = Release(original, key=ReleaseKey.taught(1), **about)
+        release = ReleaseGate(original, key=ReleaseKey.taught(1), **about)
         release.write(masked, file) if gate else release.keep_as_is(masked, file)
         return read_bytes(file)
 

@@ -148,7 +148,7 @@ def tune(
             attacks=tuple(chosen_attacks(attacks)), targets=targets, questions=questions, workload=workload, seed=seed,
         )  # fmt: skip
         file = None if json is None else Path(json)
-        run = _Run(measuring, policy, file, progress or TuneProgress())
+        run = _TuningRun(measuring, policy, file, progress or TuneProgress())
         begun = _begun(conditions, policy, file)
         write_tuning(begun, file)  # who cannot write there learns it now, and not after an hour
         # What nobody asked for may turn out to be impossible.
@@ -158,7 +158,7 @@ def tune(
 
 
 @dataclass(frozen=True)
-class _Run:
+class _TuningRun:
     """Measures what has not been measured yet, and writes it down as it comes."""
 
     bench: Bench

@@ -37,7 +37,7 @@ def stored_moments(step: Step, products: Products, load: Load) -> Moments | None
     """The moments of the whole file, or None where stored tables do not suffice."""
     names = _names(step, products)
     tables = load([(), *((name,) for name in names), *combinations(sorted(names), 2)]) if names is not None else None
-    return None if tables is None else _Sums(step, products, tables).moments()
+    return None if tables is None else _StoredSums(step, products, tables).moments()
 
 
 def less(whole: Moments, gone: Moments) -> Moments:
@@ -61,7 +61,7 @@ def _names(step: Step, products: Products) -> list[str] | None:
     return names
 
 
-class _Sums:
+class _StoredSums:
     """The sums of a model, put together from those that are stored."""
 
     def __init__(self, step: Step, products: Products, tables: Mapping[tuple[str, ...], StoredTable]) -> None:

@@ -21,7 +21,7 @@ from confide.microdata.release.manifest import Manifest, hash_of, manifest_path
 from confide.microdata.release.reading_back import is_text, read_back, values_of
 from confide.microdata.released import Released
 
-__all__ = ["Release", "version_paths"]
+__all__ = ["ReleaseGate", "version_paths"]
 
 DONE = (
     "identifiers and index dropped",
@@ -40,7 +40,7 @@ SOME = 1000
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseGate:
     """The gate that a masked file leaves by, which takes out what it betrays beside its values.
 
     Promise: identifiers and the index are gone; the order of records is drawn from the key; dictionaries list what is

@@ -9,11 +9,11 @@ from confide.arrays import Bools, Floats, Ints
 from confide.tables.suppression.points import Points
 from confide.tables.suppression.problem import SuppressionProblem
 
-__all__ = ["Knowledge", "knowledge"]
+__all__ = ["KnownRanges", "knowledge"]
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class KnownRanges:
     """What insiders know of unknowns: `who` that the move of `of` is from `low` to `high`. One entry for each of both."""
 
     who: Ints
@@ -21,11 +21,11 @@ class Knowledge:
     low: Floats
     high: Floats
 
-    def where(self, kept: Bools | Ints) -> "Knowledge":
-        return Knowledge(*(column[kept] for column in vars(self).values()))
+    def where(self, kept: Bools | Ints) -> "KnownRanges":
+        return KnownRanges(*(column[kept] for column in vars(self).values()))
 
 
-def knowledge(problem: SuppressionProblem, points: Points) -> Knowledge:
+def knowledge(problem: SuppressionProblem, points: Points) -> KnownRanges:
     """What the insiders know that does not follow from the rest: of totals it mostly does."""
     insiders = problem.insiders
     who = np.repeat(np.arange(len(insiders)), np.diff(insiders.starts))
@@ -38,8 +38,8 @@ def knowledge(problem: SuppressionProblem, points: Points) -> Knowledge:
     order = np.lexsort((of, who))
     starts = np.flatnonzero(np.diff(who[order], prepend=-1) | np.diff(of[order], prepend=-1)) if len(order) else order
     if not len(order):
-        return Knowledge(who, of, low, high)
-    all_of = Knowledge(
+        return KnownRanges(who, of, low, high)
+    all_of = KnownRanges(
         who[order][starts], of[order][starts],
         np.maximum.reduceat(low[order], starts), np.minimum.reduceat(high[order], starts),
     )  # fmt: skip

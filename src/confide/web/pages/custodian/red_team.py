@@ -30,7 +30,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class _AttackSheet:
     """One data set: the policies it was attacked under, the last first, and what came of it; and the policy in force."""
 
     dataset: str
@@ -56,11 +56,11 @@ def add_red_team(app: FastAPI, context: CustodianContext) -> None:
         return context.render(request, "red_team.html", sheets=sheets, missing=missing)
 
 
-def _sheet(request: Request, custodian: Person, name: str, policy: Policy, cards: list[Scorecard]) -> _Sheet:
+def _sheet(request: Request, custodian: Person, name: str, policy: Policy, cards: list[Scorecard]) -> _AttackSheet:
     shown, limit = tuple(cards[:POLICIES]), policy.red_team.limit
     tried = shown[0].tried
     chart = picture(request, {**lifts_chart(tried, limit=limit), "title": None, "width": "container"}, custodian)
-    return _Sheet(name, policy, shown, _lines(shown), chart if tried else None)
+    return _AttackSheet(name, policy, shown, _lines(shown), chart if tried else None)
 
 
 def _lines(cards: tuple[Scorecard, ...]) -> tuple[_Line, ...]:
