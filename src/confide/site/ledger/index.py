@@ -134,9 +134,8 @@ def save_checkpoint(index: LedgerIndex, ledger: Path) -> None:
     index.forget_old_days()
     text = json.dumps(_to_json(index), separators=(",", ":")).encode()
     with suppress(OSError), replacing(checkpoint_file(ledger)) as partial:
-        fd = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(fd, "wb") as file:
-            file.write(hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
+        os.chmod(partial, 0o600)
+        partial.write_bytes(hashlib.sha256(text).hexdigest().encode() + b"\n" + text)
 
 
 def load_checkpoint(ledger: Path, files: Sequence[BinaryIO]) -> LedgerIndex:
