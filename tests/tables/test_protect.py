@@ -274,6 +274,22 @@ def test_a_pattern_without_its_secondaries_fails_and_the_cells_are_named(firms):
     assert "too narrow: upper, lower" in page
 
 
+def test_an_audit_that_its_time_limit_ends_fails_and_says_what_is_left(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)  # 4,851 cells: seconds on any machine, so a tenth of one is never enough
+    rows = np.column_stack([rng.integers(0, size, 4000) for size in (20, 20, 10, 1000)]).tolist()
+    (tmp_path / "firms.csv").write_text("\n".join(["a,b,c,v", *(",".join(map(str, row)) for row in rows)]))
+    sparse = ("firms.csv", "--by", "a,b,c", "--of", "v", "--threshold", "3")
+    done = run("audit", *sparse, "--time-limit", "0.1", "-o", "cells.csv")
+    assert done.status == 1
+    assert "NOT DECIDED for" in done.out
+    assert "Give more time, or fewer attackers" in done.out
+    assert any(row["missed"].startswith("not decided: ") for row in read_rows("cells.csv"))
+    refused = run("audit", *sparse, "--time-limit", "0")
+    assert (refused.status, refused.out) == (2, "")
+    assert "--time-limit" in refused.err
+
+
 def test_a_primary_cell_that_was_published_fails(firms):
     run("suppress", *FIRMS, "-o", "t.csv")
     text = (firms / "t.csv").read_text().replace("r0,s4,,c", "r0,s4,77,")
