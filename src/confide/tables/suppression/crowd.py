@@ -15,6 +15,7 @@ from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
 from confide.tables.suppression.mixtures import KnownMoves, kept, settled, stronger
+from confide.tables.suppression.passing_on import Asked, net_of, out_of_reach
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
@@ -106,12 +107,14 @@ class Crowd:
         return np.column_stack([np.zeros(len(self.points.low)), *self.points.found])
 
     def impossible(self, pairs: OpenPairs) -> Bools:
-        """The pairs in which the demand asks of the unknown that the insider knows for more than they know to be possible."""
-        first = np.minimum(self._boxes.starts[pairs.who], max(0, len(self.known.of) - 1))
-        own = self.targets.of[pairs.demand] == self.known.of[first]
-        up = self.targets.side[pairs.demand] > 0
-        farthest = np.where(up, self.known.high[first], -self.known.low[first])
-        return np.asarray(own & (farthest < pairs.need * self.targets.amount[pairs.demand] * (1 - TINY)))
+        """The pairs that insiders undo by what they know and one relation after the other, without a program."""
+        order = np.argsort(pairs.who, kind="stable")
+        mine = pairs.where(order)
+        of, side = self.targets.of[mine.demand], self.targets.side[mine.demand]
+        asked = Asked(mine.who, of, side, mine.need * self.targets.amount[mine.demand])
+        out = np.zeros(len(pairs), dtype=np.bool_)
+        out[order] = out_of_reach(asked, net_of(self.points.matrix, self.points.low, self.points.high), self._boxes)
+        return out
 
     def bounds(self, held: Ints) -> tuple[Floats, Floats]:
         """The bounds of those who know what all of these know."""
