@@ -429,6 +429,16 @@ def test_bad_input_is_a_mistake_and_nothing_is_written(run: Any, line: str, says
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
 
 
+def test_a_key_that_is_not_there_is_not_made_for_a_release_over_another(run: Any) -> None:
+    run(f"{MASK} public.csv --identifiers name")
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    for line in (f"{MASK} public.csv", "release survey.csv public.csv --original survey.csv"):
+        with pytest.raises(Mistake, match="drawn from a key, and there is no key mistyped.key. Give its key"):
+            run(f"{line} --identifiers name --replace --key mistyped.key")
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+    run(f"{MASK} public.csv --identifiers name --replace")
+
+
 def test_roles_of_a_plan_name_identifiers(run: Any) -> None:
     Path("plan.toml").write_text(
         '[roles]\nidentifier = ["name"]\n[[step]]\nmethod = "rank-swapping"\ncolumns = ["income", "height"]\n'

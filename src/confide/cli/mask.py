@@ -115,7 +115,7 @@ class _Work:
         check_target(self.output, *FRAMES)
         every = self.output.suffix.lower() != ".csv"
         table = _typed(self.read(), self.plan, every=every)
-        key = self.drawing.chosen(self.file)
+        key = self.drawing.chosen(self.file, over=self.output)
         identifiers = [*names(self.gate.identifiers), *self.plan.roles.get("identifier", ())]
         release = ReleaseGate(table, key=key, identifiers=identifiers, keep=names(self.gate.keep))
         release.check_place(self.output, replace=self.gate.replace)

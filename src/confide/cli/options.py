@@ -10,6 +10,7 @@ import typer
 
 from confide.data.release_key import ReleaseKey
 from confide.errors import Mistake
+from confide.microdata.release.manifest import manifest_path
 
 __all__ = ["Gate", "KeyOptions", "names", "option", "with_options"]
 
@@ -33,13 +34,22 @@ class KeyOptions:
         int | None, option("A number in the place of the key, for tests and teaching: the result is not for release.")
     ] = None
 
-    def chosen(self, *data: Path) -> ReleaseKey:
-        """The key for these data, made if need be; beside the first of them, where whoever reads it reads them as well."""
+    def chosen(self, *data: Path, over: Path | None = None) -> ReleaseKey:
+        """The key for these data, made if need be; beside the first of them, where whoever reads it reads them as well.
+
+        If a release is to go `over` another, none is made: it would not be that one's.
+        """
         if self.teaching_seed is not None:
             if self.key is not None:
                 raise Mistake("Give --key or --teaching-seed, not both.")
             return ReleaseKey.taught(self.teaching_seed)
-        return ReleaseKey.kept(self.key or data[0].with_name(f"{data[0].name}.key"), *data)
+        place = self.key or data[0].with_name(f"{data[0].name}.key")
+        if over is not None and manifest_path(over).exists() and not place.exists():
+            raise Mistake(
+                f"{str(over)!r} is there already, drawn from a key, and there is no key {place}.",
+                suggestions=["Give its key; or, if nobody has it, remove the file first."],
+            )
+        return ReleaseKey.kept(place, *data)
 
 
 @dataclass(frozen=True)

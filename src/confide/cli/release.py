@@ -53,7 +53,7 @@ def release(
     steps = Manifest.read(file).steps if manifest_path(file).exists() else ()
     tables = [_numbers(read_blanked(one, missing or (), encoding)) for one in (file, original)]
     gated = ReleaseGate(
-        tables[1], key=drawing.chosen(original), identifiers=names(gate.identifiers), keep=names(gate.keep)
+        tables[1], key=drawing.chosen(original, over=output), identifiers=names(gate.identifiers), keep=names(gate.keep)
     )
     say_released(gated.write(Released((tables[0],), {}, steps), output, replace=gate.replace), output.parent)
 
