@@ -3,7 +3,8 @@
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
 pairs of a demand and an insider are settled so by what was found for the outsider. For the others there are more points: some
 go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
-know. And points are turned: others that meet the same demands, on the other side of what the insiders left know.
+know. Points are turned: others that meet the same demands, on the other side of what the insiders left know. And demands of which
+few pairs are left are finished, as many at once as there is a point for that fits what all of these insiders know.
 """
 
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ HELD = 0.03
 
 STRETCHED = 2
 """How many points that go as far as they can are made for one that fits what insiders know."""
+
+FINISHED, LARGER = 0.4, 1.5
+"""If a point finishes more than this share of its demands, the next is made for more, by this factor; else for fewer."""
 
 STEEP = 1e3
 """Prices differ by no more than this factor up and down: others are hard on the solver."""
@@ -74,7 +78,7 @@ class Crowd:
         self._stronger = stronger(self._boxes)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
-        self._random, self._most = np.random.default_rng(SEED), 1
+        self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
 
     def pairs(self, numbers: Ints) -> tuple[OpenPairs, int]:
         """The demands and the insiders for whom no mixture of the points does, and how many demands there was time to look at."""
@@ -140,6 +144,41 @@ class Crowd:
         weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
+    def finish(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs that are left after a point for demands of which few are left: it fits what all of their insiders know.
+
+        How many demands that can be at once is found out on the way.
+        """
+        wanted = np.zeros(len(self.demands), dtype=np.bool_)
+        wanted[chosen := self._apart(pairs)] = True
+        bounds = self.bounds(np.unique(pairs.who[wanted[pairs.demand]]))
+        if self.points.push(self.targets, wanted, np.ones(len(wanted)), bounds) is None:
+            return pairs
+        left = self.left(pairs)
+        many = 1 - np.isin(chosen, left.demand).mean() > FINISHED
+        self._known_at_once *= LARGER if many else 1 / LARGER
+        return left
+
+    def _apart(self, pairs: OpenPairs) -> Ints:
+        """Demands with few pairs, by number, of whose unknowns the insiders of the others know nothing."""
+        there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
+        known: set[int] = set()
+        own: set[int] = set()
+        chosen = []
+        for at in np.argsort(many * self._random.exponential(size=len(many)), kind="stable").tolist():
+            who, unknown = pairs.who[first[at] : first[at] + many[at]], int(self.targets.of[there[at]])
+            if unknown in known or (chosen and len(known) + len(who) > self._known_at_once):
+                continue
+            theirs = set(self.known.of[self._entries(who)].tolist())
+            if not theirs & own:
+                known, own = known | theirs, own | {unknown}
+                chosen.append(there[at])
+        return np.array(chosen)
+
+    def _entries(self, who: Ints) -> Ints:
+        """Where it stands what some insiders know."""
+        return ranges(self._boxes.starts[who], np.diff(self._boxes.starts)[who])
+
     def best(self, pairs: OpenPairs, tired: set[int]) -> int | None:
         """The point that meets most of the demands left, by number, if there is any but those that are tired."""
         theirs = self.targets.where(np.unique(pairs.demand))
@@ -180,8 +219,7 @@ class Crowd:
         its demand, so that most demands come to their end. Mixtures are not tried for insiders who know of several unknowns:
         theirs are both ends of all.
         """
-        times = np.diff(self._boxes.starts)[pairs.who]
-        entry = ranges(self._boxes.starts[pairs.who], times)
+        times, entry = np.diff(self._boxes.starts)[pairs.who], self._entries(pairs.who)
         several = np.repeat(times > 1, times)
         of, low, high = self.known.of[entry], self.known.low[entry], self.known.high[entry]
         under, over = several | (point[of] < low), several | (point[of] > high)

@@ -16,7 +16,7 @@ __all__ = ["Undone", "undone"]
 
 
 WORTH = 0.02
-"""Such points are made until a round of them settles less than this share of the pairs that are left."""
+"""Such points are made until a round of them settles less than this share of the pairs, and of the demands, that are left."""
 
 TIRED = 0.3
 """A point is turned until that settles less than this share of the pairs of the demands that it meets."""
@@ -66,16 +66,14 @@ def _each(crowd: Crowd, pairs: OpenPairs, *, undecided: bool = False) -> Iterato
 
 
 def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> OpenPairs:
-    """The pairs left after points for many demands at once, as long as these settle many pairs or finish some demands."""
-    weight, before = np.ones(len(crowd.demands)), np.inf
+    """The pairs left after points for many demands at once, as long as these settle many pairs or finish many demands."""
+    weight, worth = np.ones(len(crowd.demands)), 1.0
     tired: set[int] = set()
-    while len(pairs) and len(pairs) <= (1 - WORTH) * before and not crowd.over(pairs):
-        before = len(pairs)
+    while len(pairs) and worth >= WORTH and not crowd.over(pairs):
+        before = pairs
         pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
-    finished = 2
-    while len(pairs) and finished > 1 and not crowd.over(pairs):
-        left = _turn(crowd, pairs, tired)
-        finished, pairs = len(np.unique(pairs.demand)) - len(np.unique(left.demand)), left
+        pairs = crowd.finish(pairs) if len(pairs) else pairs
+        worth = 1 - min(len(pairs) / len(before), len(np.unique(pairs.demand)) / len(np.unique(before.demand)))
     return pairs
 
 
