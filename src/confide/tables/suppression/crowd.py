@@ -61,6 +61,11 @@ class OpenPairs:
         there, many = np.unique(self.demand, return_counts=True)
         return int(there[many.argmin()])
 
+    @property
+    def most(self) -> int:
+        """The demand with the most pairs."""
+        return int(np.bincount(self.demand).argmax())
+
     def where(self, kept: Bools | Ints) -> "OpenPairs":
         return OpenPairs(*(column[kept] for column in vars(self).values()))
 
@@ -178,6 +183,20 @@ class Crowd:
     def _entries(self, who: Ints) -> Ints:
         """Where it stands what some insiders know."""
         return ranges(self._boxes.starts[who], np.diff(self._boxes.starts)[who])
+
+    def stretched(self, pairs: OpenPairs, demand: int) -> tuple[Ints, OpenPairs]:
+        """The insiders who are now known to undo a demand, and the pairs left after the point at which it goes farthest."""
+        if self.points.alone(self.targets, demand, (self.points.low, self.points.high)) is None:
+            return np.zeros(0, np.int64), pairs
+        worth, mine = self.points.worth(self.targets, demand), pairs.where(pairs.demand == demand)
+        most = np.maximum(worth * self.points.low, worth * self.points.high)
+        entry = self._entries(mine.who)
+        of = self._boxes.of[entry]
+        less = np.maximum(worth[of] * self._boxes.low[entry], worth[of] * self._boxes.high[entry]) - most[of]
+        each = np.repeat(np.arange(len(mine)), np.diff(self._boxes.starts)[mine.who])
+        farthest = most.sum() + np.bincount(each, less, minlength=len(mine))
+        undoing = mine.who[farthest < mine.need * (1 - TINY)]
+        return undoing, pairs.where(pairs.demand != demand) if len(undoing) else self.left(pairs)
 
     def best(self, pairs: OpenPairs, tired: set[int]) -> int | None:
         """The point that meets most of the demands left, by number, if there is any but those that are tired."""

@@ -121,6 +121,16 @@ class Points:
             self.found.append(x)
         return x
 
+    def worth(self, targets: "Targets", number: int) -> Floats:
+        """What a unit of each unknown is worth to one demand, in shares of its amount, after the program for it `alone`.
+
+        The demand goes no farther than the sum of what all unknowns are worth at their better ends. That holds for whatever
+        ends somebody knows, and however imprecise the program was.
+        """
+        worth = self.matrix.T @ self._inner.duals() / self.unit
+        worth[targets.of[number]] += targets.side[number] / targets.amount[number]
+        return np.asarray(worth)
+
     def turn(self, bounds: tuple[Floats, Floats], known: tuple[Floats, Floats], price: Floats) -> Floats | None:
         """The point within some bounds that lies least beyond what is known, at a price for each unit of an unknown beyond it."""
         low, high = bounds

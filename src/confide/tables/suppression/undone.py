@@ -54,7 +54,8 @@ def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
     sure = pairs.where(crowd.impossible(pairs))
     yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
-    pairs = yield from _one_by_one(crowd, _all_at_once(crowd, pairs))
+    pairs = yield from _all_at_once(crowd, pairs)
+    pairs = yield from _one_by_one(crowd, pairs)
     yield from _each(crowd, pairs, undecided=True)
 
 
@@ -65,16 +66,27 @@ def _each(crowd: Crowd, pairs: OpenPairs, *, undecided: bool = False) -> Iterato
         yield Undone(crowd.demands[number], who, left if undecided else 0)
 
 
-def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> OpenPairs:
-    """The pairs left after points for many demands at once, as long as these settle many pairs or finish many demands."""
+def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
+    """The demands undone of those with most pairs; gives back the pairs left after points for many demands at once.
+
+    These are made as long as they settle many pairs or finish many demands.
+    """
     weight, worth = np.ones(len(crowd.demands)), 1.0
     tired: set[int] = set()
     while len(pairs) and worth >= WORTH and not crowd.over(pairs):
         before = pairs
         pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
+        pairs = (yield from _stretch(crowd, pairs, pairs.most)) if len(pairs) else pairs
         pairs = crowd.finish(pairs) if len(pairs) else pairs
         worth = 1 - min(len(pairs) / len(before), len(np.unique(pairs.demand)) / len(np.unique(before.demand)))
     return pairs
+
+
+def _stretch(crowd: Crowd, pairs: OpenPairs, demand: int) -> Generator[Undone, None, OpenPairs]:
+    """A demand if the program for it alone tells who undoes it; gives back the pairs left."""
+    undoing, left = crowd.stretched(pairs, demand)
+    yield from (Undone(crowd.demands[demand], who) for who in undoing[:1].tolist())
+    return left
 
 
 def _turn(crowd: Crowd, pairs: OpenPairs, tired: set[int]) -> OpenPairs:
@@ -92,8 +104,13 @@ def _one_by_one(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenP
 
     Those with few pairs come first: if time is over, few are left. Gives back the pairs for which there was none.
     """
+    stretched: set[int] = set()
     while len(pairs) and not crowd.over(pairs):
         demand = pairs.fewest
+        if demand not in stretched:
+            stretched.add(demand)
+            pairs = yield from _stretch(crowd, pairs, demand)
+            continue
         pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
         mine = pairs.who[pairs.demand == demand]
         if share < WORTH and len(mine):
