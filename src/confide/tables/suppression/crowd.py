@@ -169,7 +169,7 @@ class Crowd:
         there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
         known: set[int] = set()
         own: set[int] = set()
-        chosen = []
+        chosen: list[int] = []
         for at in np.argsort(many * self._random.exponential(size=len(many)), kind="stable").tolist():
             who, unknown = pairs.who[first[at] : first[at] + many[at]], int(self.targets.of[there[at]])
             if unknown in known or (chosen and len(known) + len(who) > self._known_at_once):
@@ -177,7 +177,7 @@ class Crowd:
             theirs = set(self.known.of[self._entries(who)].tolist())
             if not theirs & own:
                 known, own = known | theirs, own | {unknown}
-                chosen.append(there[at])
+                chosen.append(int(there[at]))
         return np.array(chosen)
 
     def _entries(self, who: Ints) -> Ints:
