@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from confide.tables.suppression.mixtures import KnownMoves
-from confide.tables.suppression.passing_on import MET, Asked, net_of, out_of_reach
+from confide.tables.suppression.passing_on import MET, AskedMoves, net_of, out_of_reach
 
 
 def farthest(matrix: np.ndarray, low: np.ndarray, high: np.ndarray, of: int, side: int) -> float:
@@ -16,10 +16,10 @@ def farthest(matrix: np.ndarray, low: np.ndarray, high: np.ndarray, of: int, sid
     return float(-found.fun)
 
 
-def every(count: int, insiders: int, amount: float) -> Asked:
+def every(count: int, insiders: int, amount: float) -> AskedMoves:
     """Each unknown to each side, for each insider."""
     who, of, side = (part.ravel() for part in np.meshgrid(range(insiders), range(count), (1, -1), indexing="ij"))
-    return Asked(who, of, side, np.full(len(who), amount))
+    return AskedMoves(who, of, side, np.full(len(who), amount))
 
 
 def test_what_is_known_of_one_unknown_is_passed_on_along_relations():

@@ -16,7 +16,7 @@ from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
 from confide.tables.suppression.mixtures import KnownMoves, kept, settled, stronger
-from confide.tables.suppression.passing_on import Asked, net_of, out_of_reach
+from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_reach
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
@@ -120,7 +120,7 @@ class Crowd:
         order = np.argsort(pairs.who, kind="stable")
         mine = pairs.where(order)
         of, side = self.targets.of[mine.demand], self.targets.side[mine.demand]
-        asked = Asked(mine.who, of, side, mine.need * self.targets.amount[mine.demand])
+        asked = AskedMoves(mine.who, of, side, mine.need * self.targets.amount[mine.demand])
         out = np.zeros(len(pairs), dtype=np.bool_)
         out[order] = out_of_reach(asked, net_of(self.points.matrix, self.points.low, self.points.high), self._boxes)
         return out

@@ -13,7 +13,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 from confide.tables.suppression.mixtures import KnownMoves
 
-__all__ = ["Asked", "Net", "net_of", "out_of_reach"]
+__all__ = ["AskedMoves", "Net", "net_of", "out_of_reach"]
 
 
 WORTH = 1e-3
@@ -41,7 +41,7 @@ class Net(NamedTuple):
     high: Floats
 
 
-class Asked(NamedTuple):
+class AskedMoves(NamedTuple):
     """Pairs: an insider, those of one in a row, and how far unknown `of` must be able to go, to one side, for them."""
 
     who: Ints
@@ -59,7 +59,7 @@ def net_of(matrix: sparse.csr_array, low: Floats, high: Floats) -> Net:
 
 
 @compiled
-def out_of_reach(asked: Asked, net: Net, boxes: KnownMoves) -> Bools:
+def out_of_reach(asked: AskedMoves, net: Net, boxes: KnownMoves) -> Bools:
     """The pairs of which the insider works out, from one relation after the other, that the unknown cannot go so far."""
     out = np.zeros(len(asked.who), dtype=np.bool_)
     low, high = net.low.copy(), net.high.copy()
