@@ -182,6 +182,7 @@ def test_a_wrong_secret_or_a_provider_that_is_away_is_said_and_tokens_still_work
     file.write_text("of another\n")
     _, seen = enter(server, "ana")
     assert seen.status_code == 502 and "does not know this site" in seen.text, seen.text
+    assert "does not know this site" in server.log.read_text()
     file.write_text("between us\n")
     browser, _ = enter(server, "ana")
     provider.stop()

@@ -5,7 +5,6 @@ Authorization code flow with PKCE. What the provider says is believed only if it
 
 import base64
 import hashlib
-import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -22,8 +21,6 @@ from confide.errors import Denied
 from confide.site.access import Identity, Provider
 
 __all__ = ["Endpoints", "Relay", "discover"]
-
-log = logging.getLogger("confide")
 
 TIMEOUT = 10.0
 """Seconds for which a provider may think."""
@@ -183,6 +180,5 @@ def _not_believed() -> Denied:
 
 
 def _away(what: str) -> Denied:
-    """Nobody can be known, because of the provider and not of who asks. The custodian reads it in the log too."""
-    log.warning(what)
+    """Nobody can be known, because of the provider and not of who asks."""
     return Denied(what, http_status=502, suggestions=["Try again later, or log in with a token."])

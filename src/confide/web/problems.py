@@ -100,6 +100,10 @@ def show_problems(app: FastAPI, reply: Reply) -> None:
     @app.exception_handler(ConfideError)
     async def ours(request: Request, error: ConfideError) -> Response:
         our_fault = error.http_status >= 500 and not isinstance(error, Refused | Denied)
+        if error.http_status == 502:
+            log.warning(
+                "%s", error
+            )  # whom the site relies on fails it: its custodian can do something, who asks cannot
         told = fault(error) if our_fault else problem(error, ending=_ending(request))
         headers = {"WWW-Authenticate": "Bearer"} if told.status == 401 else {}
         headers |= {"Retry-After": str(error.retry_after)} if error.retry_after else {}
