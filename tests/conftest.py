@@ -19,6 +19,8 @@ from confide.answering.mechanisms.safe.base import Base
 from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.engines import Coded, Engine
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -61,7 +63,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(words, red=True, bold=True)
 
 
-@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs"])
+@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs", "columns"])
 def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Coded], Engine]]:
     """A function from coded records to an engine; a test that uses it runs on every engine."""
     opened: list[Engine] = []
@@ -69,6 +71,11 @@ def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
     def make(coded: Coded) -> Engine:
         if request.param == "memory":
             return MemoryEngine(coded)
+        if request.param == "columns":
+            path = tmp_path / f"{len(opened)}.columns"
+            write_columns(coded, path)
+            opened.append(ColumnsEngine(path))
+            return opened[-1]
         path = tmp_path / f"{len(opened)}.duckdb"
         write_store(coded, path, pairs_from=0 if request.param == "duckdb with pairs" else 10**9)
         opened.append(DuckDBEngine(path))

@@ -1,15 +1,19 @@
 """Every engine gives the same integers as the plain reference, for any records and any tally."""
 
 import tempfile
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.engines import Coded, StoreFacts
+from confide.engines import Coded, Engine, StoreFacts
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -88,14 +92,26 @@ def tallies(draw: st.DrawFn, units: list[int]) -> Tally:
     )
 
 
+def open_duckdb(coded: Coded, folder: Path, data: st.DataObject) -> Engine:
+    write_store(coded, folder / "s.duckdb", pairs_from=data.draw(st.sampled_from([0, 10**9])))
+    return DuckDBEngine(folder / "s.duckdb")
+
+
+def open_columns(coded: Coded, folder: Path, data: st.DataObject) -> Engine:
+    write_columns(coded, folder / "s.columns")
+    return ColumnsEngine(folder / "s.columns")
+
+
+@pytest.mark.parametrize("opened", [open_duckdb, open_columns])
 @settings(max_examples=50)
-@given(st.data())
-def test_duckdb_equals_memory_in_every_field(data: st.DataObject) -> None:
+@given(data=st.data())
+def test_every_engine_equals_memory_in_every_field(
+    opened: Callable[[Coded, Path, st.DataObject], Engine], data: st.DataObject
+) -> None:
     coded = data.draw(microdata())
     keys = coded.records["unit"].to_pylist()
     with tempfile.TemporaryDirectory() as folder:
-        write_store(coded, Path(folder) / "s.duckdb", pairs_from=data.draw(st.sampled_from([0, 10**9])))
-        engine, plain = DuckDBEngine(Path(folder) / "s.duckdb"), MemoryEngine(coded)
+        engine, plain = opened(coded, Path(folder), data), MemoryEngine(coded)
         try:
             for tally in data.draw(st.lists(tallies(keys), min_size=4, max_size=10)):
                 assert _content(engine.tally(tally)) == _content(plain.tally(tally)), tally

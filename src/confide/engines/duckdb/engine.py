@@ -22,6 +22,7 @@ from confide.arrays import Floats, Ints
 from confide.cache import Cache
 from confide.cancellation import current_cancellation
 from confide.engines import StoreFacts
+from confide.engines.cells import bounded
 from confide.engines.duckdb.coarser import coarsen, each_array, finest, weigh
 from confide.engines.duckdb.failures import failures
 from confide.engines.duckdb.products import Basis, Products
@@ -81,7 +82,7 @@ class DuckDBEngine:
             drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
             there = [*present(tally.of, self.facts), *defined(tally.complete, self.facts)]
             condition = where(tally, self.facts, self._sizes, *there, *drops)
-            return _bounded(self._cells(tally, self._run(over_units(tally, self.facts, condition), tally)), tally)
+            return bounded(self._cells(tally, self._run(over_units(tally, self.facts, condition), tally)), tally)
         brief = replace(tally, share=0.0, top=1 if tally.share and tally.top else tally.top)
         cells = self._counted(replace(brief, without=()))
         cells = self._dropped(cells, brief) if tally.without else cells
@@ -273,14 +274,6 @@ class DuckDBEngine:
         rows = order[records[order] > 0]
         cells = Cells(tally.by, matrix, records, units, key, weight, total, size, square, top)
         return each_array(cells, lambda array: array[rows])
-
-
-def _bounded(cells: Cells, tally: Tally) -> Cells:
-    """The contract of `Tally.share` for contributions that are all exact."""
-    if not tally.share or cells.top is None or cells.size is None:
-        return cells
-    matters = cells.top[:, 0] > tally.share * cells.size
-    return replace(cells, top=np.where(matters[:, None], cells.top, cells.top[:, :1]))
 
 
 def _ints(column: Any) -> Ints:

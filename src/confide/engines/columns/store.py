@@ -1,0 +1,177 @@
+"""The file that `ColumnsEngine` reads: one array a column, mapped into memory; written whole or not at all.
+
+    "confide columns"   columns, each from a multiple of 64 bytes on   the index, as JSON   its length and checksum   "columns end"
+
+Records stand in the order of their units. Classes are unsigned integers of 1, 2 or 4 bytes, all else signed ones of 4 or 8, the
+least of which stands for what is missing. Everything is little-endian.
+"""
+
+import json
+import mmap
+import struct
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from confide.arrays import Ints
+from confide.data.private import only_mine
+from confide.data.replacing import replacing
+from confide.engines import Coded, StoreFacts
+from confide.errors import Fault
+
+__all__ = ["Bytes", "Column", "ColumnsStore", "write_columns"]
+
+Bytes = NDArray[np.uint8]
+
+FORMAT = 1
+"""The version of the layout; a file with another is not read."""
+
+ALIGNED = 64
+_BEGIN, _END = b"confide columns\n".ljust(ALIGNED), b"columns end\n"
+_LENGTH = struct.Struct("<QI")
+
+
+@dataclass(frozen=True)
+class Column:
+    """Where a column stands, how wide its integers are, the least of them, and a checksum (CRC-32)."""
+
+    offset: int
+    width: int
+    signed: bool
+    least: int
+    crc: int
+
+    @property
+    def kind(self) -> int:
+        """The width, negative if there are negative numbers: what kernels are told."""
+        return -self.width if self.signed else self.width
+
+    @property
+    def missing(self) -> int:
+        """What stands for a missing value."""
+        return -(2 ** (8 * self.width - 1))
+
+
+def write_columns(coded: Coded, path: Path) -> None:
+    """Write the coded records as columns, for their owner to read; a crash or a full disk leaves the former file in place."""
+    try:
+        with only_mine(), replacing(path) as partial, partial.open("wb") as file:
+            _write(file, coded)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise Fault(
+            f"The columns could not be written ({type(error).__name__}); the former ones, if any, are untouched.",
+            suggestions=["Check that the disk has room, then ingest again."],
+        ) from None
+
+
+def _write(file: IO[bytes], coded: Coded) -> None:
+    facts, records = coded.facts, coded.records
+    order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
+    classes = set(facts.classes.values())
+    columns: dict[str, Any] = {}
+    file.write(_BEGIN)
+    for name in records.column_names:
+        file.write(bytes(-file.tell() % ALIGNED))
+        stored = _stored(records[name], order, is_class=name in classes, fixed=name in ("unit", "key"))
+        least = int(stored.min(initial=0))
+        column = Column(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored))
+        columns[name] = vars(column)
+        file.write(memoryview(stored).cast("B") if len(stored) else b"")
+    sizes = {name: int(pc.max(records[column]).as_py() or 0) + 1 for name, column in facts.classes.items()}
+    index = {"format": FORMAT, "rows": records.num_rows, "facts": facts.as_dict(), "sizes": sizes, "columns": columns}
+    text = json.dumps(index).encode()
+    file.write(text + _LENGTH.pack(len(text), zlib.crc32(text)) + _END)
+
+
+def _stored(column: pa.ChunkedArray, order: pa.Array, *, is_class: bool, fixed: bool) -> NDArray[Any]:
+    """A column in the order of units, as narrow as it may be; `fixed` ones stay as they are."""
+    sorted_column = column.take(order)
+    if is_class or fixed:
+        return np.ascontiguousarray(sorted_column.to_numpy())
+    bounds = pc.min_max(column).as_py()
+    narrow = -(2**31) < (bounds["min"] or 0) and (bounds["max"] or 0) < 2**31
+    width = np.dtype(np.int32 if narrow else np.int64)
+    filled = sorted_column.cast(pa.int64()).fill_null(int(np.iinfo(width).min))
+    return np.ascontiguousarray(filled.to_numpy(), width)
+
+
+class ColumnsStore:
+    """A file of columns, mapped into memory. What is read of it is checked first, each column when it is first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = path.name
+        self.bytes = self._mapped(path)
+        index = self._index()
+        try:
+            self.rows: int = index["rows"]
+            self.facts = StoreFacts(**index["facts"])
+            self.sizes: dict[str, int] = index["sizes"]
+            self._columns = {name: Column(**column) for name, column in index["columns"].items()}
+        except (KeyError, TypeError):
+            raise self._fault("was written by another version of Confide") from None
+        self._checked: set[str] = set()
+        if not {"unit", "key"} <= set(self._columns):
+            raise self._fault("is damaged")
+
+    def column(self, name: str) -> Column:
+        """Where a column stands. Promise: its bytes are those that were written."""
+        column = self._columns[name]
+        if name not in self._checked:
+            if zlib.crc32(self._part(column)) != column.crc:
+                raise self._fault("is damaged")
+            self._checked.add(name)
+        return column
+
+    def array(self, name: str) -> NDArray[Any]:
+        """The integers of a column."""
+        column = self.column(name)
+        return self._part(column).view(f"<{'i' if column.signed else 'u'}{column.width}")
+
+    @property
+    def units(self) -> Ints:
+        return self.array("unit")
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory that the columns take once all have been read."""
+        return len(self.bytes)
+
+    def _part(self, column: Column) -> Bytes:
+        return self.bytes[column.offset : column.offset + column.width * self.rows]
+
+    def _mapped(self, path: Path) -> Bytes:
+        if sys.byteorder != "little":
+            raise Fault("Columns are read on little-endian machines only.", suggestions=['Set engine = "duckdb".'])
+        try:
+            with path.open("rb") as file:
+                return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        except FileNotFoundError:
+            raise self._fault("is missing") from None
+        except (OSError, ValueError) as error:  # an empty file cannot be mapped
+            raise self._fault(f"cannot be opened ({type(error).__name__})") from None
+
+    def _index(self) -> dict[str, Any]:
+        """What the file says of itself, from its end."""
+        end = len(self.bytes) - len(_END) - _LENGTH.size
+        if self.bytes[: len(_BEGIN)].tobytes() != _BEGIN:
+            raise self._fault("is not a file of columns")
+        if end < len(_BEGIN) or self.bytes[end + _LENGTH.size :].tobytes() != _END:
+            raise self._fault("is cut off")
+        length, crc = _LENGTH.unpack(self.bytes[end : end + _LENGTH.size].tobytes())
+        text = self.bytes[max(end - length, 0) : end].tobytes()
+        if zlib.crc32(text) != crc:
+            raise self._fault("is damaged")
+        index: dict[str, Any] = json.loads(text)
+        if index["format"] != FORMAT:
+            raise self._fault("was written by another version of Confide")
+        return index
+
+    def _fault(self, what: str) -> Fault:
+        return Fault(f"The store {self._name} {what}. Ingest the data again.")
