@@ -1,7 +1,7 @@
-"""Models on every engine: DuckDB and its compiled kernels say what the plain reference says."""
+"""Models on every engine: DuckDB, columns and their compiled kernels say what the plain reference says."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, replace
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import pytest
 import statsmodels.api as sm
 
 from confide.engines import Coded, Engine, StoreFacts
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
@@ -95,6 +97,26 @@ def duck(coded: Coded, folder: Path) -> Iterator[DuckDBEngine]:
         engine.close()
 
 
+@contextmanager
+def columns(coded: Coded, folder: Path) -> Iterator[ColumnsEngine]:
+    write_columns(coded, folder / "s.columns")
+    engine = ColumnsEngine(folder / "s.columns")
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+Opened = Callable[[Coded, Path], AbstractContextManager[Engine]]
+
+
+@pytest.fixture(params=[duck, columns])
+def opened(request: pytest.FixtureRequest) -> Opened:
+    """Opens coded records on an engine that is compared with the plain reference."""
+    given: Opened = request.param
+    return given
+
+
 def same(one: object, other: object) -> None:
     """Equal to 1e-10, relative to the largest entry of each field."""
     assert type(one) is type(other)
@@ -106,13 +128,13 @@ def same(one: object, other: object) -> None:
             np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * size)
 
 
-def agree(coded: Coded, step: Step, folder: Path) -> None:
+def agree(opened: Opened, coded: Coded, step: Step, folder: Path) -> None:
     plain = MemoryEngine(coded)
     p = step.design.columns
     root = np.random.default_rng(7).normal(size=(p, p))
     inverse = root @ root.T
     at = replace(step, beta=tuple(np.random.default_rng(8).normal(size=p) * 0.3))
-    with duck(coded, folder) as engine:
+    with opened(coded, folder) as engine:
         for asked in (step, at):
             same(engine.moments(asked), plain.moments(asked))
         same(engine.spread(at, inverse), plain.spread(at, inverse))
@@ -122,22 +144,24 @@ def agree(coded: Coded, step: Step, folder: Path) -> None:
 
 @pytest.mark.parametrize("family", list(Family))
 @pytest.mark.parametrize("model", DESIGNS.values(), ids=list(DESIGNS))
-def test_duckdb_agrees_with_the_reference_on_every_kind_of_term(model: Design, family: Family, tmp_path: Path) -> None:
+def test_every_engine_agrees_with_the_reference_on_every_kind_of_term(
+    opened: Opened, model: Design, family: Family, tmp_path: Path
+) -> None:
     response = Indicator("b", (1, 3)) if family is Family.BINOMIAL else model.response
-    agree(people(1), Step(replace(model, response=response), family), tmp_path)
+    agree(opened, people(1), Step(replace(model, response=response), family), tmp_path)
 
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
-def test_duckdb_agrees_with_several_records_a_unit_weights_and_a_universe(
-    seed: int, weighted: bool, several: bool, tmp_path: Path
+def test_every_engine_agrees_with_several_records_a_unit_weights_and_a_universe(
+    opened: Opened, seed: int, weighted: bool, several: bool, tmp_path: Path
 ) -> None:
     coded = people(seed, several=several, weighted=weighted)
     within = ((("a", (0, 1)), ("c", (1,))), (("a", (2,)),))
     without = tuple(coded.records["unit"].to_pylist()[:5])
     step = Step(DESIGNS["two classes and a number"], Family.GAUSSIAN, within, without)
-    agree(coded, step, tmp_path)
+    agree(opened, coded, step, tmp_path)
 
 
 def test_a_unit_counts_once_however_many_records_it_has(tmp_path: Path) -> None:
@@ -148,27 +172,27 @@ def test_a_unit_counts_once_however_many_records_it_has(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("records", [0, 1])
-def test_no_record_and_one_record(records: int, tmp_path: Path) -> None:
+def test_no_record_and_one_record(opened: Opened, records: int, tmp_path: Path) -> None:
     coded = people(5, 40)
     units = [r["unit"] for r in coded.records.to_pylist() if None not in r.values() and r["x4"]]
     step = Step(DESIGNS["class by number"], Family.POISSON, (), tuple(set(coded.records["unit"].to_pylist())))
     step = replace(step, without=tuple(set(step.without) - set(units[:records])))
-    agree(coded, step, tmp_path)
-    with duck(coded, tmp_path) as engine:
+    agree(opened, coded, step, tmp_path)
+    with opened(coded, tmp_path) as engine:
         moments = engine.moments(step)
     assert moments.records == moments.units == records
     assert records or not any(np.any(field) for field in astuple(moments))
 
 
-def test_nothing_at_all_in_the_universe_gives_zeros(tmp_path: Path) -> None:
+def test_nothing_at_all_in_the_universe_gives_zeros(opened: Opened, tmp_path: Path) -> None:
     step = Step(DESIGNS["main effects"], Family.BINOMIAL, ((("a", (99,)),),))
-    with duck(people(6), tmp_path) as engine:
+    with opened(people(6), tmp_path) as engine:
         assert not any(np.any(field) for field in astuple(engine.moments(step)))
         rows = engine.rows(replace(step, beta=(0.0,) * 9), np.eye(9), **WHOLE)
     assert rows.unit.shape == (0,) and rows.numbers.shape == (0, 4) and rows.classes.shape == (0, 3)
 
 
-def test_records_whose_logarithm_or_root_is_not_defined_are_left_out(tmp_path: Path) -> None:
+def test_records_whose_logarithm_or_root_is_not_defined_are_left_out(opened: Opened, tmp_path: Path) -> None:
     coded = people(9, weighted=False)
     table = coded.records
     known = [r for r in table.to_pylist() if None not in r.values()]
@@ -177,7 +201,7 @@ def test_records_whose_logarithm_or_root_is_not_defined_are_left_out(tmp_path: P
         Transform.SQRT: sum(r["x3"] >= 0 for r in known),
         Transform.NONE: len(known),
     }
-    with duck(coded, tmp_path) as engine:
+    with opened(coded, tmp_path) as engine:
         for transform, count in asked.items():
             numbers = (Number("x", transform), Number("t"))
             model = Design(Number("y"), numbers, (), (Block((), (), 0, 1), Block((0,), (), 1, 1)))
@@ -185,11 +209,11 @@ def test_records_whose_logarithm_or_root_is_not_defined_are_left_out(tmp_path: P
 
 
 @pytest.mark.parametrize(("name", "several"), [("class by number", True), ("main effects", False)])
-def test_the_same_question_gives_the_same_bits(name: str, several: bool, tmp_path: Path) -> None:
+def test_the_same_question_gives_the_same_bits(opened: Opened, name: str, several: bool, tmp_path: Path) -> None:
     """Also where the universe is written in another way, so that batches end elsewhere."""
     coded = people(10, 300_000, several=several)
     ways = [(), ((("a", (0, 1, 2)),),), ((("a", (0,)),), (("a", (1,)),), (("a", (2,)),))]
-    with duck(coded, tmp_path) as engine:
+    with opened(coded, tmp_path) as engine:
         found = []
         for way in (*ways, *ways):
             step = Step(DESIGNS[name], Family.POISSON, way, beta=(0.1,) * DESIGNS[name].columns)
@@ -216,13 +240,13 @@ def test_compiled_kernels_say_what_their_python_text_says(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("family", list(Family))
-def test_repeated_steps_reach_the_fit_of_statsmodels(family: Family, tmp_path: Path) -> None:
+def test_repeated_steps_reach_the_fit_of_statsmodels(opened: Opened, family: Family, tmp_path: Path) -> None:
     response = Indicator("b", (1, 3)) if family is Family.BINOMIAL else Number("y")
     sex = (1, C[1])
     model = design(((0,), ()), ((), (A,)), ((), (sex,)), ((0,), (sex,)), response=response)
     model = replace(model, numbers=NUMBERS[:1], classes=("a", "c"))
     coded = people(12, weighted=False)
-    with duck(coded, tmp_path) as engine:
+    with opened(coded, tmp_path) as engine:
         beta: tuple[float, ...] = ()
         for _ in range(25):
             found = engine.moments(Step(model, family, beta=beta))
@@ -238,12 +262,12 @@ def test_repeated_steps_reach_the_fit_of_statsmodels(family: Family, tmp_path: P
 @pytest.mark.parametrize("family", list(Family))
 @pytest.mark.parametrize("largest", [1, 7, 10_000])
 def test_joined_classes_give_the_sums_of_single_ones(
-    largest: int, family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, largest: int, family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grouped, "LARGEST_GROUP", largest)
     response = Indicator("b", (1, 3)) if family is Family.BINOMIAL else Number("y")
     model = design(((), (A,)), ((0,), ()), ((), (B,)), ((1, 2), ()), ((), (C,)), response=response)
-    agree(people(15), Step(model, family), tmp_path)
+    agree(opened, people(15), Step(model, family), tmp_path)
     assert grouped.group(DESIGNS["class by number"]) is grouped.group(DESIGNS["class by class"]) is None
 
 
@@ -259,20 +283,20 @@ def test_plain_values_are_stored_beside_weighted_contributions(weight: str) -> N
     assert not weight or column.type == pa.int32()
 
 
-def test_a_store_without_values_asks_to_be_ingested_again(tmp_path: Path) -> None:
+def test_a_store_without_values_asks_to_be_ingested_again(opened: Opened, tmp_path: Path) -> None:
     coded = people(13)
     old = Coded(replace(coded.facts, values={}, value_decimals={}), coded.records)
-    with duck(old, tmp_path) as engine, pytest.raises(Fault, match="Ingest the data again"):
+    with opened(old, tmp_path) as engine, pytest.raises(Fault, match="Ingest the data again"):
         engine.moments(Step(DESIGNS["main effects"], Family.GAUSSIAN))
 
 
-def test_a_design_with_too_few_places_is_a_fault_and_reads_no_other_memory(tmp_path: Path) -> None:
+def test_a_design_with_too_few_places_is_a_fault_and_reads_no_other_memory(opened: Opened, tmp_path: Path) -> None:
     short = design(((), ((0, (-1, 0)),)), ((), (B,)), ((), (C,)))
-    with duck(people(14), tmp_path) as engine, pytest.raises(Fault, match="fewer places"):
+    with opened(people(14), tmp_path) as engine, pytest.raises(Fault, match="fewer places"):
         engine.moments(Step(short, Family.GAUSSIAN))
 
 
-def test_both_engines_keep_the_whole_protocol() -> None:
-    engines: list[type[Engine]] = [DuckDBEngine, MemoryEngine]
+def test_all_engines_keep_the_whole_protocol() -> None:
+    engines: list[type[Engine]] = [DuckDBEngine, ColumnsEngine, MemoryEngine]
     names = {name for name in vars(Engine) if not name.startswith("_")}
     assert all(names - {"facts"} <= set(dir(engine)) for engine in engines)

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.cancellation import current_cancellation
+from confide.engines.columns.reading import Words
 from confide.engines.columns.store import ColumnsStore
 from confide.engines.columns.table import count_cells
 from confide.engines.columns.universes import Universes, chosen_rows
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 if TYPE_CHECKING:
+    from confide.engines.sums.grouped import Groups
     from confide.engines.sums.kernels import Batch, Layout
 
 __all__ = ["ColumnsEngine"]
@@ -49,16 +51,22 @@ class ColumnsEngine:
         return np.unique(units[rows])
 
     def moments(self, step: Step) -> Moments:
+        from confide.engines.columns.models import sum_moments
         from confide.engines.sums import batches
         from confide.engines.sums import stream as models
 
+        if (groups := self._groups(step)) is not None:
+            return sum_moments(self._store, step, groups, self._mask(step))
         layout = batches.lay_out(step.design)
         return models.moments(step, layout, self._batches(step, layout), several=self.facts.several)
 
     def spread(self, step: Step, inverse: Floats) -> Spread:
+        from confide.engines.columns.models import sum_spread
         from confide.engines.sums import batches
         from confide.engines.sums import stream as models
 
+        if (groups := self._groups(step)) is not None:
+            return sum_spread(self._store, step, groups, self._mask(step), inverse)
         layout = batches.lay_out(step.design)
         return models.spread(step, layout, self._batches(step, layout), inverse)
 
@@ -71,6 +79,15 @@ class ColumnsEngine:
 
     def close(self) -> None:
         """Nothing is open but the mapped file, which goes with the engine."""
+
+    def _groups(self, step: Step) -> "Groups | None":
+        """The groups of a model that has no products of classes, of units with one record each."""
+        from confide.engines.sums.grouped import group
+
+        return None if self.facts.several else group(step.design)
+
+    def _mask(self, step: Step) -> Words:
+        return self._universes.mask(step.within, step.without)
 
     def _batches(
         self, step: Step, layout: "Layout", *, low: int = -(2**63), high: int = 2**63 - 1

@@ -22,7 +22,9 @@ def needs_of(store: ColumnsStore, numbers: Iterable[Number], of: str | None = No
         least[store.facts.numbers[of]] = store.column(store.facts.numbers[of]).missing + 1
     for number in numbers:
         if number.variable not in store.facts.values:
-            raise Fault(f"The store of {store.facts.dataset!r} was written before models were possible. Ingest the data again.")
+            raise Fault(
+                f"The store of {store.facts.dataset!r} was written before models were possible. Ingest the data again."
+            )
         name = store.facts.value(number)
         lowest = _LEAST.get(number.transform, store.column(name).missing + 1)
         least[name] = max(lowest, least.get(name, lowest))

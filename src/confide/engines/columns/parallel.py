@@ -5,23 +5,29 @@ from concurrent.futures import ThreadPoolExecutor
 
 from confide.cancellation import current_cancellation
 
-__all__ = ["HALVES", "SEGMENT", "in_two", "segments"]
+__all__ = ["HALVES", "both", "in_two"]
 
 HALVES = (0, 1)
 """Always two, whatever the machine has: who adds up what, and so the bits of a sum, depend on the file alone."""
 
-SEGMENT = 1 << 22
-"""Records after which it is asked whether the work is still wanted: some tens of milliseconds."""
+SEGMENT = 1 << 20
+"""Records after which it is asked whether the work is still wanted: some hundredths of a second."""
 
 
 def in_two(work: Callable[[int, int, int], None], rows: int, cut: Callable[[int], int] = lambda row: row) -> None:
     """Call `work(half, start, stop)` for both halves of each segment; `cut` moves the row at which one may begin."""
-    with ThreadPoolExecutor(len(HALVES)) as pool:
-        for first, middle, last in segments(rows, cut):
-            current_cancellation().check()
-            running = [pool.submit(work, 0, first, middle), pool.submit(work, 1, middle, last)]
-            for future in running:
-                future.result()
+    for first, middle, last in segments(rows, cut):
+        current_cancellation().check()
+        edges = (first, middle, last)
+        both(lambda half, edges=edges: work(half, edges[half], edges[half + 1]))  # type: ignore[misc]
+
+
+def both(work: Callable[[int], None]) -> None:
+    """Call `work` for both halves at once."""
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(work, 1)
+        work(0)
+        other.result()
 
 
 def segments(rows: int, cut: Callable[[int], int]) -> list[tuple[int, int, int]]:

@@ -1,6 +1,6 @@
 """Moments, spread and rows of a model from a stream of batches: two threads, each with its half of the units."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
@@ -13,18 +13,23 @@ from confide.engines.sums.kernels import Batch, Layout, MomentSums
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.request import Family
 
-__all__ = ["moments", "rows", "spread"]
+__all__ = ["FAMILY", "added", "moments", "rows", "spread"]
 
 
 HALVES = (0, 1)
 
-_FAMILY = {Family.GAUSSIAN: kernels.GAUSSIAN, Family.BINOMIAL: kernels.BINOMIAL, Family.POISSON: kernels.POISSON}
+FAMILY = {Family.GAUSSIAN: kernels.GAUSSIAN, Family.BINOMIAL: kernels.BINOMIAL, Family.POISSON: kernels.POISSON}
 
 
 def moments(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> Moments:
     """One step of fitting a model; the two halves of the units are added at the end."""
     groups = None if several else group(step.design)
-    one, other = _sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches)
+    return added(_sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches))
+
+
+def added(halves: Sequence[MomentSums]) -> Moments:
+    """The moments of both halves of the units together."""
+    one, other = halves
     lower = one.gram + other.gram
     square, deviance, weight, response, response_square = (one.sums + other.sums).tolist()
     return Moments(
@@ -47,7 +52,7 @@ def _sums(step: Step, layout: Layout, batches: Iterable[Batch]) -> list[MomentSu
     beta = np.array(step.beta, np.float64)
 
     def add(half: int, batch: Batch) -> None:
-        kernels.add_moments(half, _FAMILY[step.family], layout, batch, beta, halves[half])
+        kernels.add_moments(half, FAMILY[step.family], layout, batch, beta, halves[half])
 
     _each(batches, add)
     return halves
@@ -58,7 +63,7 @@ def _grouped_sums(step: Step, groups: Groups, batches: Iterable[Batch]) -> list[
     beta = np.array(step.beta, np.float64)
 
     def add(half: int, batch: Batch) -> None:
-        add_grouped(half, _FAMILY[step.family], groups, batch, beta, halves[half])
+        add_grouped(half, FAMILY[step.family], groups, batch, beta, halves[half])
 
     _each(batches, add)
     return [ungrouped(groups, half, step.design.columns) for half in halves]
@@ -70,7 +75,7 @@ def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats
     beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
 
     def add(half: int, batch: Batch) -> None:
-        kernels.add_spread(half, _FAMILY[step.family], layout, batch, beta, inverse, halves[half])
+        kernels.add_spread(half, FAMILY[step.family], layout, batch, beta, inverse, halves[half])
 
     _each(batches, add)
     for half in halves:
@@ -93,7 +98,7 @@ def rows(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) 
     parts = []
     for batch in batches:
         found = np.empty((2, len(batch.unit)))
-        kernels.fit_rows(_FAMILY[step.family], layout, batch, beta, inverse, found)
+        kernels.fit_rows(FAMILY[step.family], layout, batch, beta, inverse, found)
         parts.append(_rows(step, batch, found))
     names = ("unit", "fitted", "response", "leverage", "numbers", "classes")
     return Rows(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
