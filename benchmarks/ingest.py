@@ -23,7 +23,7 @@ from confide.records import ingest, protect
 LIMIT = 2.0
 
 PARTS = {
-    ingest: ("read_source", "encode", "write_store", "write_kept"),
+    ingest: ("read_source", "encode", "write_stores", "write_kept"),
     protect: (
         *("find_exposed", "plan_exchanges", "_exchanged", "_noised", "find_ceilings", "measure_spread", "compare"),
         *("data_mark", "square_shifts", "_spreads"),

@@ -13,7 +13,7 @@ import statistics
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 
@@ -50,7 +50,7 @@ PLAIN_NUMBERS = (*(number for number in NUMBERS if not number.transform), Number
 
 
 def design(
-    engine: DuckDBEngine,
+    sizes: Mapping[str, int],
     response: Number | Indicator,
     *,
     classes: tuple[str, ...] = CLASSES,
@@ -59,7 +59,7 @@ def design(
     """An intercept, every class but the commonest (the first), and the numbers."""
     blocks, at = [Block((), (), 0, 1)], 1
     for index, name in enumerate(classes):
-        size = engine._sizes[name]
+        size = sizes[name]
         blocks.append(Block((), ((index, tuple(range(-1, size - 1))),), at, size - 1))
         at += size - 1
     for index in range(len(numbers)):
@@ -110,10 +110,10 @@ def report(name: str, ours: float, theirs: float, limit: float | None) -> None:
 
 def measure(path: Path, repeat: int) -> None:
     engine = DuckDBEngine(path)
-    income = design(engine, Number("income", scale=1e4))
-    poor = design(engine, Indicator("income", (0, 1, 2)))
+    income = design(engine._sizes, Number("income", scale=1e4))
+    poor = design(engine._sizes, Indicator("income", (0, 1, 2)))
     print(f"{engine._rows:,} rows, {len(income.blocks) - 1} predictors, {income.columns} columns")
-    plain_model = design(engine, Number("income", scale=1e4), classes=PLAIN_CLASSES, numbers=PLAIN_NUMBERS)
+    plain_model = design(engine._sizes, Number("income", scale=1e4), classes=PLAIN_CLASSES, numbers=PLAIN_NUMBERS)
     words = f"linear, {len(plain_model.blocks) - 1} plain predictors, {plain_model.columns} columns: moments / scan"
     ours = median(lambda: engine.moments(Step(plain_model, Family.GAUSSIAN)), repeat)
     report(words, ours, scan(path, engine, plain_model, repeat), 4.0)

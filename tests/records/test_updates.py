@@ -305,7 +305,7 @@ KILLED = """
 """
 
 
-@pytest.mark.parametrize("at", ["write_store", "write_kept", "write_vintages", "remove_unlisted"])
+@pytest.mark.parametrize("at", ["write_stores", "write_kept", "write_vintages", "remove_unlisted"])
 def test_killed_in_the_middle_one_whole_vintage_answers(make: Made, tmp_path: Path, at: str) -> None:
     site = make(least=0)
     pa.parquet.write_table(survey(first=300), tmp_path / "new.parquet")

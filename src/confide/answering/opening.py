@@ -9,7 +9,7 @@ from confide.answering.analysis import Analysis
 from confide.answering.mechanisms.safe.build import read_base
 from confide.answering.road import ANALYSES, Road
 from confide.answering.shield import Shield
-from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.stores import open_engine, store_files
 from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
 from confide.site.encode import catalog_mark, roles_mark
@@ -82,9 +82,13 @@ def _must_protect(folder: Folder, name: str, policy: Policy) -> None:
 def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Analysis[Any, Any, Any]]) -> Road:
     """A data set with its store, checked to be of the present catalog and secret."""
     dataset, secret = folder.dataset(name), folder.secret()
-    if not folder.store(name).exists():
-        raise Mistake(f"The data of {name!r} are not ingested.", suggestions=[f"Run: confide ingest FILE SITE {name}"])
-    engine = DuckDBEngine(folder.store(name))
+    for file in store_files(folder.store(name), dataset.engine):
+        if not file.exists():
+            what = "ingested" if file == folder.store(name) else f"ingested for the engine {str(dataset.engine)!r}"
+            raise Mistake(
+                f"The data of {name!r} are not {what}.", suggestions=[f"Run: confide ingest FILE SITE {name}"]
+            )
+    engine = open_engine(folder.store(name), dataset.engine)
     try:
         if engine.facts.catalog != catalog_mark(dataset):
             raise Mistake(

@@ -10,7 +10,8 @@ from typing import Any
 
 from confide.data.private import only_mine
 from confide.engines import Coded
-from confide.engines.duckdb.store import read_store_facts, write_store
+from confide.engines.duckdb.store import read_store_facts
+from confide.engines.stores import write_stores
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -208,10 +209,11 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
     The one before goes, unless the policy keeps it; a vintage of the same name is replaced.
     """
     home, policy = folder.home(name), folder.policy(name)
-    protected, report = protect_records(true, folder.dataset(name), policy, folder.secret())
+    dataset = folder.dataset(name)
+    protected, report = protect_records(true, dataset, policy, folder.secret())
     known, base = folder.vintages(name), folder.base(name)
     with writing(home) as (number, inside):
-        write_store(protected, inside / "records.duckdb")
+        write_stores(protected, inside / "records.duckdb", dataset.engine)
         write_kept(inside, true, report)
         _write_catalog(folder, name, inside)
         if base.exists():

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
+from confide.engines.stores import store_files
 from confide.errors import Fault, Mistake
+from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.folder import Folder
@@ -68,11 +70,34 @@ def _secret(what: str, folder: Folder) -> Examined:
 
 def _data(what: str, folder: Folder) -> Examined:
     for name in folder.names():
-        folder.dataset(name)
         folder.policy(name)
-        if not folder.store(name).exists():
-            return Examined(what, f"{name!r} has no records", f"confide ingest FILE {folder.path} {name}")
+        for file in store_files(folder.store(name), folder.dataset(name).engine):
+            if not file.exists():
+                return Examined(what, f"{name!r} has no {file.name}", f"confide ingest FILE {folder.path} {name}")
     return Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded")
+
+
+def _memory(what: str, folder: Folder) -> Examined:
+    """What the columns that are answered from take, once all of them have been read."""
+    mapped = {name: _columns_size(folder, name) for name in folder.names()}
+    needed, there = sum(mapped.values()), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if not needed:
+        return Examined(what, "DuckDB takes up to half of it")
+    found = f"columns of {', '.join(name for name in mapped if mapped[name])} take {_megabytes(needed)} of {_megabytes(there)}"
+    if needed > there // 2:
+        return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
+    return Examined(what, found)
+
+
+def _columns_size(folder: Folder, name: str) -> int:
+    if folder.dataset(name).engine is not EngineName.COLUMNS:
+        return 0
+    *_, file = store_files(folder.store(name), EngineName.COLUMNS)
+    return file.stat().st_size if file.exists() else 0
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(1, size >> 20):,} MB"
 
 
 def _access(what: str, folder: Folder) -> Examined:
@@ -116,6 +141,7 @@ _LOOKS: dict[str, Callable[[str, Folder], Examined]] = {
     "owner": _owner,
     "secret": _secret,
     "data sets": _data,
+    "memory": _memory,
     "access": _access,
     "ledger": _ledger,
     "clock": _clock,

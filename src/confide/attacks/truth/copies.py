@@ -16,7 +16,8 @@ from confide.arrays import Ints
 from confide.attacks.truth.truth import Truth
 from confide.client import LocalSite, Site
 from confide.engines import Coded
-from confide.engines.duckdb.store import read_store_facts, write_store
+from confide.engines.duckdb.store import read_store_facts
+from confide.engines.stores import store_files, write_stores
 from confide.model.policy import Policy, write_policy
 from confide.records.protect import protect_records
 from confide.site.folder import Folder
@@ -24,7 +25,7 @@ from confide.site.vintages import LIST
 
 __all__ = ["copied"]
 
-RECORDS = {"records.duckdb", "safe.parquet", "truth.parquet", "records.json", LIST}
+RECORDS = {"records.duckdb", "records.columns", "safe.parquet", "truth.parquet", "records.json", LIST}
 PAPERS = {"policy.toml", "draft.toml"}
 """What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 
@@ -60,7 +61,7 @@ def _copy_dataset(
         if file.name not in RECORDS | PAPERS and file.is_file():
             shutil.copy2(file, inside / file.name)
     if without is None and read_store_facts(source.store(name)).records == policy.records_mark:
-        for file in (source.store(name), source.base(name)):
+        for file in (*store_files(source.store(name), truth.dataset.engine), source.base(name)):
             if file.exists():
                 (inside / file.name).symlink_to(file.resolve())
         return
@@ -69,7 +70,8 @@ def _copy_dataset(
     facts = replace(coded.facts, data=f"{coded.facts.data}-{int((~kept).sum())}")
     household = None if coded.household is None else coded.household.filter(mask)
     left = Coded(facts, coded.records.filter(mask), household)
-    write_store(protect_records(left, truth.dataset, policy, source.secret())[0], target.store(name))
+    protected, _ = protect_records(left, truth.dataset, policy, source.secret())
+    write_stores(protected, target.store(name), truth.dataset.engine)
 
 
 def _make_base(source: Folder, target: Folder, name: str) -> None:

@@ -63,8 +63,10 @@ class ModelPlan(NamedTuple):
 
 
 class ModelSums(NamedTuple):
-    """`tables` of pairs of joint classes; `rows`: for each joint class the sums of numbers, response, records, filled
-    up to a multiple of four, which are added at a time; `dense` the like for each number, in parts. `sums`: square, deviance, weight, response, its square. `counts`: records, key.
+    """`tables` of pairs of joint classes; `rows`: for each joint class the sums of numbers, response, records, filled up to a
+    multiple of four, since so many are added at a time; `dense` the like for each number, in parts.
+
+    `sums`: square, deviance, weight, response, its square. `counts`: records, key.
     """
 
     tables: Floats

@@ -3,6 +3,8 @@
 For models whose blocks are one class or numbers only, of units with one record each; see `confide.engines.sums.grouped`.
 """
 
+from itertools import pairwise
+
 import numpy as np
 
 from confide.arrays import Floats, Ints
@@ -123,7 +125,7 @@ def _classes(store: ColumnsStore, step: Step, groups: Groups) -> Ints:
 def _blocks(groups: Groups, numbers: int) -> dict[str, Ints]:
     """Where the values of blocks of numbers stand, and what the products among them are made of."""
     ends = groups.number_at
-    made = [groups.number[first:last] for first, last in zip(ends, ends[1:], strict=False)]
+    made = [groups.number[first:last] for first, last in pairwise(ends)]
     products = [block for block in made if len(block) > 1]
     places = iter(range(numbers + 1, numbers + 1 + len(products)))
     blocks = [int(block[0]) if len(block) == 1 else next(places) if len(block) else numbers for block in made]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 from confide.cancellation import current_cancellation
 
@@ -38,7 +39,7 @@ def segments(rows: int, cut: Callable[[int], int]) -> list[tuple[int, int, int]]
     """
     starts = [*(cut(row) for row in range(0, rows, SEGMENT)), rows]
     found = []
-    for first, last in zip(starts, starts[1:], strict=False):
+    for first, last in pairwise(starts):
         middle = cut(first + (last - first) // 128 * 64)
         found.append((first, min(middle, last), last))
     return found

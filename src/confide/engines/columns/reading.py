@@ -36,7 +36,7 @@ def pick(words: Words, bytes_: Bytes, needs: Ints, start: int, n: int, at: NDArr
         for i in range(n):
             row = np.uint64(start + i)
             at[found] = i
-            found += np.int64((words[row >> np.uint64(6)] >> (row & np.uint64(63))) & np.uint64(1))
+            found += int((words[row >> np.uint64(6)] >> (row & np.uint64(63))) & np.uint64(1))
     for need in range(len(needs)):
         take(bytes_, needs[need, 0], needs[need, 1], start, n, at, found, scratch)
         kept = 0

@@ -56,7 +56,7 @@ class Column:
     @property
     def missing(self) -> int:
         """What stands for a missing value."""
-        return -(2 ** (8 * self.width - 1))
+        return -(1 << (8 * self.width - 1))
 
 
 def write_columns(coded: Coded, path: Path) -> None:
@@ -81,9 +81,9 @@ def _write(file: IO[bytes], coded: Coded) -> None:
         file.write(bytes(-file.tell() % ALIGNED))
         stored = _stored(records[name], order, is_class=name in classes, fixed=name in ("unit", "key"))
         least = int(stored.min(initial=0))
-        column = Column(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored))
+        column = Column(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
         columns[name] = vars(column)
-        file.write(memoryview(stored).cast("B") if len(stored) else b"")
+        file.write(stored.data if len(stored) else b"")
     sizes = {name: int(pc.max(records[column]).as_py() or 0) + 1 for name, column in facts.classes.items()}
     index = {"format": FORMAT, "rows": records.num_rows, "facts": facts.as_dict(), "sizes": sizes, "columns": columns}
     text = json.dumps(index).encode()
@@ -96,10 +96,9 @@ def _stored(column: pa.ChunkedArray, order: pa.Array, *, is_class: bool, fixed: 
     if is_class or fixed:
         return np.ascontiguousarray(sorted_column.to_numpy())
     bounds = pc.min_max(column).as_py()
-    narrow = -(2**31) < (bounds["min"] or 0) and (bounds["max"] or 0) < 2**31
-    width = np.dtype(np.int32 if narrow else np.int64)
-    filled = sorted_column.cast(pa.int64()).fill_null(int(np.iinfo(width).min))
-    return np.ascontiguousarray(filled.to_numpy(), width)
+    narrow = (bounds["min"] or 0) > -(2**31) and (bounds["max"] or 0) < 2**31
+    filled = sorted_column.cast(pa.int64()).fill_null(-(1 << 31) if narrow else -(1 << 63))
+    return np.ascontiguousarray(filled.to_numpy(), np.int32 if narrow else np.int64)
 
 
 class ColumnsStore:
@@ -124,7 +123,7 @@ class ColumnsStore:
         """Where a column stands. Promise: its bytes are those that were written."""
         column = self._columns[name]
         if name not in self._checked:
-            if zlib.crc32(self._part(column)) != column.crc:
+            if zlib.crc32(self._part(column).data) != column.crc:
                 raise self._fault("is damaged")
             self._checked.add(name)
         return column

@@ -10,7 +10,18 @@ from functools import cached_property
 
 from confide.errors import Mistake, nearest
 
-__all__ = ["MOST_CODES", "MOST_DECIMALS", "TOTAL", "Code", "CodeList", "Dataset", "Kind", "Role", "Variable"]
+__all__ = [
+    "MOST_CODES",
+    "MOST_DECIMALS",
+    "TOTAL",
+    "Code",
+    "CodeList",
+    "Dataset",
+    "EngineName",
+    "Kind",
+    "Role",
+    "Variable",
+]
 
 TOTAL = "_T"
 """The code of a margin; no declared code may use it."""
@@ -34,6 +45,13 @@ class Role(StrEnum):
 class Kind(StrEnum):
     CATEGORICAL = "categorical"
     NUMERIC = "numeric"
+
+
+class EngineName(StrEnum):
+    """What answers from the records of a data set: a DuckDB file, or columns that are mapped into memory."""
+
+    DUCKDB = "duckdb"
+    COLUMNS = "columns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +168,7 @@ class Dataset:
     weight_decimals: int = 2
     household: str | None = None
     """The column that names whom units live with: they move together when records are protected."""
+    engine: EngineName = EngineName.DUCKDB
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""

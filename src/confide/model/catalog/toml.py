@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
-from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, Kind, Role, Variable
+from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, EngineName, Kind, Role, Variable
 from confide.model.toml import parse_toml
 
 __all__ = ["bin_codes", "read_dataset"]
 
 Reader = Callable[[str], str]
-Option = TypeVar("Option", Kind, Role)
+Option = TypeVar("Option", EngineName, Kind, Role)
 
-_DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
+_DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "engine", "variables"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
 _VARIABLE_KEYS = {*_TEXTS, *_LISTS, "codes", "universe", "decimals", "minimum", "maximum"}
@@ -46,6 +46,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         household=_text(raw, "household", where) or None,
         weight=_text(raw, "weight", where) or None,
         weight_decimals=_whole(raw, "weight_decimals", 2, where=where),
+        engine=_member(EngineName, _text(raw, "engine", where) or "duckdb", f"engine in {where}"),
         variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},
     )
 

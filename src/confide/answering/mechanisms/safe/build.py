@@ -16,7 +16,7 @@ from confide.answering.mechanisms.safe.base import Base
 from confide.data.release_key import ReleaseKey
 from confide.data.replacing import replacing
 from confide.engines import Engine, StoreFacts
-from confide.engines.duckdb.engine import DuckDBEngine
+from confide.engines.stores import open_engine
 from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.evidence import Tally
@@ -44,7 +44,8 @@ def make_base(
     Promise: the file has protected numbers only. The result knows the truth and is for the custodian.
     """
     folder = Folder(Path(site))
-    dataset, engine = folder.dataset(_known(folder, name)), DuckDBEngine(folder.store(name))
+    dataset = folder.dataset(_known(folder, name))
+    engine = open_engine(folder.store(name), dataset.engine)
     try:
         found = build_base(
             dataset, engine, folder.secret(), by=by, controlled=controlled, time_limit=time_limit, progress=progress

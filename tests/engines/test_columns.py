@@ -1,0 +1,286 @@
+"""The columns engine: its file is private, whole or refused plainly; and its shortcuts give what the plain engine gives."""
+
+import json
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import confide
+from confide.cancellation import Cancellation, Stopped
+from confide.engines import Coded, Engine, StoreFacts
+from confide.engines.columns import parallel, table, tallies, universes
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import ColumnsStore, write_columns
+from confide.engines.memory.engine import MemoryEngine
+from confide.engines.squares import square_shifts
+from confide.errors import Fault, Mistake
+from confide.model.design import Number
+from confide.model.evidence import Box, Cells, Tally
+from confide.model.formula import Transform
+from confide.site.doctor import examine
+from confide.site.folder import Folder
+
+SIZES = {"a": 3, "b": 7, "c": 300}
+WITHIN: tuple[Box, ...] = ((("a", (0,)), ("b", (1, 2, 3))), (("a", (1,)), ("c", tuple(range(0, 300, 2)))))
+
+
+def people(n: int = 2000, *, several: bool = False, seed: int = 1) -> Coded:
+    draw = np.random.default_rng(seed)
+    unit = draw.integers(-(2**63), 2**63 - 1, n)
+    unit = unit[draw.integers(0, max(n // 3, 1), n)] if several else unit
+    facts = StoreFacts(
+        *("d", "", "mark", "", several, True, 2),
+        classes={name: f"c_{name}" for name in SIZES},
+        numbers={"small": "n1", "large": "n2"},
+        values={"small": "n1", "large": "n2"},
+        value_decimals={"small": 0, "large": 1},
+    )
+    columns = {
+        "unit": pa.array(unit),
+        "key": pa.array(draw.integers(-(2**31), 2**31 - 1, n).astype(np.int32)),
+        "weight": pa.array(draw.integers(0, 500, n)),
+        **{
+            f"c_{k}": pa.array(draw.integers(0, s, n), pa.uint8() if s < 256 else pa.uint16()) for k, s in SIZES.items()
+        },
+        "n1": pa.array(draw.integers(-50, 50, n), mask=draw.random(n) < 0.1),
+        "n2": pa.array(draw.integers(-(2**40), 2**40, n)),
+    }
+    records = pa.table(columns)
+    return Coded(replace(facts, shifts=square_shifts(records, facts.numbers)), records)
+
+
+def opened(coded: Coded, folder: Path) -> ColumnsEngine:
+    write_columns(coded, folder / "s.columns")
+    return ColumnsEngine(folder / "s.columns")
+
+
+def content(cells: Cells) -> list[object]:
+    values = [getattr(cells, field.name) for field in fields(cells)]
+    return [value.tolist() if isinstance(value, np.ndarray) else value for value in values]
+
+
+def tallies_of(coded: Coded) -> list[Tally]:
+    gone = tuple(coded.records["unit"].to_pylist()[:40])
+    complete = (Number("small", Transform.LOG), Number("large", Transform.SQRT))
+    return [
+        Tally(()),
+        Tally(("b", "a"), of="small", weighted=True, top=3),
+        Tally(("c",), WITHIN, gone, of="large", top=2),
+        Tally(("c", "a", "b"), WITHIN, of="small", weighted=True, top=1),
+        Tally(("a",), WITHIN, complete=complete),
+        Tally((), without=gone, of="small", top=5, share=0.3),
+    ]
+
+
+def same(engine: Engine, coded: Coded) -> None:
+    plain = MemoryEngine(coded)
+    for tally in tallies_of(coded):
+        assert content(engine.tally(tally)) == content(plain.tally(tally)), tally
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_file_of_many_segments_gives_what_one_gives(
+    several: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "SEGMENT", 192)
+    coded = people(several=several)
+    engine = opened(coded, tmp_path)
+    same(engine, coded)
+    assert (
+        engine.units(WITHIN, low=0, high=2**62).tolist()
+        == MemoryEngine(coded).units(WITHIN, low=0, high=2**62).tolist()
+    )
+
+
+@pytest.mark.parametrize(("module", "name", "value"), [(universes, "LISTED_CELLS", 1), (table, "DENSE_CELLS", 1)])
+def test_universes_and_tables_that_are_too_large_to_be_listed_give_the_same(
+    module: object, name: str, value: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, name, value)
+    for several in (False, True):
+        coded = people(several=several)
+        same(opened(coded, tmp_path), coded)
+
+
+def test_compiled_tallies_say_what_their_python_text_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = {name: getattr(tallies, name) for name in ("add_cells", "_add_units", "_contribute", "_end_unit")}
+    for name, function in compiled.items():
+        monkeypatch.setattr(tallies, name, function.py_func)
+    monkeypatch.setattr(table, "add_cells", compiled["add_cells"].py_func)
+    for several in (False, True):
+        coded = people(150, several=several)
+        same(opened(coded, tmp_path), coded)
+
+
+def test_masks_are_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(universes, "KEPT_BYTES", 2 * 250)
+    kept = opened(people(), tmp_path)._universes
+    boxes: list[tuple[Box, ...]] = [((("b", (place,)),),) for place in range(3)]
+    first = kept.mask(boxes[0])
+    assert kept.mask(boxes[0]) is first
+    for box in boxes[1:]:
+        kept.mask(box)
+    assert kept.mask(boxes[0]) is not first
+
+
+def test_a_question_is_stopped_between_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "SEGMENT", 192)
+    engine, cancellation, begun = opened(people(), tmp_path), Cancellation(), Event()
+
+    def add(*given: object) -> None:
+        begun.set()
+        cancellation.stop()
+
+    monkeypatch.setattr(table, "add_cells", add)
+    with cancellation.applied(), pytest.raises(Stopped):
+        engine.tally(Tally(("a",)))
+    assert begun.is_set()
+
+
+def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        write_columns(people(), tmp_path / "s.columns")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "s.columns").stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == ["s.columns"]
+
+
+def test_what_cannot_be_written_leaves_the_former_file(tmp_path: Path) -> None:
+    coded = people()
+    write_columns(coded, tmp_path / "s.columns")
+    broken = Coded(coded.facts, coded.records.drop_columns(["c_b"]))
+    with pytest.raises(Fault, match="untouched"):
+        write_columns(broken, tmp_path / "s.columns")
+    same(ColumnsEngine(tmp_path / "s.columns"), coded)
+    assert [file.name for file in tmp_path.iterdir()] == ["s.columns"]
+
+
+def of_another_version(written: bytes) -> bytes:
+    """The same file with another format in its index."""
+    length, _ = struct.unpack("<QI", written[-24:-12])
+    index = json.loads(written[-24 - length : -24])
+    text = json.dumps({**index, "format": 99}).encode()
+    return written[: -24 - length] + text + struct.pack("<QI", len(text), zlib.crc32(text)) + written[-12:]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda written: b"", "cannot be opened"),
+        (lambda written: b"secret-value" * 400, "is not a file of columns"),
+        (lambda written: written[:5000], "is cut off"),
+        (lambda written: written[:40], "is not a file of columns"),
+        (lambda written: written[:64], "is cut off"),
+        (lambda written: written[:-100] + b"?" + written[-99:], "is damaged"),
+        (of_another_version, "another version"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_fault_without_detail(
+    spoil: Callable[[bytes], bytes], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.columns"
+    write_columns(people(), path)
+    path.write_bytes(spoil(path.read_bytes()))
+    with pytest.raises(Fault, match=words) as fault:
+        ColumnsEngine(path)
+    assert "secret-value" not in str(fault.value) and "Ingest" in str(fault.value)
+
+
+def test_a_missing_file_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(Fault, match="is missing"):
+        ColumnsEngine(tmp_path / "s.columns")
+
+
+def test_a_damaged_column_is_never_answered_from(tmp_path: Path) -> None:
+    path = tmp_path / "s.columns"
+    write_columns(people(), path)
+    offset = ColumnsStore(path).column("c_b").offset
+    written = bytearray(path.read_bytes())
+    written[offset + 17] ^= 1
+    path.write_bytes(written)
+    engine = ColumnsEngine(path)
+    assert engine.tally(Tally(("a",))).records.sum() == 2000
+    for tally in (Tally(("b",)), Tally(("a",), ((("b", (1,)),),))):
+        with pytest.raises(Fault, match="is damaged"):
+            engine.tally(tally)
+
+
+def test_numbers_are_stored_as_narrow_as_they_may_be(tmp_path: Path) -> None:
+    write_columns(people(), tmp_path / "s.columns")
+    store = ColumnsStore(tmp_path / "s.columns")
+    kinds = {name: store.column(name).kind for name in ("c_a", "c_c", "key", "weight", "n1", "n2", "unit")}
+    assert kinds == {"c_a": 1, "c_c": 2, "key": -4, "weight": -4, "n1": -4, "n2": -8, "unit": -8}
+    assert store.column("n1").least == store.column("n1").missing and store.column("n2").least > -(2**41)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, town) -> Path:
+    path = tmp_path_factory.mktemp("columns") / "site"
+    confide.add(town.people, path, name="people", catalog='engine = "columns"\n' + town.catalog, preset="drop-q")
+    return path
+
+
+def test_a_site_answers_from_columns_what_it_answers_from_duckdb(site: Path, tmp_path: Path, town) -> None:
+    catalog = site / "people" / "dataset.toml"
+    text = catalog.read_text()
+    asked = {"rows": ["town", "sex"], "where": [{"sex": ["f"]}, {"sex": ["m"], "work": ["yes"]}]}
+    model = {"formula": "income ~ age + sex + town", "where": {"work": "yes"}}
+    found = []
+    try:
+        for engine in ("columns", "duckdb"):
+            catalog.write_text(text.replace('engine = "columns"', f'engine = "{engine}"'))
+            with confide.open(site) as open_site:
+                people = open_site["people"]
+                measures = {"measure": ["count", "weighted_count", "total"], "of": "income"}
+                answers = [people.table(**asked), people.table(**asked, **measures), people.regression(**model)]
+                found.append([str(answer) for answer in answers])
+    finally:
+        catalog.write_text(text)
+    assert found[0] == found[1]
+
+
+def test_an_engine_that_was_not_ingested_for_is_a_mistake_that_says_what_to_do(tmp_path: Path, town) -> None:
+    path = tmp_path / "site"
+    confide.add(town.people, path, name="people", catalog=town.catalog, preset="drop-q")
+    catalog = path / "people" / "dataset.toml"
+    catalog.write_text('engine = "columns"\n' + catalog.read_text())
+    with pytest.raises(Mistake, match="not ingested for the engine 'columns'") as caught:
+        confide.open(path)
+    assert "confide ingest" in str(caught.value.suggestions)
+    confide.ingest(town.people, path, name="people")
+    with confide.open(path) as opened_again:
+        assert opened_again["people"].table(rows="sex")
+
+
+def test_an_unknown_engine_is_a_mistake_that_offers_the_nearest(tmp_path: Path, town) -> None:
+    with pytest.raises(Mistake, match="duckdb, columns") as caught:
+        catalog = 'engine = "column"\n' + town.catalog
+        confide.add(town.people, tmp_path / "site", name="people", catalog=catalog)
+    assert "columns" in str(caught.value.suggestions)
+
+
+def test_the_doctor_says_how_much_memory_columns_take(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
+    assert memory.found.startswith("columns of people take 1 MB of ") and not memory.mend
+    sysconf = os.sysconf
+    monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else sysconf(name))
+    [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
+    assert 'engine = "duckdb"' in memory.mend
+
+
+def test_a_store_of_models_without_values_asks_to_be_ingested_again(tmp_path: Path) -> None:
+    coded = people()
+    old = Coded(replace(coded.facts, values={}, value_decimals={}), coded.records)
+    with pytest.raises(Fault, match="Ingest the data again"):
+        opened(old, tmp_path).tally(Tally((), complete=(Number("small"),)))
