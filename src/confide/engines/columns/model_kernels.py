@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
+from confide.engines.columns.elementary import exponentials, logarithms
 from confide.engines.columns.reading import CHUNK, Words, pick, take
 from confide.engines.columns.store import Bytes
-from confide.engines.sums.kernels import _deviance, _working
+from confide.engines.sums.kernels import GAUSSIAN, TINY, _deviance, _working
 
 __all__ = ["LANES", "PARTS", "ModelPlan", "ModelSums", "SpreadPlan", "add_model", "add_model_spread"]
 
@@ -105,6 +106,8 @@ class _Chunk(NamedTuple):
     mu: Floats
     variance: Floats
     working: Floats
+    deviance: Floats
+    likelihood: Floats
     columns: Floats
     times: Floats
 
@@ -120,6 +123,8 @@ def _scratch(plan: ModelPlan, to: ModelSums) -> _Chunk:
         np.empty((len(plan.bases), CHUNK), np.uint32),
         np.ones((len(plan.numbers) + len(plan.product_at), CHUNK)),
         np.ones(CHUNK),
+        np.empty(CHUNK),
+        np.empty(CHUNK),
         np.empty(CHUNK),
         np.empty(CHUNK),
         np.empty(CHUNK),
@@ -216,11 +221,52 @@ def _blocks(plan: ModelPlan, found: int, to: _Chunk) -> None:
 @compiled
 def _work(plan: ModelPlan, found: int, chunk: _Chunk) -> None:
     """Fitted values, working weights and working responses."""
+    if plan.family == GAUSSIAN:
+        for k in range(found):
+            chunk.mu[k] = chunk.eta[k]
+            chunk.variance[k] = 1.0
+            chunk.working[k] = chunk.response[k]
+    elif len(plan.yes) and not plan.start:
+        _work_logistic(found, chunk)
+    else:
+        for k in range(found):
+            mu, variance, working = _working(plan.family, chunk.response[k], chunk.eta[k], plan.start)
+            chunk.mu[k] = mu
+            chunk.variance[k] = variance
+            chunk.working[k] = working
+
+
+@compiled
+def _work_logistic(found: int, chunk: _Chunk) -> None:
+    """The same as `_working` for a class as response, many records at a time."""
+    minus, eta, mu = chunk.deviance, chunk.eta, chunk.mu
     for k in range(found):
-        mu, variance, working = _working(plan.family, chunk.response[k], chunk.eta[k], plan.start)
-        chunk.mu[k] = mu
-        chunk.variance[k] = variance
-        chunk.working[k] = working
+        minus[k] = min(max(-eta[k], -700.0), 700.0)
+    exponentials(minus, found, chunk.whole, mu)
+    for k in range(found):
+        mu[k] = min(max(np.divide(1.0, 1.0 + mu[k]), TINY), 1.0 - TINY)
+        chunk.variance[k] = mu[k] * (1.0 - mu[k])
+        chunk.working[k] = eta[k] + np.divide(chunk.response[k] - mu[k], chunk.variance[k])
+
+
+@compiled
+def _deviances(plan: ModelPlan, found: int, chunk: _Chunk) -> None:
+    """What each record adds to the deviance, before its weight."""
+    if plan.family == GAUSSIAN:
+        for k in range(found):
+            off = chunk.response[k] - chunk.mu[k]
+            chunk.deviance[k] = off * off
+    elif len(plan.yes):
+        likelihood = chunk.likelihood
+        for k in range(found):
+            y = chunk.response[k]
+            likelihood[k] = y * chunk.mu[k] + (1.0 - y) * (1.0 - chunk.mu[k])
+        logarithms(likelihood, found, chunk.whole, chunk.deviance)
+        for k in range(found):
+            chunk.deviance[k] *= -2.0
+    else:
+        for k in range(found):
+            chunk.deviance[k] = _deviance(plan.family, chunk.response[k], chunk.mu[k])
 
 
 @compiled
@@ -233,7 +279,8 @@ def add_model(plan: ModelPlan, start: int, stop: int, to: ModelSums) -> None:
         if found == 0:
             continue
         _work(plan, found, chunk)
-        _add_sums(plan, found, chunk, to)
+        _deviances(plan, found, chunk)
+        _add_sums(found, chunk, to)
         take(plan.bytes, plan.key[0], plan.key[1], begin, n, chunk.at, found, chunk.whole)
         key = 0
         for k in range(found):
@@ -244,14 +291,14 @@ def add_model(plan: ModelPlan, start: int, stop: int, to: ModelSums) -> None:
 
 
 @compiled
-def _add_sums(plan: ModelPlan, found: int, chunk: _Chunk, to: ModelSums) -> None:
+def _add_sums(found: int, chunk: _Chunk, to: ModelSums) -> None:
     """Add what is one number for all records; from here on `variance` is times weight."""
     square, deviance, weight, response, response_square = to.sums
     for k in range(found):
         w, y, z = chunk.weight[k], chunk.response[k], chunk.working[k]
         wv = w * chunk.variance[k]
         square += wv * z * z
-        deviance += w * _deviance(plan.family, y, chunk.mu[k])
+        deviance += w * chunk.deviance[k]
         weight += w
         response += w * y
         response_square += w * y * y
