@@ -316,20 +316,17 @@ def _add_products(plan: ModelPlan, found: int, chunk: _Chunk, to: ModelSums) -> 
         column = columns[m]
         for k in range(found):
             column[k] = weight[k] * number[k]
-    for m in range(width):
-        number = chunk.numbers[plan.blocks[m]]
-        for other in range(m + 1):
-            _add_lanes(number, columns[other], found, to.dense[m, other])
-        _add_lanes(number, columns[width], found, to.dense[m, width])
+    for m in range(0, width, 2):  # two numbers at a time; the last may stand alone, or have one product too many
+        number, second = chunk.numbers[plan.blocks[m]], chunk.numbers[plan.blocks[min(m + 1, width - 1)]]
+        for other in range(width + 1):
+            if other <= m + 1 or other == width:
+                _add_lanes(number, second, columns[other], found, to.dense[m, other], to.dense[m + 1, other])
     for k in range(found):
         for m in range(width + 1):
             times[k, m] = columns[m, k]
+    _add_rows(joint, found, times, to.rows)
     for group in range(len(joint)):
         own = joint[group]
-        for k in range(found):
-            at = own[k]
-            for m in range(times.shape[1]):
-                to.rows[at, m] += times[k, m]
         for other in range(group):
             second = joint[other]
             for k in range(found):
@@ -337,12 +334,33 @@ def _add_products(plan: ModelPlan, found: int, chunk: _Chunk, to: ModelSums) -> 
 
 
 @compiled
-def _add_lanes(one: Floats, other: Floats, found: int, to: Floats) -> None:
-    """Add products of two columns in as many parts as there are places in `to`."""
+def _add_rows(joint: Codes, found: int, times: Floats, rows: Floats) -> None:
+    """Add records to the rows of their joint classes, two groups at a time: each record is read half as often."""
+    for group in range(0, len(joint) - 1, 2):
+        own, second = joint[group], joint[group + 1]
+        for k in range(found):
+            at, there = own[k], second[k]
+            for m in range(times.shape[1]):
+                value = times[k, m]
+                rows[at, m] += value
+                rows[there, m] += value
+    if len(joint) % 2:
+        own = joint[len(joint) - 1]
+        for k in range(found):
+            at = own[k]
+            for m in range(times.shape[1]):
+                rows[at, m] += times[k, m]
+
+
+@compiled
+def _add_lanes(one: Floats, two: Floats, column: Floats, found: int, to: Floats, to_two: Floats) -> None:
+    """Add products of two numbers with a column, in as many parts as there are places in `to`."""
     for first in range(0, found, len(to)):
-        left, right = one[first:found], other[first:found]  # from 0 on: no index is tested for being negative
+        # from 0 on, so that no index is tested for being negative
+        left, right, times = one[first:found], two[first:found], column[first:found]
         for lane in range(min(len(to), len(left))):
-            to[lane] += left[lane] * right[lane]
+            to[lane] += left[lane] * times[lane]
+            to_two[lane] += right[lane] * times[lane]
 
 
 @compiled
@@ -386,15 +404,11 @@ def _leverages(plan: ModelPlan, inverse: SpreadPlan, found: int, chunk: _Chunk, 
     joint, times, width = chunk.joint, chunk.times, len(plan.blocks)
     for k in range(found):
         to[k] = 0.0
-        for m in range(width):
-            times[k, m] = 0.0
+    _read_rows(joint, found, inverse.cross, times)
     for group in range(len(joint)):
         own = joint[group]
         for k in range(found):
-            at = own[k]
-            to[k] += inverse.alone[at]
-            for m in range(width):
-                times[k, m] += inverse.cross[at, m]
+            to[k] += inverse.alone[own[k]]
         for other in range(group):
             second = joint[other]
             for k in range(found):
@@ -407,3 +421,24 @@ def _leverages(plan: ModelPlan, inverse: SpreadPlan, found: int, chunk: _Chunk, 
             second, factor = chunk.numbers[plan.blocks[other]], inverse.dense[m, other]
             for k in range(found):
                 to[k] += factor * number[k] * second[k]
+
+
+@compiled
+def _read_rows(joint: Codes, found: int, rows: Floats, to: Floats) -> None:
+    """For each record the sum of the rows of its joint classes, two groups at a time."""
+    width = rows.shape[1]
+    for k in range(found):
+        for m in range(width):
+            to[k, m] = 0.0
+    for group in range(0, len(joint) - 1, 2):
+        own, second = joint[group], joint[group + 1]
+        for k in range(found):
+            at, there = own[k], second[k]
+            for m in range(width):
+                to[k, m] += rows[at, m] + rows[there, m]
+    if len(joint) % 2:
+        own = joint[len(joint) - 1]
+        for k in range(found):
+            at = own[k]
+            for m in range(width):
+                to[k, m] += rows[at, m]

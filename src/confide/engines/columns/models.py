@@ -158,7 +158,7 @@ def _nothing(groups: Groups) -> ModelSums:
     return ModelSums(
         np.zeros((groups.joint, groups.joint)),
         np.zeros((groups.joint, -(-(width + 2) // 4) * 4)),
-        np.zeros((width, width + 1, LANES)),
+        np.zeros((width + width % 2, width + 1, LANES)),  # numbers are added two at a time
         np.zeros(5),
         np.zeros(2, np.int64),
     )
@@ -166,7 +166,8 @@ def _nothing(groups: Groups) -> ModelSums:
 
 def _single(groups: Groups, sums: ModelSums, columns: int) -> MomentSums:
     """The sums for single classes."""
-    dense = np.cumsum(sums.dense, axis=2)[:, :, -1]  # one after the other, unlike a plain sum
+    width = len(groups.dense)
+    dense = np.cumsum(sums.dense[:width], axis=2)[:, :, -1]  # one after the other, unlike a plain sum
     return ungrouped(
         groups, GroupSums(sums.tables, sums.rows[:, : dense.shape[1] + 1], dense, sums.sums, sums.counts), columns
     )

@@ -18,7 +18,7 @@ __all__ = ["CHUNK", "Words", "pick", "take"]
 Words = NDArray[np.uint64]
 """A bit for each record, 64 to a word; no words at all stand for all records."""
 
-CHUNK = 1024
+CHUNK = 2048
 
 
 @compiled

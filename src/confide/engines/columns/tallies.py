@@ -39,8 +39,8 @@ class TallyPlan(NamedTuple):
 class TallySums(NamedTuple):
     """Sums by cell. `packed` has records in the upper half of its bits and the xor of keys in the lower: one addition.
 
-    `amounts` are total, size and square; `units`, `own` (a unit's contribution so far), `seen` (the last unit's number) and
-    `touched` (the cells of the unit) are of use where units have several records.
+    `amounts` are total, size and square; `units`, `own` (a unit's contribution so far), `seen` (the last unit's number),
+    `touched` (the cells of the unit) and `settled` (what it contributes to them) are of use where units have several records.
     """
 
     packed: NDArray[np.uint64]
@@ -50,7 +50,8 @@ class TallySums(NamedTuple):
     units: Ints
     own: Ints
     seen: Ints
-    touched: Ints
+    touched: NDArray[np.uint32]
+    settled: Ints
 
 
 def tally_sums(cells: int, plan: TallyPlan, top: int) -> TallySums:
@@ -62,7 +63,9 @@ def tally_sums(cells: int, plan: TallyPlan, top: int) -> TallySums:
         np.zeros(cells if len(plan.weight) else 0, np.int64),
         np.zeros((amounts, 3), np.int64),
         np.zeros((amounts, top), np.int64),
-        *(np.zeros(by_unit, np.int64) for _ in range(4)),
+        *(np.zeros(by_unit, np.int64) for _ in range(3)),
+        np.zeros(by_unit, np.uint32),
+        np.zeros(by_unit, np.int64),
     )
 
 
@@ -92,27 +95,26 @@ def add_cells(plan: TallyPlan, start: int, stop: int, to: TallySums) -> None:
             take(plan.bytes, plan.unit[0], plan.unit[1], begin, n, at, found, unit)
             _add_units(found, cell, unit, scratch, plan.shift, state, to)
         elif len(plan.amount):
-            for k in range(found):
-                _contribute(cell[k], scratch[k], plan.shift, to)
+            _contribute(found, cell, scratch, plan.shift, to)
     _end_unit(plan.shift, state, to)
 
 
 @compiled
-def _contribute(cell: int, amount: int, shift: int, to: TallySums) -> None:
-    """Add what one unit contributes to a cell."""
-    size = abs(amount)
-    cut = size >> shift
-    to.amounts[cell, 0] += amount
-    to.amounts[cell, 1] += size
-    to.amounts[cell, 2] += cut * cut
-    width = to.top.shape[1]
-    if width == 0 or size <= to.top[cell, width - 1]:
-        return
-    place = width - 1
-    while place > 0 and size > to.top[cell, place - 1]:
-        to.top[cell, place] = to.top[cell, place - 1]
-        place -= 1
-    to.top[cell, place] = size
+def _contribute(found: int, cell: NDArray[np.uint32], amount: Ints, shift: int, to: TallySums) -> None:
+    """Add what units contribute to cells, one unit at each place."""
+    amounts, top, last = to.amounts, to.top, to.top.shape[1] - 1
+    for k in range(found):
+        at, size = cell[k], abs(amount[k])
+        cut = size >> shift
+        amounts[at, 0] += amount[k]
+        amounts[at, 1] += size
+        amounts[at, 2] += cut * cut
+        if last >= 0 and size > top[at, last]:
+            place = last
+            while place > 0 and size > top[at, place - 1]:
+                top[at, place] = top[at, place - 1]
+                place -= 1
+            top[at, place] = size
 
 
 @compiled
@@ -139,9 +141,9 @@ def _add_units(
 @compiled
 def _end_unit(shift: int, state: Ints, to: TallySums) -> None:
     """Settle the unit whose records have been added."""
-    for t in range(state[1]):
-        at = to.touched[t]
-        if len(to.amounts):
-            _contribute(at, to.own[at], shift, to)
-            to.own[at] = 0
+    if len(to.amounts):
+        for t in range(state[1]):
+            to.settled[t] = to.own[to.touched[t]]
+            to.own[to.touched[t]] = 0
+        _contribute(state[1], to.touched, to.settled, shift, to)
     state[1] = 0
