@@ -111,7 +111,12 @@ def measure_tables(bench: Bench) -> None:
     raw = bench.count(by, within)
     share = bench.engine.tally(Tally((), within)).records.sum() / bench.store.rows
     print(f"two pieces with {share:.0%} of the records")
-    bench.told("two pieces: finding the mask / raw filtered", lambda: bench.engine._universes._within(within), raw, 0.3)
+    bench.told(
+        "two pieces: finding the mask / raw filtered",
+        lambda: bench.engine._universes._within(0, bench.store.rows, within),
+        raw,
+        0.3,
+    )
     bench.told("two pieces: the engine / raw filtered", lambda: bench.engine.tally(Tally(by, within)), raw, 0.3)
     others = cycle(combinations(("education", "marital", "employment", "industry"), 2))
     bench.told("two pieces: the whole request / raw filtered", lambda: bench.ask(list(next(others)), UNION), raw, 0.3)

@@ -1,7 +1,8 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
-mysite/people/dataset.toml  people/vintages.json  people/vintages/1/records.duckdb  safe.parquet  truth.parquet  records.json
+mysite/people/dataset.toml  people/vintages.json
+mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json
 mysite/reviews/    results that wait for a custodian
 mysite/projects/NAME.toml    if a project has a policy of its own
 mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own

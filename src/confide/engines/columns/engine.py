@@ -47,8 +47,7 @@ class ColumnsEngine:
     def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
         units = self._store.units
         start, stop = int(np.searchsorted(units, low, "left")), int(np.searchsorted(units, high, "right"))
-        rows = chosen_rows(self._universes.mask(tuple(within)), start, stop)
-        return np.unique(units[rows])
+        return np.unique(units[self._universes.rows(tuple(within), start, stop)])
 
     def moments(self, step: Step) -> Moments:
         from confide.engines.columns.models import sum_moments

@@ -63,7 +63,9 @@ def tally_sums(cells: int, plan: TallyPlan, top: int) -> TallySums:
         np.zeros(cells if len(plan.weight) else 0, np.int64),
         np.zeros((amounts, 3), np.int64),
         np.zeros((amounts, top), np.int64),
-        *(np.zeros(by_unit, np.int64) for _ in range(3)),
+        np.zeros(by_unit, np.int64),
+        np.zeros(by_unit, np.int64),
+        np.zeros(by_unit, np.int64),
         np.zeros(by_unit, np.uint32),
         np.zeros(by_unit, np.int64),
     )

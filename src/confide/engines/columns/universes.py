@@ -1,7 +1,7 @@
 """Universes as bit masks: a bit for each record, found once and kept for the next question."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 
 import numpy as np
@@ -31,7 +31,7 @@ class Universes:
     def __init__(self, store: ColumnsStore) -> None:
         self._store = store
         least = max(1, min(MOST_KEPT, KEPT_BYTES // max(1, store.rows // 8)))
-        self._kept: Callable[[tuple[Box, ...]], Words] = lru_cache(maxsize=least)(self._within)
+        self._kept: Callable[[tuple[Box, ...]], Words] = lru_cache(maxsize=least)(partial(self._within, 0, store.rows))
 
     def mask(self, within: tuple[Box, ...], without: Sequence[int] = ()) -> Words:
         """The records in any of the boxes, less those of some units."""
@@ -44,7 +44,14 @@ class Universes:
         _clear(left, starts, stops)
         return left
 
-    def _within(self, within: tuple[Box, ...]) -> Words:
+    def rows(self, within: tuple[Box, ...], start: int, stop: int) -> Ints:
+        """The records in any of the boxes from `start` to before `stop`; of few records no mask is kept."""
+        base = start // 64 * 64
+        words = self._within(base, stop, within) if within else EVERYONE
+        return base + chosen_rows(words, start - base, stop - base)
+
+    def _within(self, start: int, stop: int, within: tuple[Box, ...]) -> Words:
+        """The mask of the records from `start`, a multiple of 64, to before `stop`."""
         sizes = self._store.sizes
         names = sorted({name for box in within for name, _ in box})
         if prod(sizes[name] for name in names) <= LISTED_CELLS:
@@ -53,26 +60,28 @@ class Universes:
                 conditions = dict(box)
                 chosen = [_places(conditions.get(name, range(sizes[name])), sizes[name]) for name in names]
                 table[np.ix_(*chosen)] = True
-            return self._looked_up(names, table)
-        boxes = [np.bitwise_and.reduce([self._condition(*condition) for condition in box]) for box in within]
+            return self._looked_up(names, table, start, stop)
+        boxes = [
+            np.bitwise_and.reduce([self._condition(*condition, start, stop) for condition in box]) for box in within
+        ]
         return np.asarray(np.bitwise_or.reduce(boxes), np.uint64)
 
-    def _condition(self, name: str, places: Sequence[int]) -> Words:
+    def _condition(self, name: str, places: Sequence[int], start: int, stop: int) -> Words:
         table = np.zeros(self._store.sizes[name], np.bool_)
         table[_places(places, len(table))] = True
-        return self._looked_up([name], table)
+        return self._looked_up([name], table, start, stop)
 
-    def _looked_up(self, names: Sequence[str], table: NDArray[np.bool_]) -> Words:
+    def _looked_up(self, names: Sequence[str], table: NDArray[np.bool_], start: int, stop: int) -> Words:
         """The records whose joint class is marked in a table."""
         columns = [self._store.column(self._store.facts.classes[name]) for name in names]
         digits = np.array([(c.offset, c.kind, size) for c, size in zip(columns, table.shape, strict=True)], np.int64)
-        words = np.zeros(-(-self._store.rows // 64), np.uint64)
+        words = np.zeros(-(-(stop - start) // 64), np.uint64)
         marked = table.astype(np.uint64).ravel()
 
-        def work(half: int, start: int, stop: int) -> None:
-            _mark(self._store.bytes, digits, marked, start, stop, words)
+        def work(half: int, first: int, last: int) -> None:
+            _mark(self._store.bytes, digits, marked, start + first, start + last, words[first // 64 :])
 
-        in_two(work, self._store.rows)
+        in_two(work, stop - start)
         return words
 
 
@@ -99,7 +108,7 @@ def _clear(words: Words, starts: Ints, stops: Ints) -> None:
 
 @compiled
 def _mark(bytes_: Bytes, digits: Ints, marked: Words, start: int, stop: int, words: Words) -> None:
-    """Set the bits of marked records; `start` is a multiple of 64."""
+    """The bits of the records from `start` to `stop`: set if their joint class is marked."""
     at, needs, scratch = np.empty(CHUNK, np.int32), np.empty((0, 3), np.int64), np.empty(0, np.int64)
     cell, code = np.empty(CHUNK, np.uint32), np.empty(CHUNK, np.uint32)
     nothing = np.empty(0, np.uint64)
@@ -111,7 +120,7 @@ def _mark(bytes_: Bytes, digits: Ints, marked: Words, start: int, stop: int, wor
             word = np.uint64(0)
             for i in range(first, min(first + 64, n)):
                 word |= marked[cell[i]] << np.uint64(i - first)
-            words[(begin + first) >> 6] = word
+            words[(begin - start + first) >> 6] = word
 
 
 @compiled
