@@ -15,13 +15,17 @@ import pyarrow as pa
 import pytest
 
 import confide
+from confide.attacks.truth.copies import copied
+from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped
 from confide.engines import Coded, Engine, StoreFacts
 from confide.engines.columns import parallel, table, tallies, universes
+from confide.engines.columns.elementary import exponentials, logarithms
 from confide.engines.columns.engine import ColumnsEngine
 from confide.engines.columns.store import ColumnsStore, write_columns
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.squares import square_shifts
+from confide.engines.sums.kernels import TINY
 from confide.errors import Fault, Mistake
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Tally
@@ -277,6 +281,31 @@ def test_the_doctor_says_how_much_memory_columns_take(site: Path, monkeypatch: p
     monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else sysconf(name))
     [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
     assert 'engine = "duckdb"' in memory.mend
+
+
+@pytest.mark.parametrize("without", [None, 3])
+def test_a_site_of_columns_is_attacked_like_any_other(site: Path, without: int | None) -> None:
+    truth, policy = truth_of_site(site, "people"), Folder(site).policy("people")
+    units = None if without is None else np.unique(truth.units)[:without]
+    with copied(site, "people", policy, truth=truth, without=units) as copy:
+        assert copy["people"].table(rows="sex")
+
+
+def test_exponentials_and_logarithms_are_right_to_two_units_in_the_last_place() -> None:
+    draw = np.random.default_rng(3)
+    exponents = np.concatenate([draw.uniform(-700, 700, 5000), draw.normal(size=5000), [0.0, 700.0, -700.0]])
+    positive = np.concatenate([np.exp(draw.uniform(-36, 36, 5000)), draw.random(5000) + TINY, [0.5, TINY, 1 - TINY]])
+    for of, numbers, exact in ((exponentials, exponents, np.exp), (logarithms, positive, np.log)):
+        found, bits = np.empty(len(numbers)), np.empty(len(numbers), np.int64)
+        of(numbers, len(numbers), bits, found)
+        expected = exact(numbers.astype(np.longdouble))
+        assert np.all(np.abs(found - expected) <= 2 * np.spacing(np.abs(expected.astype(np.float64))))
+        text = np.empty(len(numbers))
+        of.py_func(numbers, len(numbers), bits, text)  # type: ignore[attr-defined]
+        assert np.array_equal(found, text)
+    one = np.ones(1)
+    logarithms(one, 1, np.empty(1, np.int64), one)
+    assert one.tolist() == [0.0]
 
 
 def test_a_store_of_models_without_values_asks_to_be_ingested_again(tmp_path: Path) -> None:

@@ -37,9 +37,16 @@ def site(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Path:
     return path
 
 
-@pytest.fixture
-def service(site: Path) -> Iterator[Service]:
-    with Service.open(site) as opened:
+@pytest.fixture(scope="module")
+def columns_site(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Path:
+    path, catalog = tmp_path_factory.mktemp("stopped") / "site", 'engine = "columns"\n' + town.catalog
+    confide.add(town.people, path, name="people", catalog=catalog, preset="drop-q")
+    return path
+
+
+@pytest.fixture(params=["site", "columns_site"])
+def service(request: pytest.FixtureRequest) -> Iterator[Service]:
+    with Service.open(request.getfixturevalue(request.param)) as opened:
         yield opened
 
 
