@@ -126,7 +126,7 @@ def test_compiled_tallies_say_what_their_python_text_says(tmp_path: Path, monkey
 
 
 def test_masks_are_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(universes, "KEPT_BYTES", 2 * 250)
+    monkeypatch.setattr(universes, "KEPT_BYTES", 2 * 256)
     kept = opened(people(), tmp_path)._universes
     boxes: list[tuple[Box, ...]] = [((("b", (place,)),),) for place in range(3)]
     first = kept.mask(boxes[0])

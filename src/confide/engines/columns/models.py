@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.engines.columns import model_kernels as kernels
-from confide.engines.columns.model_kernels import LANES, PARTS, ModelPlan, ModelSums, SpreadPlan
+from confide.engines.columns import model_chunks as chunks
+from confide.engines.columns.model_chunks import ModelPlan
+from confide.engines.columns.model_kernels import LANES, PARTS, ModelSums, SpreadPlan, add_model, add_model_spread
 from confide.engines.columns.needs import needs_of
 from confide.engines.columns.parallel import HALVES, in_two
 from confide.engines.columns.reading import Words
@@ -24,7 +25,7 @@ from confide.model.formula import Transform
 
 __all__ = ["sum_moments", "sum_spread"]
 
-_TRANSFORM = {Transform.LOG: kernels.LOG, Transform.SQRT: kernels.SQRT, Transform.SQUARE: kernels.SQUARE}
+_TRANSFORM = {Transform.LOG: chunks.LOG, Transform.SQRT: chunks.SQRT, Transform.SQUARE: chunks.SQUARE}
 
 
 def sum_moments(store: ColumnsStore, step: Step, groups: Groups, words: Words) -> Moments:
@@ -33,7 +34,7 @@ def sum_moments(store: ColumnsStore, step: Step, groups: Groups, words: Words) -
     found = [_nothing(groups) for _ in HALVES]
 
     def work(half: int, start: int, stop: int) -> None:
-        kernels.add_model(plan, start, stop, found[half])
+        add_model(plan, start, stop, found[half])
 
     in_two(work, store.rows)
     return added([_single(groups, half, step.design.columns) for half in found])
@@ -47,7 +48,7 @@ def sum_spread(store: ColumnsStore, step: Step, groups: Groups, words: Words, in
     fits = [np.zeros((len(sizes), PARTS, max(sizes, default=0), 2)) for _ in HALVES]
 
     def work(half: int, start: int, stop: int) -> None:
-        kernels.add_model_spread(plan, by_joint, start, stop, fits[half], found[half])
+        add_model_spread(plan, by_joint, start, stop, fits[half], found[half])
 
     in_two(work, store.rows)
     one, other = found

@@ -1,13 +1,13 @@
 """Universes as bit masks: a bit for each record, found once and kept for the next question."""
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Ints
+from confide.cache import Cache
 from confide.data.compiling import compiled
 from confide.engines.columns.parallel import in_two
 from confide.engines.columns.reading import CHUNK, Words, pick, take
@@ -21,8 +21,8 @@ EVERYONE: Words = np.zeros(0, np.uint64)
 LISTED_CELLS = 1 << 16
 """Up to so many joint classes of its variables a universe is looked up in one table, which then stays in the nearest caches."""
 
-KEPT_BYTES, MOST_KEPT = 256 << 20, 64
-"""Masks are kept up to so many bytes, and so many of them."""
+KEPT_BYTES = 256 << 20
+"""Masks are kept up to so many bytes."""
 
 
 class Universes:
@@ -30,12 +30,11 @@ class Universes:
 
     def __init__(self, store: ColumnsStore) -> None:
         self._store = store
-        least = max(1, min(MOST_KEPT, KEPT_BYTES // max(1, store.rows // 8)))
-        self._kept: Callable[[tuple[Box, ...]], Words] = lru_cache(maxsize=least)(partial(self._within, 0, store.rows))
+        self._kept = Cache[tuple[Box, ...], Words](KEPT_BYTES, weigh=lambda words: words.nbytes)
 
     def mask(self, within: tuple[Box, ...], without: Sequence[int] = ()) -> Words:
         """The records in any of the boxes, less those of some units."""
-        words = self._kept(within) if within else EVERYONE
+        words = self._whole(within) if within else EVERYONE
         if not without:
             return words
         left = words.copy() if len(words) else np.full(-(-self._store.rows // 64), 2**64 - 1, np.uint64)
@@ -43,6 +42,13 @@ class Universes:
         starts, stops = np.searchsorted(units, gone, "left"), np.searchsorted(units, gone, "right")
         _clear(left, starts, stops)
         return left
+
+    def _whole(self, within: tuple[Box, ...]) -> Words:
+        words = self._kept.get(within)
+        if words is None:
+            words = self._within(0, self._store.rows, within)
+            self._kept.put(within, words)
+        return words
 
     def rows(self, within: tuple[Box, ...], start: int, stop: int) -> Ints:
         """The records in any of the boxes from `start` to before `stop`; of few records no mask is kept."""
