@@ -178,3 +178,17 @@ def test_what_a_rule_refuses_never_waits_and_a_spoilt_review_releases_nothing(fi
             service.answer(read_arguments(TableRequest, "people", {"rows": "sex"}), who=ana)
         with pytest.raises(Mistake):
             service.review("../secret")
+
+
+def test_a_yes_to_a_model_gives_no_residuals_that_nobody_has_seen(file, site, policy, serve_here, run):
+    policy(site, models="true")
+    ana = add_token(file, name="ana", role=PersonRole.ANALYST)
+    here = serve_here(site)
+    model = "/people/regression.json?formula=hours~age"
+    assert here.get(model, **bearer(ana)).status_code == 202
+    with confide.open(here.url, token=ana) as client:
+        (waiting,) = client.reviews()
+    assert run("review", "yes", site, waiting["id"], "--reason", "Fine").returncode == 0
+    assert here.get(model, **bearer(ana)).status_code == 200
+    refused = here.get(model + "&diagnostics=true", **bearer(ana))
+    assert refused.status_code == 422 and "without residuals" in refused.json()["detail"]

@@ -272,7 +272,10 @@ class Service:
 
     def _answer(self, opened: Opened, question: Admitted[Request[Any]], person: Person, *, diagnostics: bool) -> Any:
         road = opened.road(question.request.dataset, self.project_of(person))
-        reviewed = self._is_reviewed(road, question, person) and self._must_not_be_refused(road, question, person)
+        to_review = self._is_reviewed(road, question, person)
+        if to_review and diagnostics:
+            raise Mistake("A custodian reviews the model only, so it is given without residuals.")
+        reviewed = to_review and self._must_not_be_refused(road, question, person)
         with self._turn(road, person), self._stoppable(road, question, person):
             considered = road.consider(question)
             if considered.reasons:
