@@ -19,7 +19,7 @@ from confide.data.noise_law import log_mean
 from confide.records.projection import displaced, grams, project
 from confide.records.sums import Places
 
-__all__ = ["Groups", "balanced"]
+__all__ = ["BalancedTables", "balanced"]
 
 EFFECTIVE = 60
 """Groups are balanced that have as many units as this, counted by how evenly they share the sum of squared noise."""
@@ -41,7 +41,7 @@ else be told by what the others are raised by."""
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class BalancedTables:
     """The tables in which noise is balanced. `places` has the class of each record in each variable, and last in none; `was` the
     same before keys were exchanged."""
 
@@ -54,7 +54,7 @@ class Groups:
     @classmethod
     def of(
         cls, classes: Sequence[Ints], was: Sequence[Ints] = (), *, paired: int | None = None, loose: Bools | None = None
-    ) -> "Groups":
+    ) -> "BalancedTables":
         """Tables by each variable, and by two of the first `paired`, or of all."""
         records = len(classes[0]) if classes else 0
         places, before = (np.array([*some, np.zeros(records)], np.uint16) for some in (classes, was or classes))
@@ -70,7 +70,7 @@ class Groups:
         return displaced(columns, self.was, self.places, self.tables)
 
 
-def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, groups: Groups) -> Floats:
+def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, groups: BalancedTables) -> Floats:
     """The logarithms of factors, balanced. `amounts` are weighted contributions."""
     rows, tables = np.flatnonzero(spread > 0), groups.tables
     if not len(rows) or not len(tables):

@@ -17,7 +17,7 @@ from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy, RecordRules
-from confide.records.balance import Groups, balanced
+from confide.records.balance import BalancedTables, balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
@@ -88,13 +88,13 @@ def _noised(true: Coded, coded: Coded, dataset: Dataset, exposure: Exposure, pol
     return coded
 
 
-def _groups(true: Coded, coded: Coded, dataset: Dataset) -> Groups:
+def _groups(true: Coded, coded: Coded, dataset: Dataset) -> BalancedTables:
     """Tables by what anybody may ask for: the coarsest level of each variable, also by two, and every finer one."""
     shown = [v.name for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = dict.fromkeys(dataset.levels(name)[0].name for name in shown)
     names = dict.fromkeys([*coarse, *shown])
     was, now = ([one.places(name) for name in names] for one in (true, coded))
-    return Groups.of(now, was, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
+    return BalancedTables.of(now, was, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
 
 
 def _alone(coded: Coded) -> Bools:

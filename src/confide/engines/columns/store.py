@@ -26,7 +26,7 @@ from confide.data.replacing import replacing
 from confide.engines import Coded, StoreFacts
 from confide.errors import Fault
 
-__all__ = ["Bytes", "Column", "ColumnsStore", "write_columns"]
+__all__ = ["Bytes", "ColumnsStore", "MappedColumn", "write_columns"]
 
 Bytes = NDArray[np.uint8]
 
@@ -39,7 +39,7 @@ _LENGTH = struct.Struct("<QI")
 
 
 @dataclass(frozen=True)
-class Column:
+class MappedColumn:
     """Where a column stands, how wide its integers are, the least of them, and a checksum (CRC-32)."""
 
     offset: int
@@ -81,7 +81,7 @@ def _write(file: IO[bytes], coded: Coded) -> None:
         file.write(bytes(-file.tell() % ALIGNED))
         stored = _stored(records[name], order, is_class=name in classes, fixed=name in ("unit", "key"))
         least = int(stored.min(initial=0))
-        column = Column(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
+        column = MappedColumn(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
         columns[name] = vars(column)
         file.write(stored.data if len(stored) else b"")
     sizes = {name: int(pc.max(records[column]).as_py() or 0) + 1 for name, column in facts.classes.items()}
@@ -112,14 +112,14 @@ class ColumnsStore:
             self.rows: int = index["rows"]
             self.facts = StoreFacts(**index["facts"])
             self.sizes: dict[str, int] = index["sizes"]
-            self._columns = {name: Column(**column) for name, column in index["columns"].items()}
+            self._columns = {name: MappedColumn(**column) for name, column in index["columns"].items()}
         except (KeyError, TypeError):
             raise self._fault("was written by another version of Confide") from None
         self._checked: set[str] = set()
         if not {"unit", "key"} <= set(self._columns):
             raise self._fault("is damaged")
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> MappedColumn:
         """Where a column stands. Promise: its bytes are those that were written."""
         column = self._columns[name]
         if name not in self._checked:
@@ -142,7 +142,7 @@ class ColumnsStore:
         """Bytes of memory that the columns take once all have been read."""
         return len(self.bytes)
 
-    def _part(self, column: Column) -> Bytes:
+    def _part(self, column: MappedColumn) -> Bytes:
         return self.bytes[column.offset : column.offset + column.width * self.rows]
 
     def _mapped(self, path: Path) -> Bytes:

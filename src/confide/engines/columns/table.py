@@ -10,7 +10,7 @@ from confide.engines.cells import bounded
 from confide.engines.columns.needs import needs_of
 from confide.engines.columns.parallel import HALVES, in_two
 from confide.engines.columns.reading import Words
-from confide.engines.columns.store import Bytes, Column, ColumnsStore
+from confide.engines.columns.store import Bytes, ColumnsStore, MappedColumn
 from confide.engines.columns.tallies import TallyPlan, TallySums, add_cells, tally_sums
 from confide.engines.columns.universes import chosen_rows
 from confide.model.evidence import Cells, Tally
@@ -60,7 +60,7 @@ def _named(store: ColumnsStore, name: str | None) -> Ints:
 
 
 def _column(store: ColumnsStore, name: str) -> tuple[int, int]:
-    column: Column = store.column(name)
+    column: MappedColumn = store.column(name)
     return column.offset, column.kind
 
 
