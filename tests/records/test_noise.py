@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from confide.data.noise_law import REACH, log_mean, log_variance, power_mean, unbiasing
 from confide.model.catalog.dataset import Kind, Role, Variable
 from confide.model.policy import RecordRules
-from confide.records.balance import EFFECTIVE, Groups, balanced
+from confide.records.balance import EFFECTIVE, BalancedTables, balanced
 from confide.records.lots import drawn, lots
 from confide.records.noise import noised
 from protecting import CATALOG, Protection, people, records_policy, secret_of
@@ -108,7 +108,7 @@ def sums_off(logs: Any, amounts: Any, group: Any) -> Any:
 def test_balance_keeps_the_sums_of_large_groups() -> None:
     logs, spread, amounts, group = ready(groups=8, size=500)
     other = np.random.default_rng(4).integers(0, 3, len(group))
-    even = balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([group, other]))
+    even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group, other]))
     for classes in (group, other, group * 3 + other):
         before, after = np.abs(sums_off(logs, amounts, classes)).max(), np.abs(sums_off(even, amounts, classes)).max()
         assert after < before / 5 and after < 0.002
@@ -121,9 +121,13 @@ def test_balance_keeps_the_sums_of_large_groups() -> None:
 
 def test_balance_leaves_small_groups_alone() -> None:
     logs, spread, amounts, group = ready(groups=100, size=EFFECTIVE - 1)
-    np.testing.assert_array_equal(balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([group])), logs)
+    np.testing.assert_array_equal(
+        balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group])), logs
+    )
     # of which none is in a group that is large enough: neither by one variable nor by two
-    np.testing.assert_array_equal(balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([group, group])), logs)
+    np.testing.assert_array_equal(
+        balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group, group])), logs
+    )
 
 
 def test_noise_gives_large_groups_back_the_means_that_exchanges_changed() -> None:
@@ -132,7 +136,7 @@ def test_noise_gives_large_groups_back_the_means_that_exchanges_changed() -> Non
     amounts *= 1 + group / 20
     now = group.copy()
     now[::20] = np.random.default_rng(6).permutation(group[::20])
-    even = balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([now], [group]))
+    even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([now], [group]))
     true = np.bincount(group, amounts) / np.bincount(group)
     off = [np.abs(np.bincount(now, amounts * f) / np.bincount(now) / true - 1).max() for f in (1.0, np.exp(even))]
     assert off[1] < off[0] / 5
@@ -145,14 +149,14 @@ def test_noise_does_not_tell_of_somebody_large_who_left_a_group() -> None:
     amounts[0] = amounts[1:500].sum()
     now = group.copy()
     now[[0, 500]] = 1, 0
-    even = balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([now], [group]))
+    even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([now], [group]))
     assert np.abs(even - logs)[1:500].max() < 3 * 0.15 * 3 / np.sqrt(500)
 
 
 def test_units_of_several_records_keep_their_noise() -> None:
     logs, spread, amounts, group = ready(groups=4, size=500)
     loose = np.arange(len(group)) % 3 > 0
-    even = balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([group], loose=loose))
+    even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group], loose=loose))
     np.testing.assert_array_equal(even[~loose], logs[~loose])
     assert np.abs(sums_off(even, amounts, group)).max() < np.abs(sums_off(logs, amounts, group)).max() / 5
 
@@ -162,7 +166,7 @@ def test_balance_does_not_give_away_who_holds_most_of_a_group() -> None:
     logs, spread, amounts, group = ready(groups=1, size=500)
     amounts[0] = amounts[1:].sum()
     logs[0] = 0.3
-    even = balanced(logs, spread, amounts, np.ones(500), Groups.of([group]))
+    even = balanced(logs, spread, amounts, np.ones(500), BalancedTables.of([group]))
     assert even[0] == pytest.approx(0.3, abs=0.03)
     assert sums_off(even, amounts, group)[0] > 0.12
 
@@ -176,7 +180,7 @@ def test_balance_leaves_those_who_have_most_their_noise() -> None:
     amounts[0] = 0.07 * amounts.sum()
     rng = np.random.default_rng(8)
     draws = [rng.normal(0, 0.15, 600) + log_mean(0.15) for _ in range(60)]
-    kept = [balanced(logs, spread, amounts, np.ones(600), Groups.of([group]))[0] for logs in draws]
+    kept = [balanced(logs, spread, amounts, np.ones(600), BalancedTables.of([group]))[0] for logs in draws]
     assert np.std(kept) > 0.9 * np.std([logs[0] for logs in draws])
     assert (amounts.sum() ** 2 / (amounts**2).sum()) > EFFECTIVE, "the group is balanced"
 
@@ -280,6 +284,6 @@ def with_balance(values: Any, group: Any) -> Any:
     """Numbers with noise that is balanced by the classes of one variable."""
 
     def balance(logs: Any, spread: Any, amounts: Any) -> Any:
-        return balanced(logs, spread, amounts, np.ones(len(group)), Groups.of([group]))
+        return balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group]))
 
     return noised(values, units(len(values)), MONEY, np.zeros(len(values), bool), RULES, secret_of(), balance)
