@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test mutants chromium web-servers docs screenshots bench clean
+.PHONY: demo test mutants chromium web-servers postgresql docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
 
-test: chromium web-servers $(VENV)/.dev
+test: chromium web-servers postgresql $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -32,6 +32,12 @@ web-servers:
 	@{ command -v nginx && command -v caddy && command -v openssl; } >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
 	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light caddy openssl >/dev/null; } || \
 	{ echo "The tests need nginx, caddy and openssl. On Debian, as root: apt-get install nginx-light caddy openssl"; exit 1; }
+
+# An engine is tested on a real PostgreSQL, which the tests start for themselves: no cluster is made by the package.
+postgresql:
+	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
+	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; } || \
+	{ echo "The tests need PostgreSQL. On Debian, as root: apt-get install postgresql"; exit 1; }
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs serve

@@ -1,4 +1,4 @@
-"""What the tests of several rooms share: both engines, and one small population under any secret and policy."""
+"""What the tests of several rooms share: all engines, and one small population under any secret and policy."""
 
 import sys
 import threading
@@ -24,12 +24,15 @@ from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
+from confide.engines.postgres.engine import PostgresEngine
+from confide.engines.postgres.store import write_postgres
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
 from confide.records.protect import protect_records
 from confide.site.encode import encode
 from confide.site.secret import Secret
+from postgres_server import Server, running
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 NOT_RUN = pytest.StashKey[int]()
@@ -63,7 +66,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(words, red=True, bold=True)
 
 
-@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs", "columns"])
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL of this run's own."""
+    with running() as server:
+        yield server
+
+
+@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs", "columns", "postgres"])
 def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Coded], Engine]]:
     """A function from coded records to an engine; a test that uses it runs on every engine."""
     opened: list[Engine] = []
@@ -75,6 +85,12 @@ def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
             path = tmp_path / f"{len(opened)}.columns"
             write_columns(coded, path)
             opened.append(ColumnsEngine(path))
+            return opened[-1]
+        if request.param == "postgres":
+            database = request.getfixturevalue("postgres").database
+            path = tmp_path / f"{len(opened)}.postgres"
+            write_postgres(coded, path, database)
+            opened.append(PostgresEngine(path, database))
             return opened[-1]
         path = tmp_path / f"{len(opened)}.duckdb"
         write_store(coded, path, pairs_from=0 if request.param == "duckdb with pairs" else 10**9)

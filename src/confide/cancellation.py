@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from math import inf
 from threading import RLock
 
 __all__ = ["Cancellation", "StopReason", "Stopped", "current_cancellation"]
@@ -38,7 +39,9 @@ class Cancellation:
     confide.cancellation.Stopped: unwanted
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, seconds: float = inf) -> None:
+        self.seconds = seconds
+        """How long the work may take; whoever gives it must stop it then."""
         self._lock, self._reason, self._interrupts = RLock(), list[StopReason](), list[Callable[[], None]]()
 
     @property

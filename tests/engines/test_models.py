@@ -1,4 +1,4 @@
-"""Models on every engine: DuckDB, columns and their compiled kernels say what the plain reference says."""
+"""Models on every engine: DuckDB, columns, PostgreSQL and their compiled kernels say what the plain reference says."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +16,8 @@ from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
+from confide.engines.postgres.engine import PostgresEngine
+from confide.engines.postgres.store import write_postgres
 from confide.engines.sums import grouped
 from confide.engines.sums import kernels as compiled
 from confide.engines.sums.batches import lay_out
@@ -110,11 +112,23 @@ def columns(coded: Coded, folder: Path) -> Iterator[ColumnsEngine]:
 Opened = Callable[[Coded, Path], AbstractContextManager[Engine]]
 
 
-@pytest.fixture(params=[duck, columns])
+@pytest.fixture(params=["duckdb", "columns", "postgres"])
 def opened(request: pytest.FixtureRequest) -> Opened:
     """Opens coded records on an engine that is compared with the plain reference."""
-    given: Opened = request.param
-    return given
+    if request.param != "postgres":
+        return {"duckdb": duck, "columns": columns}[request.param]
+    database = request.getfixturevalue("postgres").database
+
+    @contextmanager
+    def postgres(coded: Coded, folder: Path) -> Iterator[PostgresEngine]:
+        write_postgres(coded, folder / "s.postgres", database)
+        engine = PostgresEngine(folder / "s.postgres", database)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+    return postgres
 
 
 def same(one: object, other: object) -> None:
@@ -297,6 +311,6 @@ def test_a_design_with_too_few_places_is_a_fault_and_reads_no_other_memory(opene
 
 
 def test_all_engines_keep_the_whole_protocol() -> None:
-    engines: list[type[Engine]] = [DuckDBEngine, ColumnsEngine, MemoryEngine]
+    engines: list[type[Engine]] = [DuckDBEngine, ColumnsEngine, PostgresEngine, MemoryEngine]
     names = {name for name in vars(Engine) if not name.startswith("_")}
     assert all(names - {"facts"} <= set(dir(engine)) for engine in engines)

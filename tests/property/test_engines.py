@@ -17,6 +17,8 @@ from confide.engines.columns.store import write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
+from confide.engines.postgres.engine import PostgresEngine
+from confide.engines.postgres.store import write_postgres
 from confide.engines.squares import square_shifts
 from confide.model.design import Number
 from confide.model.evidence import Box, Tally
@@ -102,7 +104,19 @@ def open_columns(coded: Coded, folder: Path, data: st.DataObject) -> Engine:
     return ColumnsEngine(folder / "s.columns")
 
 
-@pytest.mark.parametrize("opened", [open_duckdb, open_columns])
+@pytest.fixture(scope="module", params=["duckdb", "columns", "postgres"])
+def opened(request: pytest.FixtureRequest) -> Callable[[Coded, Path, st.DataObject], Engine]:
+    if request.param != "postgres":
+        return {"duckdb": open_duckdb, "columns": open_columns}[request.param]
+    database = request.getfixturevalue("postgres").database
+
+    def open_postgres(coded: Coded, folder: Path, data: st.DataObject) -> Engine:
+        write_postgres(coded, folder / "s.postgres", database)
+        return PostgresEngine(folder / "s.postgres", database)
+
+    return open_postgres
+
+
 @settings(max_examples=50)
 @given(data=st.data())
 def test_every_engine_equals_memory_in_every_field(

@@ -88,7 +88,7 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
             raise Mistake(
                 f"The data of {name!r} are not {what}.", suggestions=[f"Run: confide ingest FILE SITE {name}"]
             )
-    engine = open_engine(folder.store(name), dataset.engine)
+    engine = open_engine(folder.store(name), dataset)
     try:
         if engine.facts.catalog != catalog_mark(dataset):
             raise Mistake(

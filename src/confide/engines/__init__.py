@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
 from confide.model.design import Number
@@ -85,6 +86,11 @@ class Coded:
         """A numeric variable, NaN where it is missing."""
         column = self.records[self.facts.values[name]].to_numpy().astype(np.float64)
         return np.asarray(column / 10.0 ** self.facts.value_decimals[name])
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """One more than the largest place of each class that is there."""
+        return {name: int(pc.max(self.records[c]).as_py() or 0) + 1 for name, c in self.facts.classes.items()}
 
     @property
     def units(self) -> Ints:

@@ -1,41 +1,91 @@
 """The stores of a data set, by the engine that its `dataset.toml` names. Engines are imported when they are used."""
 
+import secrets
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import write_store
-from confide.model.catalog.dataset import EngineName
+from confide.errors import Fault, Mistake
+from confide.model.catalog.dataset import Dataset, EngineName
 
-__all__ = ["open_engine", "store_files", "write_stores"]
+__all__ = ["open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]
+
+_BESIDE = {EngineName.COLUMNS: ".columns", EngineName.POSTGRES: ".postgres"}
 
 
 def store_files(store: Path, engine: EngineName) -> list[Path]:
     """The files of coded records: the store itself, which every data set has, and what the engine reads beside it."""
-    return [store, *([store.with_suffix(".columns")] if engine is EngineName.COLUMNS else [])]
+    return [store, *([store.with_suffix(_BESIDE[engine])] if engine in _BESIDE else [])]
 
 
-def open_engine(store: Path, engine: EngineName) -> Engine:
+def open_engine(store: Path, dataset: Dataset) -> Engine:
     """The engine that answers from a store."""
-    *_, file = store_files(store, engine)
-    if engine is EngineName.COLUMNS:
-        from confide.engines.columns.engine import ColumnsEngine
+    *_, file = store_files(store, dataset.engine)
+    match dataset.engine:
+        case EngineName.DUCKDB:
+            from confide.engines.duckdb.engine import DuckDBEngine
 
-        return ColumnsEngine(file)
-    from confide.engines.duckdb.engine import DuckDBEngine
+            return DuckDBEngine(file)
+        case EngineName.COLUMNS:
+            from confide.engines.columns.engine import ColumnsEngine
 
-    return DuckDBEngine(file)
+            return ColumnsEngine(file)
+        case EngineName.POSTGRES:
+            _must_have_psycopg()
+            from confide.engines.postgres.engine import PostgresEngine
+
+            return PostgresEngine(file, dataset.database)
 
 
-def write_stores(coded: Coded, store: Path, engine: EngineName) -> None:
+def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
     """Write the coded records as a store, and as the engine reads them.
 
     Where another engine answers, no tables are kept in the store itself: making them takes longer than all else.
     """
-    if engine is EngineName.DUCKDB:
-        write_store(coded, store)
-        return
-    from confide.engines.columns.store import write_columns
+    *_, file = store_files(store, dataset.engine)
+    match dataset.engine:
+        case EngineName.DUCKDB:
+            write_store(coded, store)
+            return
+        case EngineName.COLUMNS:
+            from confide.engines.columns.store import write_columns
 
+            write_columns(coded, file)
+        case EngineName.POSTGRES:
+            _must_have_psycopg()
+            from confide.engines.postgres.store import write_postgres
+
+            write_postgres(coded, file, dataset.database)
     write_store(coded, store, pairs_from=sys.maxsize)
-    write_columns(coded, store_files(store, engine)[-1])
+
+
+def retire_store(store: Path, former: Path) -> None:
+    """Put down in the folder `former` what is to be taken out of a database, if the records of the store are in one.
+
+    Not at once: a running server goes on with the records it was opened with.
+    """
+    *_, file = store_files(store, EngineName.POSTGRES)
+    if file.exists():
+        former.mkdir(mode=0o700, exist_ok=True)
+        file.rename(former / f"{secrets.token_hex(8)}{file.suffix}")
+
+
+def remove_retired(former: Path) -> None:
+    """Take records out of databases that were put down for it. What cannot be done now stays for the next time."""
+    for file in former.glob(f"*{_BESIDE[EngineName.POSTGRES]}"):
+        with suppress(Fault, Mistake):
+            _must_have_psycopg()
+            from confide.engines.postgres.store import remove_postgres
+
+            remove_postgres(file)
+    with suppress(OSError):
+        former.rmdir()  # if nothing is left in it
+
+
+def _must_have_psycopg() -> None:
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:  # also where psycopg is there and libpq is not
+        raise Mistake("The engine 'postgres' needs the extra 'postgres': pip install 'confide[postgres]'.") from None

@@ -11,7 +11,7 @@ from typing import Any
 from confide.data.private import only_mine
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
-from confide.engines.stores import write_stores
+from confide.engines.stores import remove_retired, retire_store, write_stores
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
@@ -28,6 +28,7 @@ from confide.site.vintages import (
     check_vintage,
     next_name,
     remove_unlisted,
+    unlisted,
     write_vintages,
     writing,
 )
@@ -37,6 +38,9 @@ __all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_agai
 
 MOST_COLUMNS = 500
 """Drafting a description compares every two columns: 6 s of CPU for 400 of them and a thousand records (measured)."""
+
+FORMER = "former"
+"""The folder of a data set that names what is to be taken out of a database, when data are next loaded."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,7 @@ def prune(site: str | Path, *, name: str) -> list[str]:
         left = _left(known, folder.policy(name))
         if left != known:
             write_vintages(folder.home(name), left)
+        _retire_unlisted(folder.home(name))
         remove_unlisted(folder.home(name))
     return [vintage.name for vintage in known if vintage not in left]
 
@@ -212,8 +217,10 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
     dataset = folder.dataset(name)
     protected, report = protect_records(true, dataset, policy, folder.secret())
     known, base = folder.vintages(name), folder.base(name)
-    with writing(home) as (number, inside):
-        write_stores(protected, inside / "records.duckdb", dataset.engine)
+    _retire_unlisted(home)  # what a killed process left
+    remove_retired(home / FORMER)
+    with writing(home) as (number, inside), _retired_on_error(inside, home):
+        write_stores(protected, inside / "records.duckdb", dataset)
         write_kept(inside, true, report)
         _write_catalog(folder, name, inside)
         if base.exists():
@@ -221,6 +228,7 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     others = [each for each in known if each.name != vintage]
     write_vintages(home, _left([*others, Vintage(vintage, number, now, protected.facts.data)], policy))
+    _retire_unlisted(home)
     remove_unlisted(home)
     for file in ("records.duckdb", "truth.parquet", "records.json", "safe.parquet"):
         (home / file).unlink(missing_ok=True)  # where records stood before there were vintages
@@ -229,6 +237,21 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
 def _left(known: list[Vintage], policy: Policy) -> list[Vintage]:
     """The vintages that the policy keeps, and the newest."""
     return known[-1 - policy.updates.kept :]
+
+
+def _retire_unlisted(home: Path) -> None:
+    for inside in unlisted(home):
+        retire_store(inside / "records.duckdb", home / FORMER)
+
+
+@contextmanager
+def _retired_on_error(inside: Path, home: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        retire_store(inside / "records.duckdb", home / FORMER)
+        remove_retired(home / FORMER)  # at once: nobody can have opened it
+        raise
 
 
 def _write_catalog(folder: Folder, name: str, inside: Path) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "place",
     "read_vintages",
     "remove_unlisted",
+    "unlisted",
     "write_vintages",
     "writing",
 ]
@@ -121,9 +122,13 @@ def writing(home: Path) -> Iterator[tuple[int, Path]]:
             (home / _FOLDERS).rmdir()  # if nothing is in it
 
 
-def remove_unlisted(home: Path) -> None:
-    """Take away the folders that the list does not name: vintages that are not kept, and what a killed process left."""
+def unlisted(home: Path) -> list[Path]:
+    """The folders that the list does not name: vintages that are not kept, and what a killed process left."""
     listed = {str(vintage.folder) for vintage in read_vintages(home)}
-    for folder in (home / _FOLDERS).glob("*"):
-        if folder.name not in listed:
-            shutil.rmtree(folder, ignore_errors=True)
+    return [folder for folder in (home / _FOLDERS).glob("*") if folder.name not in listed]
+
+
+def remove_unlisted(home: Path) -> None:
+    """Take these folders away."""
+    for folder in unlisted(home):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -72,6 +72,9 @@ class Job(Generic[T]):
     over: Future[None] = field(default_factory=_not_over, repr=False)
     _gave: T = field(init=False, repr=False)
 
+    def __post_init__(self) -> None:
+        self.cancellation.seconds = self.seconds
+
     def wait(self, seconds: float | None = None) -> bool:
         """Whether the work is done, after waiting for it so long, or as long as it takes."""
         with suppress(TimeoutError):

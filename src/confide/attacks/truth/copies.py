@@ -1,5 +1,6 @@
 """A site to be attacked in place of the custodian's own: its ledger, its quota and its audit stay as they are."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,14 +19,23 @@ from confide.client import LocalSite, Site
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
+from confide.model.catalog.dataset import EngineName
 from confide.model.policy import Policy, write_policy
 from confide.records.protect import protect_records
 from confide.site.folder import Folder
 from confide.site.vintages import LIST
 
-__all__ = ["copied"]
+__all__ = ["copied", "write_copy"]
 
-RECORDS = {"records.duckdb", "records.columns", "safe.parquet", "truth.parquet", "records.json", LIST}
+RECORDS = {
+    "records.duckdb",
+    "records.columns",
+    "records.postgres",
+    "safe.parquet",
+    "truth.parquet",
+    "records.json",
+    LIST,
+}
 PAPERS = {"policy.toml", "draft.toml"}
 """What a data set may have of its own: the copy stands under the policy that it is attacked under."""
 
@@ -71,7 +81,16 @@ def _copy_dataset(
     household = None if coded.household is None else coded.household.filter(mask)
     left = Coded(facts, coded.records.filter(mask), household)
     protected, _ = protect_records(left, truth.dataset, policy, source.secret())
-    write_stores(protected, target.store(name), truth.dataset.engine)
+    write_copy(protected, target, name)
+
+
+def write_copy(protected: Coded, target: Folder, name: str) -> None:
+    """Write the records of a copy of a site into its folder: what is only tried never goes into an agency's database."""
+    if target.dataset(name).engine is EngineName.POSTGRES:
+        catalog = target.catalog(name)
+        text = catalog.read_text(encoding="utf-8")
+        catalog.write_text(re.sub(r"(?m)^\s*engine\s*=.*$", "", text, count=1), encoding="utf-8")
+    write_stores(protected, target.store(name), target.dataset(name))
 
 
 def _make_base(source: Folder, target: Folder, name: str) -> None:

@@ -15,7 +15,7 @@ from confide.answering.service import make_base
 from confide.answering.shield import Shield
 from confide.attacks.red_team import AttackProgress, RedTeam
 from confide.attacks.runner import LocalField
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import copied, write_copy
 from confide.attacks.truth.truth import Truth, truth_of_site
 from confide.attacks.tuning.trial import PolicyTrial
 from confide.attacks.tuning.variants import varied
@@ -26,7 +26,6 @@ from confide.attacks.workload.roads import TrueAnswers, true_answers
 from confide.attacks.workload.sizes import TrueSizes
 from confide.attacks.workload.summary import Asked, Usefulness, median_error
 from confide.engines.duckdb.store import read_store_facts
-from confide.engines.stores import write_stores
 from confide.errors import Mistake
 from confide.model.policy import Policy, write_policy
 from confide.records.ceiling import read_ceilings
@@ -37,7 +36,7 @@ from confide.site.folder import Folder
 __all__ = ["Bench", "TimeUp", "bench"]
 
 PARTS = {
-    *("records.duckdb", "records.columns", "safe.parquet", "truth.parquet", "records.json"),
+    *("records.duckdb", "records.columns", "records.postgres", "safe.parquet", "truth.parquet", "records.json"),
     *("vintages", "vintages.json", "policy.toml", "draft.toml"),
 }
 """Files of a data set that depend on the policy."""
@@ -134,7 +133,7 @@ def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterat
         shutil.copy2(folder.path / "secret", target.path / "secret")
         (target.path / "policy.toml").write_text(write_policy(policy, preset="standard"), encoding="utf-8")
         protected, report = protect_records(truth.coded, truth.dataset, policy, folder.secret())
-        write_stores(protected, target.store(name), truth.dataset.engine)
+        write_copy(protected, target, name)
         write_kept(target.records(name), truth.coded, report)
         if folder.base(name).exists() and policy.counts.mechanism == "safe":
             make_base(target.path, name, by=pq.read_schema(folder.base(name)).names[:-1])

@@ -84,8 +84,8 @@ def _write(file: IO[bytes], coded: Coded) -> None:
         column = MappedColumn(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
         columns[name] = vars(column)
         file.write(stored.data if len(stored) else b"")
-    sizes = {name: int(pc.max(records[column]).as_py() or 0) + 1 for name, column in facts.classes.items()}
-    index = {"format": FORMAT, "rows": records.num_rows, "facts": facts.as_dict(), "sizes": sizes, "columns": columns}
+    described = {"facts": facts.as_dict(), "sizes": coded.sizes, "columns": columns}
+    index = {"format": FORMAT, "rows": records.num_rows, **described}
     text = json.dumps(index).encode()
     file.write(text + _LENGTH.pack(len(text), zlib.crc32(text)) + _END)
 

@@ -24,11 +24,12 @@ from confide.cancellation import current_cancellation
 from confide.engines import StoreFacts
 from confide.engines.cells import bounded
 from confide.engines.duckdb.coarser import coarsen, each_array, finest, weigh
+from confide.engines.duckdb.dialect import DUCKDB
 from confide.engines.duckdb.failures import failures
 from confide.engines.duckdb.products import Basis, Products
-from confide.engines.duckdb.sql import defined, inside, listed, over_records, over_units, present, where
 from confide.engines.duckdb.store import STORED_TOP, pair_name
 from confide.engines.duckdb.stored import StoredTable, less, stored_moments
+from confide.engines.sql import defined, inside, listed, over_records, over_units, present, where
 from confide.errors import Fault
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
@@ -82,7 +83,8 @@ class DuckDBEngine:
             drops = [f"unit NOT IN ({listed(tally.without)})"] if tally.without else []
             there = [*present(tally.of, self.facts), *defined(tally.complete, self.facts)]
             condition = where(tally, self.facts, self._sizes, *there, *drops)
-            return bounded(self._cells(tally, self._run(over_units(tally, self.facts, condition), tally)), tally)
+            sql = over_units(tally, self.facts, condition, dialect=DUCKDB)
+            return bounded(self._cells(tally, self._run(sql, tally)), tally)
         brief = replace(tally, share=0.0, top=1 if tally.share and tally.top else tally.top)
         cells = self._counted(replace(brief, without=()))
         cells = self._dropped(cells, brief) if tally.without else cells
@@ -145,8 +147,8 @@ class DuckDBEngine:
         there = present(tally.of, self.facts) if tally.of not in self._whole else []
         there += defined(tally.complete, self.facts)
         condition = where(tally, self.facts, self._sizes, *there, *only)
-        signed = tally.of in self._signed
-        return self._cells(tally, self._run(over_records(tally, self.facts, condition, signed=signed), tally))
+        sql = over_records(tally, self.facts, condition, signed=tally.of in self._signed, dialect=DUCKDB)
+        return self._cells(tally, self._run(sql, tally))
 
     def _is_stored(self, whole: Tally) -> bool:
         """Whether `pairs` hold a table of the whole file."""

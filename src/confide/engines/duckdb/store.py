@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.engines import Coded, StoreFacts
-from confide.engines.duckdb.sql import square
+from confide.engines.duckdb.dialect import DUCKDB
 from confide.errors import Fault
 from confide.sources.sealed import open_sealed
 
@@ -58,7 +58,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
     facts = coded.facts
     db.register("coded", coded.records)
     db.execute("CREATE TABLE records AS SELECT * FROM coded ORDER BY unit, key")
-    sizes = {name: int(pc.max(coded.records[c]).as_py() or 0) + 1 for name, c in facts.classes.items()}
+    sizes = coded.sizes
     signed = [name for name, column in facts.numbers.items() if _least(coded.records[column]) < 0]
     whole = [name for name, column in facts.numbers.items() if coded.records[column].null_count == 0]
     described = {
@@ -86,7 +86,7 @@ def _fill_pairs(
     shifts = {facts.numbers[name]: shift for name, shift in facts.shifts.items()}
     amounts = [
         f"CAST(sum({n}) AS BIGINT) AS {n}_total, CAST(sum(abs({n})) AS BIGINT) AS {n}_size, "
-        f"{square(f'abs({n})', shifts.get(n, 0))} AS {n}_square, max(abs({n}), {STORED_TOP}) AS {n}_top"
+        f"{DUCKDB.square(f'abs({n})', shifts.get(n, 0))} AS {n}_square, max(abs({n}), {STORED_TOP}) AS {n}_top"
         for n in numbers
     ]
     aggregates = ", ".join(["count(*) AS records", "bit_xor(key) AS key", f"{weight} AS weight", *amounts])

@@ -48,10 +48,11 @@ class Kind(StrEnum):
 
 
 class EngineName(StrEnum):
-    """What answers from the records of a data set: a DuckDB file, or columns that are mapped into memory."""
+    """What answers from the records of a data set: a DuckDB file, columns that are mapped into memory, or PostgreSQL."""
 
     DUCKDB = "duckdb"
     COLUMNS = "columns"
+    POSTGRES = "postgres"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,8 @@ class Dataset:
     household: str | None = None
     """The column that names whom units live with: they move together when records are protected."""
     engine: EngineName = EngineName.DUCKDB
+    database: str = ""
+    """Where PostgreSQL is, as libpq reads it, without a password: for the custodian, and shown to nobody else."""
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""

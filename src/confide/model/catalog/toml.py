@@ -16,7 +16,8 @@ __all__ = ["bin_codes", "read_dataset"]
 Reader = Callable[[str], str]
 Option = TypeVar("Option", EngineName, Kind, Role)
 
-_DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "engine", "variables"}
+_DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
+_DATASET_KEYS |= {"engine", "database"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
 _VARIABLE_KEYS = {*_TEXTS, *_LISTS, "codes", "universe", "decimals", "minimum", "maximum"}
@@ -47,6 +48,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         weight=_text(raw, "weight", where) or None,
         weight_decimals=_whole(raw, "weight_decimals", 2, where=where),
         engine=_member(EngineName, _text(raw, "engine", where) or "duckdb", f"engine in {where}"),
+        database=_text(raw, "database", where),
         variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},
     )
 

@@ -45,7 +45,7 @@ def make_base(
     """
     folder = Folder(Path(site))
     dataset = folder.dataset(_known(folder, name))
-    engine = open_engine(folder.store(name), dataset.engine)
+    engine = open_engine(folder.store(name), dataset)
     try:
         found = build_base(
             dataset, engine, folder.secret(), by=by, controlled=controlled, time_limit=time_limit, progress=progress

@@ -1,7 +1,8 @@
 """The few SQL statements relational engines share. We name the columns and values are integers: nothing to quote."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from confide.engines import StoreFacts
@@ -9,7 +10,18 @@ from confide.model.design import Number
 from confide.model.evidence import Box, Tally
 from confide.model.formula import Transform
 
-__all__ = ["defined", "inside", "listed", "over_records", "over_units", "present", "square", "where"]
+__all__ = ["Dialect", "defined", "inside", "listed", "over_records", "over_units", "present", "where"]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Where engines speak differently: of expressions that are zero or more, the sum of squares and the largest values.
+
+    `square` cuts by some bits first, so that neither a square nor the sum leaves 64 bits; `largest` gives so many at most.
+    """
+
+    square: Callable[[str, int], str]
+    largest: Callable[[str, int], str]
 
 
 def listed(numbers: Iterable[int]) -> str:
@@ -58,14 +70,6 @@ def present(of: str | None, facts: StoreFacts) -> list[str]:
     return [f"{facts.numbers[of]} IS NOT NULL"] if of else []
 
 
-def square(size: str, shift: int) -> str:
-    """The sum of squares of what is zero or more, cut by some bits first: neither a square nor the sum leaves 64 bits."""
-    # Divided and not shifted: of a quotient the engine knows the bounds, and then checks no product.
-    cut = f"({size} // {1 << shift})" if shift else size
-    # The shift keeps the sum in bounds, so no check is needed: 0.08 of a table of totals instead of 0.2 (measured).
-    return f"CAST(sum_no_overflow({cut} * {cut}) AS BIGINT)"
-
-
 _DOMAIN = {
     Transform.NONE: "{} IS NOT NULL",
     Transform.SQUARE: "{} IS NOT NULL",
@@ -79,7 +83,7 @@ def defined(numbers: Iterable[Number], facts: StoreFacts) -> list[str]:
     return [_DOMAIN[number.transform].format(facts.value(number)) for number in numbers]
 
 
-def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool) -> str:
+def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: bool, dialect: Dialect) -> str:
     """The aggregates where every record is a unit: records, key, then as asked weight, total, size, square, top."""
     by = [facts.classes[name] for name in tally.by]
     picks = [*by, "count(*)", "bit_xor(key)"]
@@ -89,13 +93,12 @@ def over_records(tally: Tally, facts: StoreFacts, condition: str, *, signed: boo
         column = facts.numbers[tally.of]
         size = f"abs({column})" if signed else column
         picks += [f"CAST(sum({column}) AS BIGINT)", f"CAST(sum({size}) AS BIGINT)"]
-        picks.append(square(size, facts.shifts.get(tally.of, 0)))
-        largest = f"coalesce(max({size}), 0)" if tally.top == 1 else f"max({size}, {tally.top})"
-        picks += [largest] if tally.top else []
+        picks.append(dialect.square(size, facts.shifts.get(tally.of, 0)))
+        picks += [dialect.largest(size, tally.top)] if tally.top else []
     return f"SELECT {', '.join(picks)} FROM records{condition}" + _group(by)
 
 
-def over_units(tally: Tally, facts: StoreFacts, condition: str) -> str:
+def over_units(tally: Tally, facts: StoreFacts, condition: str, *, dialect: Dialect) -> str:
     """The same where a unit may have several records: first by unit, then by class; the number of units last."""
     by = [facts.classes[name] for name in tally.by]
     inner, outer = [*by, "count(*) AS n", "bit_xor(key) AS k"], [*by, "CAST(sum(n) AS BIGINT)", "bit_xor(k)"]
@@ -105,11 +108,11 @@ def over_units(tally: Tally, facts: StoreFacts, condition: str) -> str:
     if tally.of:
         inner.append(f"CAST(sum({facts.numbers[tally.of]}) AS BIGINT) AS v")
         outer += ["CAST(sum(v) AS BIGINT)", "CAST(sum(abs(v)) AS BIGINT)"]
-        outer.append(square("abs(v)", facts.shifts.get(tally.of, 0)))
-        outer += [f"max(abs(v), {tally.top})"] if tally.top else []
+        outer.append(dialect.square("abs(v)", facts.shifts.get(tally.of, 0)))
+        outer += [dialect.largest("abs(v)", tally.top)] if tally.top else []
     outer.append("count(*)")
     units = f"SELECT {', '.join(inner)} FROM records{condition}" + _group([*by, "unit"])
-    return f"SELECT {', '.join(outer)} FROM ({units})" + _group(by)
+    return f"SELECT {', '.join(outer)} FROM ({units}) AS units" + _group(by)
 
 
 def _group(by: Sequence[str]) -> str:
