@@ -33,7 +33,7 @@ web-servers:
 	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nginx-light caddy openssl >/dev/null; } || \
 	{ echo "The tests need nginx, caddy and openssl. On Debian, as root: apt-get install nginx-light caddy openssl"; exit 1; }
 
-# An engine is tested on a real PostgreSQL, which the tests start for themselves: no cluster is made by the package.
+# An engine is tested on a real PostgreSQL, which the tests start for themselves: that of the package must not start.
 postgresql:
 	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
 	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; } || \

@@ -19,6 +19,7 @@ from confide.errors import Fault, Refused
 from confide.model.request import Request
 from confide.site.folder import Folder
 from confide.site.ledger import read
+from postgres_server import Server
 
 LONG = 60
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
@@ -44,7 +45,15 @@ def columns_site(tmp_path_factory: pytest.TempPathFactory, town: Any) -> Path:
     return path
 
 
-@pytest.fixture(params=["site", "columns_site"])
+@pytest.fixture(scope="module")
+def postgres_site(tmp_path_factory: pytest.TempPathFactory, town: Any, postgres: Server) -> Path:
+    path = tmp_path_factory.mktemp("stopped") / "site"
+    catalog = f'engine = "postgres"\ndatabase = "{postgres.database}"\n' + town.catalog
+    confide.add(town.people, path, name="people", catalog=catalog, preset="drop-q")
+    return path
+
+
+@pytest.fixture(params=["site", "columns_site", "postgres_site"])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     with Service.open(request.getfixturevalue(request.param)) as opened:
         yield opened

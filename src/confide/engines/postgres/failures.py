@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 from psycopg import Error, OperationalError, errors
 
 from confide.cancellation import Stopped, StopReason, current_cancellation
@@ -49,7 +50,7 @@ def writing_failures() -> Iterator[None]:
     """The same while records are written."""
     try:
         yield
-    except (Error, OSError) as error:
+    except (Error, OSError, KeyError, pa.ArrowException) as error:
         mend = "Check that the database runs and has room, then ingest again."
         if isinstance(error, errors.InsufficientPrivilege):
             mend = "Grant the role that ingests CREATE on the database, then ingest again."

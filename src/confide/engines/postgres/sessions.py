@@ -81,5 +81,5 @@ class Sessions:
         limit = f"SET LOCAL statement_timeout = {int(1000 * (seconds + GRACE))};" if isfinite(seconds) else ""
         return (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-            f"SET LOCAL search_path = {self._pointer.schema}, pg_catalog; {limit} SELECT mark FROM meta"
+            f"SET LOCAL search_path = {self._pointer.schema}; {limit} SELECT mark FROM {self._pointer.schema}.meta"
         )
