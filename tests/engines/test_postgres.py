@@ -33,6 +33,7 @@ from confide.model.design import Block, Design, Number
 from confide.model.evidence import Cells, Step, Tally
 from confide.model.request import Family
 from confide.records import ingest
+from confide.site.doctor import Examined, examine
 from confide.site.folder import Folder
 from confide.web.job import Job
 from postgres_server import Server
@@ -193,14 +194,22 @@ def test_who_has_no_rights_is_told_which(
         write_postgres(people(), path.with_name("mine.postgres"), theirs)
 
 
-def test_one_role_ingests_and_another_only_reads_by_default_rights(
-    admin: psycopg.Connection, path: Path, role: str, postgres: Server
+def test_the_roles_of_the_page_suffice_one_to_ingest_and_one_to_read(
+    admin: psycopg.Connection, path: Path, postgres: Server
 ) -> None:
-    defaults = "ALTER DEFAULT PRIVILEGES FOR ROLE postgres GRANT {} TO somebody"
-    for rights in ("USAGE ON SCHEMAS", "SELECT ON TABLES"):
-        admin.execute(defaults.format(rights).encode())
-    write_postgres(people(), path, postgres.database)
-    assert count(path, postgres.as_role(role)) == [500]
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "choose-an-engine.md").read_text()
+    admin.execute(
+        page.split("```sql\n")[1].split("```")[0].replace("DATABASE statistics", "DATABASE postgres").encode()
+    )
+    try:
+        write_postgres(people(), path, postgres.as_role("confide_writer"))
+        assert count(path, postgres.as_role("confide_reader")) == [500]
+        with pytest.raises(Fault, match="Grant the role that ingests CREATE"):
+            write_postgres(people(), path.with_name("mine.postgres"), postgres.as_role("confide_reader"))
+        remove_postgres(path)
+    finally:
+        for name in ("confide_reader", "confide_writer"):
+            admin.execute(f"DROP OWNED BY {name} CASCADE; DROP ROLE {name}".encode())
 
 
 def test_a_server_that_cannot_be_reached_is_a_fault(opened: Opened, path: Path) -> None:
@@ -463,6 +472,16 @@ def test_a_copy_that_is_attacked_writes_nothing_into_the_database(site: Path, ad
     before, folder = schemas(admin), Folder(site)
     write_copy(read_store(folder.store("people")), folder, "people")
     assert folder.dataset("people").engine is EngineName.DUCKDB and schemas(admin) == before
+
+
+def test_the_doctor_says_what_the_database_lacks(site: Path, admin: psycopg.Connection) -> None:
+    def data() -> Examined:
+        [found] = [each for each in examine(Folder(site)) if each.what == "data sets"]
+        return found
+
+    assert not data().mend
+    admin.execute(f"DROP SCHEMA {schema_of(site)} CASCADE".encode())
+    assert data().found == "The records are not in the database." and "Ingest" in data().mend
 
 
 def test_the_file_in_the_folder_holds_no_record(site: Path) -> None:

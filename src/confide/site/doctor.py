@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from confide.engines.stores import store_files
+from confide.engines.stores import open_engine, store_files
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
@@ -74,6 +74,8 @@ def _data(what: str, folder: Folder) -> Examined:
         for file in store_files(folder.store(name), folder.dataset(name).engine):
             if not file.exists():
                 return Examined(what, f"{name!r} has no {file.name}", f"confide ingest FILE {folder.path} {name}")
+        if folder.dataset(name).engine is EngineName.POSTGRES:
+            open_engine(folder.store(name), folder.dataset(name)).close()  # a fault says what the database lacks
     return Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded")
 
 

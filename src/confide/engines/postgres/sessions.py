@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from math import isfinite
 
 from psycopg import Error, OperationalError
@@ -25,34 +26,34 @@ class Sessions:
     def __init__(self, database: str, pointer: Pointer) -> None:
         self._database, self._pointer = database, pointer
         self._idle: deque[Connection] = deque()
+        self._closed = False
 
     @contextmanager
     def question(self) -> Iterator[Connection]:
         """A read-only transaction on the records that were ingested; a Fault if they are others now."""
         cancellation = current_cancellation()
-        cancelled: list[bool] = []
         with failures():
             connection = self._begun()
-
-            def cancel() -> None:
-                cancelled.append(True)
-                with suppress(Error):
-                    connection.cancel_safe(timeout=GRACE)
-
             try:
-                with cancellation.interrupting(cancel):
+                with cancellation.interrupting(partial(_cancel, connection)):
                     yield connection
+                # The server may come to a cancellation later than to the end of its statement. It must not meet another's, so
+                # that a session which was cancelled is never kept.
                 cancellation.check()
                 connection.execute("COMMIT")
             except BaseException:
                 connection.close()
                 raise
-        # The server may come to a cancellation later than to the end of its statement: it must not meet another's.
-        connection.close() if cancelled else self._idle.append(connection)
+        self._idle.append(connection)
+        if self._closed:
+            self.close()
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        """Close what nobody uses now, and the others when their questions end."""
+        self._closed = True
+        with suppress(IndexError):
+            while True:
+                self._idle.pop().close()
 
     def _begun(self) -> Connection:
         """A connection with a transaction; one that was lost while nobody used it is replaced."""
@@ -83,3 +84,8 @@ class Sessions:
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
             f"SET LOCAL search_path = {self._pointer.schema}; {limit} SELECT mark FROM {self._pointer.schema}.meta"
         )
+
+
+def _cancel(connection: Connection) -> None:
+    with suppress(Error):
+        connection.cancel_safe(timeout=GRACE)
