@@ -6,7 +6,8 @@ console  each line after `$` runs; what follows is its output. `confide serve` s
 toml     is read by the reader of the file that its title names
 json     is JSON; a request is read as one
 text     is not run
-nginx    and caddyfile run in tests/web/test_subpath.py, ini (a systemd unit) and dockerfile in tests/web/test_running.py
+nginx    and caddyfile run in tests/web/test_subpath.py, ini (a systemd unit) and dockerfile in tests/web/test_running.py,
+         sql in tests/engines/test_postgres.py
 
 A block with a title is a file: it is written where the examples of the page run. A comment `<!-- table: NAME -->` stands
 above a table that is made here. To write what is true now into the pages: CONFIDE_UPDATE_DOCS=1 pytest tests/docs
@@ -66,7 +67,21 @@ UPDATE = bool(os.environ.get("CONFIDE_UPDATE_DOCS"))
 
 FENCE = re.compile(r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"(?<=<!-- table: )(?P<name>\w+) -->\n\n?(?P<body>(?:\|.*\n)*)\n?")
-KINDS = {"python", "output", "console", "toml", "json", "text", "csv", "nginx", "caddyfile", "ini", "dockerfile", "svg"}
+KINDS = {
+    "python",
+    "output",
+    "console",
+    "toml",
+    "json",
+    "text",
+    "csv",
+    "nginx",
+    "caddyfile",
+    "ini",
+    "dockerfile",
+    "sql",
+    "svg",
+}
 CONFIDE = [sys.executable, "-c", "from confide.cli.main import main; main()"]
 SHOWN = "127.0.0.1:8000"
 
