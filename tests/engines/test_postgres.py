@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.attacks.truth.copies import write_copy
+from confide.attacks.truth.copies import copied
+from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
 from confide.engines import Coded, StoreFacts
-from confide.engines.duckdb.store import read_store
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.postgres import connecting, engine, streaming
 from confide.engines.postgres.engine import PostgresEngine
@@ -28,7 +28,6 @@ from confide.engines.postgres.failures import failures
 from confide.engines.postgres.store import read_pointer, remove_postgres, write_postgres
 from confide.engines.squares import square_shifts
 from confide.errors import Fault, Mistake
-from confide.model.catalog.dataset import EngineName
 from confide.model.design import Block, Design, Number
 from confide.model.evidence import Cells, Step, Tally
 from confide.model.request import Family
@@ -468,10 +467,17 @@ def test_what_a_killed_ingest_left_goes_with_the_next(
     assert schema not in schemas(admin) and not left.exists()
 
 
-def test_a_copy_that_is_attacked_writes_nothing_into_the_database(site: Path, admin: psycopg.Connection) -> None:
-    before, folder = schemas(admin), Folder(site)
-    write_copy(read_store(folder.store("people")), folder, "people")
-    assert folder.dataset("people").engine is EngineName.DUCKDB and schemas(admin) == before
+@pytest.mark.parametrize("without", [None, 3])
+def test_a_site_is_attacked_like_any_other_and_nothing_is_written_into_the_database(
+    site: Path, admin: psycopg.Connection, without: int | None
+) -> None:
+    before, truth, policy = schemas(admin), truth_of_site(site, "people"), Folder(site).policy("people")
+    units = None if without is None else np.unique(truth.units)[:without]
+    with copied(site, "people", policy, truth=truth, without=units) as copy:
+        assert copy["people"].table(rows="sex")
+        assert schemas(admin) == before
+    with confide.open(site) as opened:
+        assert opened["people"].table(rows="sex")
 
 
 def test_the_doctor_says_what_the_database_lacks(site: Path, admin: psycopg.Connection) -> None:
