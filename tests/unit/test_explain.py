@@ -125,5 +125,5 @@ def test_every_part_of_a_policy_that_makes_numbers_is_that_in_force() -> None:
     """A new section must be thought about: limits may be tried, what protects may not."""
     assert {f.name for f in fields(Policy)} == {
         "name", "version", "universe", "drop", "counts", "totals", "tables", "models", "output", "quota",
-        "red_team", "records", "audit", "updates",
+        "red_team", "records", "audit", "updates", "review",
     }  # fmt: skip

@@ -25,8 +25,8 @@ def project(tmp_path_factory):
     """A project with the same conftest, three tests that need reference data and one that does not."""
     folder = tmp_path_factory.mktemp("beside nothing") / "project"
     (folder / "tests").mkdir(parents=True)
-    shutil.copy(Path(__file__).parents[1] / "conftest.py", folder / "tests" / "conftest.py")
-    shutil.copy(Path(__file__).parents[1] / "asking.py", folder / "tests" / "asking.py")
+    for name in ("conftest.py", "asking.py", "postgres_server.py"):
+        shutil.copy(Path(__file__).parents[1] / name, folder / "tests" / name)
     (folder / "tests" / "test_some.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = reference: needs ../shared/data\npythonpath = tests")
     return folder

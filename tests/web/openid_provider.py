@@ -11,7 +11,7 @@ from wsgiref.simple_server import WSGIServer, make_server
 import django
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from django.conf import settings
+from django import conf
 from django.core.management import call_command
 from django.core.wsgi import get_wsgi_application
 from django.urls import include, path
@@ -48,7 +48,7 @@ urlpatterns = []
 def set_up(folder: Path) -> None:
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    settings.configure(
+    conf.settings.configure(
         SECRET_KEY="for tests",
         ALLOWED_HOSTS=["*"],
         ROOT_URLCONF=__name__,
@@ -78,7 +78,7 @@ def set_up(folder: Path) -> None:
         },
     )
     django.setup()
-    settings.OAUTH2_PROVIDER["OAUTH2_VALIDATOR_CLASS"] = claims()
+    conf.settings.OAUTH2_PROVIDER["OAUTH2_VALIDATOR_CLASS"] = claims()
 
 
 def fill(redirect: str) -> None:
