@@ -114,7 +114,7 @@ def open_page(browser: Browser, public: Public) -> Iterator[Callable[..., Page]]
     said: list[str] = []
 
     def opening(address: str = "/", **options: Any) -> Page:
-        context = browser.new_context(base_url=public.url, **options)
+        context = browser.new_context(**{"base_url": public.url, "reduced_motion": "reduce"} | options)
         context.set_default_timeout(LONG)
         contexts.append(context)
         page = context.new_page()

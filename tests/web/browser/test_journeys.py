@@ -15,8 +15,9 @@ Visit = Callable[[Page, str], int]
 Arriving = Callable[[Page], AbstractContextManager[None]]
 
 
-def _click(what: Locator) -> None:
-    what.click()
+def _press(what: Locator) -> None:
+    """By the keyboard: a page that scrolls to its part meanwhile takes a click elsewhere."""
+    what.press("Enter")
 
 
 def _activate(what: Locator) -> None:
@@ -24,7 +25,7 @@ def _activate(what: Locator) -> None:
     what.dispatch_event("click")
 
 
-@pytest.mark.parametrize(("script", "choose"), [(True, _click), (False, _activate)])
+@pytest.mark.parametrize(("script", "choose"), [(True, _press), (False, _activate)])
 def test_a_newcomer_makes_a_table_refines_it_is_refused_and_follows_a_suggestion(
     open_page: OpenPage, visit: Visit, arriving: Arriving, script: bool, choose: Callable[[Locator], None]
 ) -> None:

@@ -30,7 +30,7 @@ def address(site, serve, tmp_path):
 
 @pytest.mark.parametrize("scripted", [True, False])
 def test_a_person_comes_back_from_the_provider_to_where_they_wanted_to_go(scripted, address, browser: Browser):
-    context = browser.new_context(java_script_enabled=scripted)
+    context = browser.new_context(java_script_enabled=scripted, reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{address}/people")
     page.goto(f"{address}/login?next=/people")
