@@ -1,10 +1,14 @@
 """How much may be asked in a day, and in whose words it is said."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from threading import Lock
 
-from confide.errors import Reason
+from confide.errors import Reason, Refused
 
-__all__ = ["DayQuota"]
+__all__ = ["DayPlaces", "DayQuota"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,36 @@ class DayQuota:
         return Reason(
             "quota.per_day", f"You have asked {self.limit} questions of {self.dataset!r} today, the most allowed."
         )
+
+
+Place = tuple[str, str | None, date]
+
+
+class DayPlaces:
+    """The places that are taken among the questions of a day. `asked` tells how many of somebody's are recorded already.
+
+    Counted here and not in the ledger, where a question just recorded would for a moment count twice.
+    """
+
+    def __init__(self, asked: Callable[[str, str | None, date], int]) -> None:
+        self._asked, self._lock, self._taken, self._day = asked, Lock(), Counter[Place](), date.min
+
+    def take(self, quotas: Sequence[DayQuota], *, policy: str) -> list[Place]:
+        """A place in each quota; Refused, and none taken, if one is full."""
+        today = datetime.now(UTC).date()
+        places = [(quota.who, quota.dataset, today) for quota in quotas]
+        with self._lock:
+            if today > self._day:  # the days before are over
+                self._taken.clear()
+                self._day = today
+            for quota, place in zip(quotas, places, strict=True):
+                taken = self._taken.setdefault(place, self._asked(*place))
+                if quota.limit and taken >= quota.limit:
+                    raise Refused([quota.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
+            self._taken.update(places)
+        return places
+
+    def give_back(self, places: Sequence[Place]) -> None:
+        """Take places back of a question that was not recorded."""
+        with self._lock:
+            self._taken.subtract(places)

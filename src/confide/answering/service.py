@@ -4,7 +4,6 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -28,7 +27,7 @@ from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named, open_roads
 from confide.answering.projects import project_policy
-from confide.answering.quotas import DayQuota
+from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
 from confide.answering.reviewing import decision, marks_for_review, not_given
 from confide.answering.road import ANALYSES, Road
@@ -122,7 +121,6 @@ class Service:
         self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
-        self._lock, self._taken, self._day = Lock(), Counter[tuple[str, str | None, date]](), date.min
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
         with only_mine(), ExitStack() as opened:
             self._now: Opened = self._opening()
@@ -130,6 +128,7 @@ class Service:
             self._before: Opened | None = None
             opened.callback(lambda: self._close_all())
             self._ledger = opened.enter_context(Ledger(folder.ledger))
+            self._places = DayPlaces(self._ledger.asked)
             self.audit = AuditLog(self._ledger)
             self._keep_policies()
             self._opened = opened.pop_all()
@@ -412,28 +411,13 @@ class Service:
     @contextmanager
     def _turn(self, road: Road, person: Person) -> Iterator[None]:
         """A place among the day's questions, of all vintages together, given back if the question is not recorded."""
-        policy, quotas = road.policy, self._quotas(road, person)
-        today = datetime.now(UTC).date()
-        places = [(quota.who, quota.dataset, today) for quota in quotas]
-        with self._lock:
-            if today > self._day:  # the days before are over
-                self._taken.clear()
-                self._day = today
-            for quota, place in zip(quotas, places, strict=True):
-                # Counted here and not in the ledger, where a question just recorded would for a moment count twice.
-                taken = self._taken.setdefault(place, self._ledger.asked(quota.who, quota.dataset, today))
-                if quota.limit and taken >= quota.limit:
-                    raise Refused([quota.reason], policy=policy.title, suggestions=["Ask again tomorrow (UTC)."])
-            for place in places:
-                self._taken[place] += 1
+        places = self._places.take(self._quotas(road, person), policy=road.policy.title)
         try:
             yield
         except (Refused, Stopped):
             raise
         except BaseException:
-            with self._lock:
-                for place in places:
-                    self._taken[place] -= 1
+            self._places.give_back(places)
             raise
 
     def _quotas(self, road: Road, person: Person) -> list[DayQuota]:

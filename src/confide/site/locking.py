@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confide.errors import Mistake
 
-__all__ = ["alone"]
+__all__ = ["alone", "in_turn"]
 
 
 @contextmanager
@@ -23,5 +23,17 @@ def alone(folder: Path, *, doing: str) -> Iterator[None]:
                 f"Somebody else is {doing} now.", suggestions=["Look at what they did, then try again."]
             ) from None
         yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Within this one writer works on a folder, in this process and others; who comes later waits. At the end it is on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+        os.fsync(descriptor)
     finally:
         os.close(descriptor)

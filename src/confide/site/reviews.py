@@ -4,10 +4,8 @@ No numbers are kept: the same question has the same answer, so it is made again 
 was told yes. A new version of the data or the policy has other receipts, and is reviewed anew.
 """
 
-import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +17,7 @@ from typing import Any
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.errors import Fault, Mistake
+from confide.site.locking import in_turn
 
 __all__ = ["Review", "ReviewState", "Reviews", "told"]
 
@@ -128,13 +127,8 @@ class Reviews:
         """One writer at a time, in this process and others."""
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
-            folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX)
+            with in_turn(self._folder):
                 yield
-                os.fsync(folder)
-            finally:
-                os.close(folder)
         except OSError as error:
             raise Fault(f"{self._folder} could not be written ({error.strerror}).") from None
 

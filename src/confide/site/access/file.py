@@ -3,7 +3,6 @@
 Promise: a file that is missing, empty, torn or unreadable lets nobody in. A site has one from the moment it is made.
 """
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from confide.site.access.openid import Provider
 from confide.site.access.people import UNLIMITED, PersonRole, Token, TokenTerms, new_token
 from confide.site.access.projects import Project
 from confide.site.access.text import read_access, write_access
+from confide.site.locking import in_turn
 
 __all__ = [
     "AccessFile",
@@ -188,13 +188,8 @@ def _changing(path: Path) -> Iterator[_Change]:
 def _alone(path: Path) -> Iterator[None]:
     """One writer at a time, so that a token just removed is not written back by another command."""
     try:
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)
+        with in_turn(path.parent):
             yield
-            os.fsync(folder)
-        finally:
-            os.close(folder)
     except OSError as error:
         raise Mistake(f"{str(path)!r} cannot be written: {error.strerror}.") from None
 
