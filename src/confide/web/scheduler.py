@@ -1,13 +1,19 @@
 """Whose turn it is: workers shared between people, not between requests."""
 
+import os
+import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
+from threading import Barrier, Lock
 
 __all__ = ["Scheduler"]
 
 Work = Callable[[], None]
+
+NICER = 10
+"""So much nicer, as the system has it, is the work of one who wants several pieces at once: a tenth of the time of a core that
+somebody else wants, all of it otherwise. Not the most there is, since such work holds Python's lock now and then."""
 
 
 class Scheduler:
@@ -15,7 +21,8 @@ class Scheduler:
 
     Promise: whoever waits has a turn after at most one of everybody else, however much these want; at most `each` pieces of one
     are carried out at once, so that one alone never has all the workers, if `each` is less; the work of one begins in
-    the order in which it came.
+    the order in which it came. Where the system gives every thread a priority of its own (Linux), the work of one who wants
+    several pieces at once gives way to that of others, with all threads that it starts.
     """
 
     def __init__(self, *, workers: int, each: int) -> None:
@@ -24,7 +31,9 @@ class Scheduler:
         """Who waits, the one whose turn is next first."""
         self._running: Counter[str] = Counter()
         self._lock, self._closed = Lock(), False
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="job")
+        self._threads = _started(workers, "job")
+        # Threads of their own: only a privileged process may take back that it gives way.
+        self._giving_way = _started(workers, "job-behind", _give_way)
 
     def submit(self, owner: str, work: Work) -> None:
         """Carry this out when it is the owner's turn. It must raise nothing."""
@@ -49,12 +58,14 @@ class Scheduler:
             self._closed = True
             self._waiting.clear()
         self._threads.shutdown(wait=True)
+        self._giving_way.shutdown(wait=True)
 
     def _begin(self) -> None:
         while not self._closed and self._running.total() < self._workers and (owner := self._next()) is not None:
             mine = self._waiting.pop(owner)
+            several = len(mine) + self._running[owner] > 1
             self._running[owner] += 1
-            self._threads.submit(self._run, owner, mine.popleft())
+            (self._giving_way if several else self._threads).submit(self._run, owner, mine.popleft())
             if mine:
                 self._waiting[owner] = mine  # at the end: all others come first
 
@@ -69,3 +80,17 @@ class Scheduler:
                 self._running[owner] -= 1
                 self._running += Counter()  # forgets those who have none
                 self._begin()
+
+
+def _started(workers: int, name: str, initializer: Callable[[], None] | None = None) -> ThreadPoolExecutor:
+    """Threads that are all there from the start: one that is started later has the priority of who happens to start it."""
+    threads, together = ThreadPoolExecutor(workers, name, initializer), Barrier(workers)
+    for _ in range(workers):
+        threads.submit(together.wait)
+    return threads
+
+
+def _give_way() -> None:
+    """Let this thread, and those that it starts, wait for others; elsewhere than on Linux it would be the whole process."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICER)
