@@ -1,4 +1,4 @@
-"""What a site answers from between two loadings: its policies and the roads of its data sets, opened together and closed together."""
+"""What a site is between two loadings: its policies, its appearance and the roads of its data sets, opened and closed together."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +15,7 @@ from confide.errors import Mistake
 from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.site.access import Project
+from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
 from confide.site.vintages import parse
 
@@ -27,10 +28,11 @@ def gone() -> Mistake:
 
 
 class Opened:
-    """The policies and data of a site as they were when it was opened or loaded anew. Safe to share among threads."""
+    """The policies, appearance and data of a site as they were when it was opened or loaded anew. Safe to share among threads."""
 
     def __init__(self, folder: Folder, *, allow_open: bool, analyses: Sequence[Analysis[Any, Any, Any]]) -> None:
         self.policy: Policy = folder.policy()
+        self.appearance = read_appearance(folder.path)
         self.followers = {name for name in folder.names() if folder.follows(name)}
         with only_mine(), ExitStack() as opened:
             roads = opened.enter_context(open_roads(folder, allow_open=allow_open, analyses=analyses))

@@ -44,6 +44,7 @@ from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by, load_access
+from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
@@ -139,7 +140,7 @@ class Service:
         return cls(Folder(Path(path)), allow_open=allow_open, **more)
 
     def reload(self) -> None:
-        """Go over to the policies and the newest vintages as they are in the folder now; a Mistake changes nothing.
+        """Go over to the policies, the appearance and the newest vintages as they are in the folder now; a Mistake changes nothing.
 
         Promise: a question is admitted, decided and answered by one and the same version of data and policy. Those under way
         end on the one they began with, which is closed when the next one goes.
@@ -157,6 +158,11 @@ class Service:
     def policy(self) -> Policy:
         """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
         return self._now.policy
+
+    @property
+    def appearance(self) -> Appearance:
+        """How its pages look."""
+        return self._now.appearance
 
     @property
     def datasets(self) -> dict[str, Dataset]:

@@ -43,7 +43,7 @@ COMMANDS = {
     ),
     "reload": (
         "site.vintages:reload",
-        "Tell the running server to take up new data and policies; questions under way end on the old ones.",
+        "Tell the running server to take up new data, policies and site.toml; questions under way end on the old ones.",
     ),
     "demo": ("site.serving:demo", "Make and serve a site with two generated data sets, people and firms."),
     "policy": ("site.policies:policy", "Every field of a policy, with its value and one line of help."),

@@ -13,6 +13,7 @@ from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
 from confide.site.access import load_access
+from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
 
 __all__ = ["Examined", "examine"]
@@ -108,6 +109,14 @@ def _access(what: str, folder: Folder) -> Examined:
     return Examined(what, f"{access.words}; {tokens} {'token' if tokens == 1 else 'tokens'}")
 
 
+def _appearance(what: str, folder: Folder) -> Examined:
+    if not (folder.path / "site.toml").exists():
+        return Examined(what, "there is no site.toml: pages look as Confide's")
+    shown = read_appearance(folder.path)
+    files = f" with {', '.join(shown.files)}" if shown.files else ""
+    return Examined(what, f"site.toml can be used: {shown.name!r}{files}")
+
+
 def _ledger(what: str, folder: Folder) -> Examined:
     """Only its end: the whole is for `confide ledger verify`."""
     if not folder.ledger.exists() and not ledger.anchored(folder.ledger):
@@ -145,6 +154,7 @@ _LOOKS: dict[str, Callable[[str, Folder], Examined]] = {
     "data sets": _data,
     "memory": _memory,
     "access": _access,
+    "appearance": _appearance,
     "ledger": _ledger,
     "clock": _clock,
     "disk": _disk,

@@ -10,7 +10,6 @@ from confide import __version__
 from confide.answering.service import Service
 from confide.site import ledger
 from confide.site.access import Person, PersonRole, require
-from confide.site.appearance import read_appearance
 from confide.spelling.codebook import write_codebook
 from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
@@ -70,7 +69,7 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
         redirect_slashes=False,
     )
     authentication = Authentication(service)
-    context = PageContext(service, authentication, path, read_appearance(service.papers.path))
+    context = PageContext(service, authentication, path)
     metrics = app.state.metrics = Metrics()
     reply = replies(context)
     settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
@@ -85,7 +84,7 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
     add_login(app, context)
     add_custodian_pages(app, context)
     add_answers(app, context)
-    add_static(app, context.appearance.files)
+    add_static(app, lambda: service.appearance.files)
     add_job_page(app, context)
     add_charts(app, context)
     add_table_pages(app, context)

@@ -170,6 +170,23 @@ def test_a_site_whose_settings_cannot_be_used_does_not_start(site, run):
     assert done.returncode == 2 and b"site.toml cannot be used" in done.stderr
 
 
+def test_a_server_takes_up_its_appearance_when_it_loads_anew_and_keeps_it_if_it_cannot_be_used(site, serve, run):
+    server = serve(site)
+    dress(site)
+    assert "– Confide</title>" in server.get("/about").text
+    assert run("reload", site).returncode == 0
+    page = server.get("/about").text
+    logo = re.search(r'src="(/static/logo\.\w+\.svg)"', page)[1]
+    assert "Norland" in page and server.get(logo).status_code == 200
+    (site / "logo.svg").unlink()
+    told = run("reload", site)
+    assert told.returncode == 2 and b"'logo.svg' cannot be read" in told.stderr, told
+    assert "Norland" in server.get("/about").text and server.get(logo).status_code == 200
+    (site / "site.toml").unlink()
+    assert run("reload", site).returncode == 0
+    assert "– Confide</title>" in server.get("/about").text and server.get(logo).status_code == 404
+
+
 def test_a_backup_has_the_settings_and_the_logo(site, tmp_path):
     found = back_up(dress(site), tmp_path / "copy")
     assert {"site.toml", "logo.svg", "dark.png"} <= set(found.files)

@@ -39,7 +39,7 @@ def vintages(
 
 
 def reload(site: SiteFolder) -> None:
-    """Tell the running server to take up new data and policies; questions under way end on the old ones.
+    """Tell the running server to take up new data, policies and site.toml; questions under way end on the old ones.
 
     If anything is missing or out of step, the server goes on as before and this says why. The signal is SIGHUP.
 

@@ -15,7 +15,6 @@ from confide.errors import Denied, Mistake
 from confide.formats.about import plain
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Person, Reach
-from confide.site.appearance import Appearance
 from confide.web.authentication import Authentication, asker_of
 from confide.web.hosts import own_address
 from confide.web.pages import static
@@ -60,7 +59,6 @@ def _templates() -> Environment:
 
 
 _TEMPLATES = _templates()
-_PLAIN = Appearance()
 
 
 @dataclass(frozen=True)
@@ -70,14 +68,13 @@ class PageContext:
     service: Service
     authentication: Authentication
     path: SubPath = ROOT
-    appearance: Appearance = _PLAIN
 
     def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """The page of a template. It knows `context`, `person` (None for a stranger) and `here`, its own address."""
         page = _TEMPLATES.get_template(name)
         words = {
             "context": self,
-            "appearance": self.appearance,
+            "appearance": self.service.appearance,
             "site_files": self.site_files,
             "person": self.visitor(request),
             "asker": asker_of(request),
@@ -87,10 +84,10 @@ class PageContext:
         }
         return HTMLResponse(self.path.page(page.render(words)), status)
 
-    @cached_property
+    @property
     def site_files(self) -> dict[str, str]:
         """Where the logo and the colours of the site are served, by their names without ending; those it has."""
-        files = self.appearance.files.items()
+        files = self.service.appearance.files.items()
         return {name.partition(".")[0]: static.address_of(name, content) for name, content in files}
 
     def _policy_title(self, request: Request) -> str:

@@ -1,7 +1,7 @@
 """The stylesheet, the script and the icon: the same for everyone, so their addresses name their contents and never change."""
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from importlib import resources
 
@@ -29,7 +29,6 @@ def _read() -> dict[str, bytes]:
 _FILES = _read()
 
 
-@cache
 def address(name: str) -> str:
     """Where a file is served: another address as soon as its contents differ, so that it may be kept for ever.
 
@@ -39,20 +38,20 @@ def address(name: str) -> str:
     return address_of(name, _FILES[name])
 
 
+@lru_cache(100)
 def address_of(name: str, content: bytes) -> str:
     """Where a file with these contents is served."""
     stem, _, kind = name.rpartition(".")
     return f"{STATIC}{stem}.{sha256(content).hexdigest()[:12]}.{kind}"
 
 
-def add_static(app: FastAPI, more: Mapping[str, bytes]) -> None:
-    """Serve the files, and more of the site's own, from memory, to anyone."""
-    files = [*_FILES.items(), *more.items()]
-    served = {address_of(name, content).removeprefix(STATIC): (name, content) for name, content in files}
+def add_static(app: FastAPI, more: Callable[[], Mapping[str, bytes]]) -> None:
+    """Serve the files, and the site's own as they are by then, from memory, to anyone."""
 
     @app.get(STATIC + "{file}", include_in_schema=False)
     async def static(file: str) -> Response:
-        if file not in served:
-            raise HTTPException(404)
-        name, content = served[file]
-        return Response(content, media_type=_TYPES[name.rpartition(".")[2]], headers={"Cache-Control": _FOREVER})
+        for name, content in {**_FILES, **more()}.items():
+            if address_of(name, content) == STATIC + file:
+                kind = _TYPES[name.rpartition(".")[2]]
+                return Response(content, media_type=kind, headers={"Cache-Control": _FOREVER})
+        raise HTTPException(404)
