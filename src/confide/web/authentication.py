@@ -15,11 +15,14 @@ from starlette.types import Scope
 
 from confide.answering.service import Service
 from confide.errors import Denied
-from confide.site.access import Access, Identity, Person, Reach, is_loopback
+from confide.site.access import Access, Identity, Person, PersonRole, Reach, is_loopback
 from confide.web.sessions import Session, Sessions
 from confide.web.subpath import path_of
 
-__all__ = ["Asker", "Authentication", "asker_of", "encrypted", "private"]
+__all__ = ["COUNTS", "Asker", "Authentication", "asker_of", "encrypted", "private"]
+
+COUNTS = "/metrics"
+"""The only address that is there for a monitor."""
 
 _LOGIN_LASTS = 3600
 """Seconds for which the form of a login may stay open."""
@@ -46,8 +49,8 @@ def asker_of(request: Request) -> Asker:
 class Authentication:
     """Knows people by what they show, and begins and ends their sessions.
 
-    Promise: a token in a header wins over a cookie; a session is over as soon as its token is removed; the cookie is out of
-    reach of scripts and of other sites, and never leaves an encrypted line.
+    Promise: a monitor is nobody but where the counts are; a token in a header wins over a cookie; a session is over as soon as
+    its token is removed; the cookie is out of reach of scripts and of other sites, and never leaves an encrypted line.
     """
 
     def __init__(self, service: Service, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,6 +69,8 @@ class Authentication:
             person = access.person(shown or None)
         except Denied as denied:
             return Asker(denied, None, machine)
+        if person.role is PersonRole.MONITOR and scope["path"] != COUNTS:
+            return Asker(Denied(f"This token opens {COUNTS} and nothing else.", http_status=403), None, machine)
         if shown:
             return Asker(person, None, machine)
         if access.reach is Reach.PUBLIC:
@@ -73,12 +78,13 @@ class Authentication:
         return Asker(person, None, machine, visiting=True)
 
     def log_in(self, request: Request, response: Response, token: str) -> bool:
-        """Begin a session for the person with this token, and end the one before it; False if nobody has it."""
+        """Begin a session for the person with this token, and end the one before it; False if nobody has it, or a monitor."""
         known = self._service.access.token(token)
-        if known is not None:
-            self._begin(request, response, known.digest)
-            _write(request, response, "login", "")
-        return known is not None
+        if known is None or known.role is PersonRole.MONITOR:
+            return False
+        self._begin(request, response, known.digest)
+        _write(request, response, "login", "")
+        return True
 
     def admit(self, request: Request, response: Response, identity: Identity) -> bool:
         """Begin a session for somebody whom the provider knows; False if the site does not admit them."""

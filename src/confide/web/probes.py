@@ -1,15 +1,18 @@
 """For the machines that watch a site: whether it lives, whether it can answer, and what it counted."""
 
-from fastapi import FastAPI, Request, Response
+from typing import Annotated
+
+from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.types import Scope
 
 from confide.answering.service import Service
 from confide.errors import ConfideError
+from confide.site.access import Person, PersonRole, require
+from confide.web.authentication import COUNTS
 from confide.web.metrics import MEDIA_TYPE, Metrics
 from confide.web.pages.context import PageContext
-from confide.web.pages.custodian.context import must_be_custodian
 from confide.web.questions import Questions
 
 __all__ = ["Probes", "add_metrics"]
@@ -42,7 +45,7 @@ class Probes:
 
 
 def add_metrics(app: FastAPI, context: PageContext, metrics: Metrics) -> None:
-    """Serve /metrics to custodians."""
+    """Serve /metrics to monitors and custodians."""
     audit = context.service.audit
     metrics.gauge("confide_data_sets", "Data sets that may be asked about.", lambda: len(context.service.datasets))
     metrics.gauge("confide_ledger_entries", "Entries of the ledger.", lambda: len(audit))
@@ -59,7 +62,7 @@ def add_metrics(app: FastAPI, context: PageContext, metrics: Metrics) -> None:
 
     metrics.counter("confide_questions_total", "Questions in the ledger by outcome.", "outcome", outcomes)
 
-    @app.get("/metrics", include_in_schema=False)
-    def counts(request: Request) -> Response:
-        must_be_custodian(request, context.service)
+    @app.get(COUNTS, include_in_schema=False)
+    def counts(asker: Annotated[Person, context.asker]) -> Response:
+        require(asker, PersonRole.MONITOR)
         return Response(metrics.text(), media_type=MEDIA_TYPE)

@@ -24,7 +24,9 @@ app = typer.Typer(
 def token_add(
     site: SiteFolder,
     name: Annotated[str, typer.Argument(help="Who it is for.")],
-    role: Annotated[PersonRole, typer.Option(help="analyst or custodian.")] = PersonRole.ANALYST,
+    role: Annotated[
+        PersonRole, typer.Option(help="analyst, custodian, or monitor, which reads /metrics only.")
+    ] = PersonRole.ANALYST,
     expires: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Its last day (UTC); none if not given.")
     ] = None,

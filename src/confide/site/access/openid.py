@@ -40,6 +40,8 @@ class Admission:
     def __post_init__(self) -> None:
         if bool(self.claim) != bool(self.value):
             raise Mistake("An admission asks for a claim and its value, or for neither.")
+        if self.role is PersonRole.MONITOR:
+            raise Mistake("A monitor does not log in: it shows a token.", suggestions=["Run: confide token add."])
         if self.role is PersonRole.CUSTODIAN and not self.claim:
             raise Mistake(
                 "Not everybody can be a custodian.", suggestions=["Name the claim and the value of those who are."]

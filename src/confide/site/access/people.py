@@ -34,10 +34,11 @@ _PREFIX = "confide_"
 
 
 class PersonRole(StrEnum):
-    """What a person may do: an analyst asks; a custodian also looks after the site."""
+    """What a person may do: an analyst asks; a custodian also looks after the site; a monitor, mostly a program, reads its counts."""
 
     ANALYST = "analyst"
     CUSTODIAN = "custodian"
+    MONITOR = "monitor"
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,9 @@ class Person:
     """The data sets that belong to projects, for who has no list of their own."""
 
     def may_ask(self, dataset: str) -> bool:
-        """Whether a data set, or a vintage of one, is there for them. A custodian looks after all."""
-        if self.role is PersonRole.CUSTODIAN:
-            return True
+        """Whether a data set, or a vintage of one, is there for them. A custodian looks after all, a monitor asks nothing."""
+        if self.role is not PersonRole.ANALYST:
+            return self.role is PersonRole.CUSTODIAN
         name, _ = parse(dataset)
         return name not in self.hidden if self.datasets is None else name in self.datasets
 
@@ -154,9 +155,10 @@ class Token:
 
 
 def require(person: Person, role: PersonRole) -> None:
-    """Deny what belongs to another role. A custodian may do all that an analyst may."""
+    """Deny what belongs to another role. A custodian may do all that others may."""
     if person.role not in (role, PersonRole.CUSTODIAN):
-        raise Denied(f"Only a {role} may do this, and {person.name!r} is an {person.role}.", http_status=403)
+        who = f"the role of {person.name!r} is {person.role}"
+        raise Denied(f"Only a {role} may do this, and {who}.", http_status=403)
 
 
 def new_token(name: str, role: PersonRole, terms: TokenTerms = UNLIMITED) -> tuple[str, Token]:
@@ -177,6 +179,8 @@ def check_terms(role: PersonRole, terms: TokenTerms) -> None:
     """A Mistake if nobody in this role can have these terms."""
     if role is PersonRole.CUSTODIAN and (terms.datasets or terms.quota or terms.project):
         raise Mistake("A custodian looks after all data sets: neither data sets, nor a quota, nor a project are given.")
+    if role is PersonRole.MONITOR and (terms.datasets or terms.quota or terms.project):
+        raise Mistake("A monitor asks nothing: neither data sets, nor a quota, nor a project are given.")
 
 
 def check_person(name: str) -> None:
