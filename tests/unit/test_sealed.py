@@ -10,6 +10,7 @@ from threading import Barrier, Thread
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import confide
@@ -20,7 +21,7 @@ from confide.microdata.plan import Plan
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import read_policy
 from confide.model.toml import parse_toml
-from confide.records.ingest import MOST_COLUMNS
+from confide.records.ingest import MOST_COLUMNS, preview
 from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.site.policies import enforce
 from confide.sources import sealed
@@ -214,3 +215,15 @@ def test_more_keys_than_can_be_looked_at_together_are_a_mistake(tmp_path: Path) 
     with pytest.raises(Mistake, match="150 keys, too many"):
         confide.add(table, tmp_path / "site", name="wide")
     assert not (tmp_path / "site").exists()
+
+
+def test_a_wide_file_is_loaded_where_a_description_leaves_out_most_of_it(tmp_path: Path) -> None:
+    draw = np.random.default_rng(3)
+    table = pa.table({f"v{number}": draw.integers(0, 3, 200) for number in range(10_000)})
+    few = table.select(["v1", "v7", "v9999"])
+    confide.add(few, tmp_path / "site", name="wide")
+    pa.parquet.write_table(table, tmp_path / "wide.parquet")
+    preview(tmp_path / "wide.parquet", tmp_path / "site", name="wide")
+    confide.ingest(tmp_path / "wide.parquet", tmp_path / "site", name="wide")
+    with confide.open(tmp_path / "site") as site:
+        assert set(site["wide"].variables) == {"v1", "v7", "v9999"}

@@ -117,7 +117,10 @@ def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: f
     if sum(comb(len(traits), size) for size in range(1, keys + 1)) > MOST_CROSSES:
         raise Mistake(
             f"{dataset.name!r} has {len(traits)} keys, too many to look at every {keys} of them together.",
-            suggestions=["Declare as keys what others may know of a unit, and the rest as 'other' or 'confidential'."],
+            suggestions=[
+                "Declare as keys what others may know of a unit, and the rest as 'other' or 'confidential'; or leave columns out, "
+                "of dataset.toml or, where that is only drafted, of the file."
+            ],
         )
     classes = {name: class_number(dataset.variables[name]) for trait in traits for name in trait.levels}
 

@@ -110,7 +110,7 @@ def ingest(
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        planned = _plan(folder, name, _read(source, table), vintage)
+        planned = _plan(folder, name, read_source(source, table=table), vintage)
         _write(folder, name, planned.records, vintage=planned.ingested.vintage)
     return planned.ingested
 
@@ -121,7 +121,7 @@ def preview(
     """What loading these data would show, and whether the policy would let it; nothing is written."""
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    return _plan(folder, name, _read(source, table), vintage).ingested
+    return _plan(folder, name, read_source(source, table=table), vintage).ingested
 
 
 def protect_again(site: str | Path, *, name: str) -> Folder:
@@ -149,12 +149,15 @@ def prune(site: str | Path, *, name: str) -> list[str]:
 
 
 def _read(source: Any, table: str | None) -> Source:
-    """The data; a Mistake if there are more columns than anybody would describe."""
+    """The data to draft a description from; a Mistake if there are more columns than anybody would describe."""
     read = read_source(source, table=table)
     if read.table.num_columns > MOST_COLUMNS:
         raise Mistake(
             f"The data have {read.table.num_columns} columns, and a data set has at most {MOST_COLUMNS}.",
-            suggestions=["Keep those that people may ask about, and the unit and the weight."],
+            suggestions=[
+                "Make the site from a file of those that people may ask about, the unit and the weight. "
+                "'confide ingest' then reads what dataset.toml names from the whole file, and leaves out the rest."
+            ],
         )
     return read
 
