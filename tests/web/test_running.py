@@ -1,12 +1,14 @@
 """What the how-to page says about systemd and containers: its files are read, and their commands run here."""
 
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.error
 from collections.abc import Iterator
 from configparser import ConfigParser
@@ -14,6 +16,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from confide.site.access import Reach, declare
 
@@ -97,6 +101,35 @@ def test_the_container_runs_as_nobody_special_and_keeps_no_site():
     names = [name for name, _ in found]
     assert names[0] == "FROM" and names.index("USER") < names.index("ENTRYPOINT") and dict(found)["USER"] == "confide"
     assert dict(found)["VOLUME"] == "/site" and "secret" not in written("Containerfile")
+
+
+def run_by(command: str) -> list[str]:
+    """The words of the RUN instruction that begins with a command."""
+    return next(shlex.split(rest) for name, rest in instructions() if name == "RUN" and rest.startswith(command))
+
+
+def test_the_container_installs_extras_that_the_project_has_on_a_python_that_it_runs_on():
+    found = dict(instructions())
+    project = tomllib.loads((PAGE.parents[2] / "pyproject.toml").read_text())["project"]
+    python = found["FROM"].removeprefix("python:").removesuffix("-slim")
+    assert python in SpecifierSet(project["requires-python"]) and "confide" in project["scripts"]
+    installed = run_by("pip install")[-1]
+    assert found["COPY"] == ". /src" and installed.startswith("/src[")
+    extras = Requirement(installed.replace("/src", "confide")).extras
+    assert "web" in extras and extras <= set(project["optional-dependencies"])
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("useradd"), reason="only root makes users, and not everywhere so"
+)
+def test_the_user_that_the_container_makes_is_the_one_it_runs_as_and_the_page_names(tmp_path):
+    made = run_by("useradd")
+    (tmp_path / "etc").mkdir()
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        (tmp_path / "etc" / name).touch()
+    subprocess.run([made[0], "--prefix", tmp_path, *made[1:]], check=True, capture_output=True)
+    name, _, number, *_ = (tmp_path / "etc" / "passwd").read_text().split(":")
+    assert name == dict(instructions())["USER"] and f"belongs to user {number}," in PAGE.read_text()
 
 
 def test_the_commands_of_the_container_serve_a_site_and_see_whether_it_is_ready(site, confide_in, port):
