@@ -42,6 +42,8 @@ class Cancellation:
     def __init__(self, *, seconds: float = inf) -> None:
         self.seconds = seconds
         """How long the work may take; whoever gives it must stop it then."""
+        self.give_way: Callable[[], None] = _go_on
+        """Returns when the work may take its next step; whoever gives it may let others go first."""
         self._lock, self._reason, self._interrupts = RLock(), list[StopReason](), list[Callable[[], None]]()
 
     @property
@@ -63,6 +65,14 @@ class Cancellation:
         if self._reason:
             raise Stopped(self._reason[0])
 
+    def pause(self) -> None:
+        """Between two steps of work that takes long: let others go first if they are to, and raise `Stopped` if it is to stop.
+
+        No lock that others need may be held here.
+        """
+        self.give_way()
+        self.check()
+
     @contextmanager
     def interrupting(self, interrupt: Callable[[], None]) -> Iterator[None]:
         """Work that only `interrupt`, called from another thread, can stop; never called after it has ended."""
@@ -83,6 +93,10 @@ class Cancellation:
             yield
         finally:
             _CURRENT.reset(before)
+
+
+def _go_on() -> None:
+    """Nobody goes first."""
 
 
 _CURRENT: ContextVar[Cancellation | None] = ContextVar("cancellation", default=None)

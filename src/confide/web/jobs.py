@@ -82,6 +82,7 @@ class Jobs:
             if job is None:
                 self._must_have_space(owner)
                 job = self._open[owner, key] = Job[T](owner, key, seconds=seconds or inf)
+                job.cancellation.give_way = self._scheduler.give_way
                 turn = self._active[job] = partial(self._do, job, work)
                 self._watch()
                 self._scheduler.submit(_person(owner), turn)

@@ -5,7 +5,7 @@ import sys
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier, Lock
+from threading import Barrier, Condition, Lock, local
 
 __all__ = ["Scheduler"]
 
@@ -16,13 +16,18 @@ NICER = 10
 somebody else wants, all of it otherwise. Not the most there is, since such work holds Python's lock now and then."""
 
 
+LONGEST = 0.05
+"""Seconds for which such work waits for others at each of its steps, at most: it is slowed down, and never kept from its end."""
+
+
 class Scheduler:
     """Carries out work in a few threads, those who want some one after the other. Safe to share among threads.
 
     Promise: whoever waits has a turn after at most one of everybody else, however much these want; at most `each` pieces of one
     are carried out at once, so that one alone never has all the workers, if `each` is less; the work of one begins in
-    the order in which it came. Where the system gives every thread a priority of its own (Linux), the work of one who wants
-    several pieces at once gives way to that of others, with all threads that it starts.
+    the order in which it came. The work of one who wants several pieces at once gives way to that of others: it waits for
+    them a moment wherever it calls `give_way`, and where the system gives every thread a priority of its own (Linux), that of
+    such work and of all threads that it starts is lower.
     """
 
     def __init__(self, *, workers: int, each: int) -> None:
@@ -31,6 +36,7 @@ class Scheduler:
         """Who waits, the one whose turn is next first."""
         self._running: Counter[str] = Counter()
         self._lock, self._closed = Lock(), False
+        self._ahead, self._changed, self._here = 0, Condition(self._lock), local()
         self._threads = _started(workers, "job")
         # Threads of their own: only a privileged process may take back that it gives way.
         self._giving_way = _started(workers, "job-behind", _give_way)
@@ -52,6 +58,12 @@ class Scheduler:
                 del self._waiting[owner]
             return True
 
+    def give_way(self) -> None:
+        """Wait a moment, in work of one who wants several pieces at once, while work of others is carried out."""
+        if getattr(self._here, "behind", False):
+            with self._changed:
+                self._changed.wait_for(lambda: not self._ahead or self._closed, LONGEST)
+
     def close(self) -> None:
         """Wait for what is carried out, and never begin what waits."""
         with self._lock:
@@ -65,19 +77,23 @@ class Scheduler:
             mine = self._waiting.pop(owner)
             several = len(mine) + self._running[owner] > 1
             self._running[owner] += 1
-            (self._giving_way if several else self._threads).submit(self._run, owner, mine.popleft())
+            self._ahead += not several
+            (self._giving_way if several else self._threads).submit(self._run, owner, mine.popleft(), several)
             if mine:
                 self._waiting[owner] = mine  # at the end: all others come first
 
     def _next(self) -> str | None:
         return next((owner for owner in self._waiting if self._running[owner] < self._each), None)
 
-    def _run(self, owner: str, work: Work) -> None:
+    def _run(self, owner: str, work: Work, behind: bool) -> None:
+        self._here.behind = behind
         try:
             work()
         finally:
-            with self._lock:
+            with self._changed:
                 self._running[owner] -= 1
+                self._ahead -= not behind
+                self._changed.notify_all()
                 self._running += Counter()  # forgets those who have none
                 self._begin()
 

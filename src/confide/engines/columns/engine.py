@@ -98,7 +98,7 @@ class ColumnsEngine:
         units, words = self._store.units, self._universes.mask(step.within)
         start, stop = int(np.searchsorted(units, low, "left")), int(np.searchsorted(units, high, "right"))
         for begin in range(start, stop, BATCH) or [start]:
-            current_cancellation().check()
+            current_cancellation().pause()
             rows = chosen_rows(words, begin, min(stop, begin + BATCH))
             yield read_batch({name: self._values(name, rows) for name in names}, step, self.facts, layout.sizes)
 

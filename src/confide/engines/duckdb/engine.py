@@ -232,7 +232,7 @@ class DuckDBEngine:
             found = cursor.sql(f"SELECT {', '.join(columns)} FROM records{condition}")
             stream = pa.RecordBatchReader.from_stream(found)
             for part in itertools.chain([pa.RecordBatch.from_pylist([], schema=stream.schema)], stream):
-                cancellation.check()
+                cancellation.pause()
                 arrays = {name: part[name].to_numpy(zero_copy_only=False) for name in columns}
                 yield read_batch(arrays, step, self.facts, layout.sizes)
 

@@ -130,7 +130,7 @@ class PostgresEngine:
         chosen = inside(step.within, self.facts, self._sizes) if step.within else "true"
         with self._sessions.question() as connection:
             for arrays in read_records(connection, kinds, chosen, self._span(connection, low, high)):
-                current_cancellation().check()
+                current_cancellation().pause()
                 yield read_batch(arrays, step, self.facts, layout.sizes)
 
     def _span(self, connection: "Connection", low: int, high: int) -> range:
