@@ -1,10 +1,8 @@
 """Writing the store that `DuckDBEngine` reads, whole or not at all; and reading it back."""
 
-import itertools
 import json
 import os
 from collections.abc import Sequence
-from math import prod
 from pathlib import Path
 
 import duckdb
@@ -12,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.engines import Coded, StoreFacts
-from confide.engines.duckdb.dialect import DUCKDB
 from confide.errors import Fault
 from confide.sources.sealed import open_sealed
 
@@ -21,8 +18,6 @@ __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_s
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
 
-PAIR_CELLS = 100_000
-"""Pairs of variables with more possible cells than this are not stored."""
 
 STORED_TOP = 3
 """So many of the largest contributions are stored for each cell of a pair."""
@@ -67,7 +62,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
         "signed": signed,
         "whole": whole,
         "rows": coded.records.num_rows,
-        "pairs": _fill_pairs(db, facts, sizes, [facts.numbers[name] for name in whole]) if pairs else {},
+        "pairs": _fill_pairs(db, coded, sizes, whole) if pairs else {},
         "squares": True,
         "basis": _fill_products(db, coded, sizes) if pairs else [],
     }
@@ -79,30 +74,15 @@ def _least(column: pa.ChunkedArray) -> int:
 
 
 def _fill_pairs(
-    db: duckdb.DuckDBPyConnection, facts: StoreFacts, sizes: dict[str, int], numbers: Sequence[str]
+    db: duckdb.DuckDBPyConnection, coded: Coded, sizes: dict[str, int], whole: Sequence[str]
 ) -> dict[str, int]:
     """All one- and two-way tables of the whole file, one after the other in one table."""
-    weight = "CAST(sum(weight) AS BIGINT)" if facts.weighted else "count(*)"
-    shifts = {facts.numbers[name]: shift for name, shift in facts.shifts.items()}
-    amounts = [
-        f"CAST(sum({n}) AS BIGINT) AS {n}_total, CAST(sum(abs({n})) AS BIGINT) AS {n}_size, "
-        f"{DUCKDB.square(f'abs({n})', shifts.get(n, 0))} AS {n}_square, max(abs({n}), {STORED_TOP}) AS {n}_top"
-        for n in numbers
-    ]
-    aggregates = ", ".join(["count(*) AS records", "bit_xor(key) AS key", f"{weight} AS weight", *amounts])
-    names = sorted(facts.classes)
-    stored: dict[str, int] = {}
-    for by in ((), *((name,) for name in names), *itertools.combinations(names, 2)):
-        if prod(sizes[name] for name in by) > PAIR_CELLS:
-            continue
-        columns = [facts.classes[name] for name in by]
-        group = f" GROUP BY {', '.join(columns)}" if columns else ""
-        a, b = [*columns, "0", "0"][:2]
-        place = f"{len(stored)} AS pair, CAST({a} AS INTEGER) AS a, CAST({b} AS INTEGER) AS b"
-        command = "INSERT INTO pairs" if stored else "CREATE TABLE pairs AS"
-        db.execute(f"{command} SELECT {place}, {aggregates} FROM records{group} HAVING count(*) > 0")
-        stored[pair_name(by)] = len(stored)
-    return stored
+    from confide.engines.duckdb.pair_tables import count_pairs, stored_pairs  # numba is slow to import
+
+    tables = pa.concat_tables(count_pairs(coded, sizes, whole))
+    db.register("counted", tables)
+    db.execute("CREATE TABLE pairs AS SELECT * FROM counted ORDER BY pair, a, b")
+    return {pair_name(by): number for number, by in enumerate(stored_pairs(sizes))}
 
 
 def _fill_products(
