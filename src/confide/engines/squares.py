@@ -20,12 +20,16 @@ def square_shifts(records: pa.Table, numbers: Mapping[str, str]) -> dict[str, in
 
     The squares of units' contributions add up to at most the largest times the sum of sizes, in any cell.
     """
-    unit = np.unique(records["unit"].to_numpy(), return_inverse=True)[1]
+    units = records["unit"].to_numpy()
+    ordered = np.sort(units)
+    several = bool((ordered[1:] == ordered[:-1]).any())
+    unit = np.searchsorted(ordered, units) if several else None
     shifts = {name: _shift(unit, records[column].fill_null(0).to_numpy()) for name, column in numbers.items()}
     return {name: shift for name, shift in shifts.items() if shift}
 
 
-def _shift(unit: Ints, contributions: Ints) -> int:
+def _shift(unit: Ints | None, contributions: Ints) -> int:
+    """`unit` numbers the unit of each record, unless every record is one."""
     size = np.abs(contributions).astype(np.float64)
-    largest = float(np.bincount(unit, weights=size).max(initial=0.0))
+    largest = float((size if unit is None else np.bincount(unit, weights=size)).max(initial=0.0))
     return max(0, ceil((log2(max(largest, 1.0)) + log2(max(float(size.sum()), 1.0)) - LARGEST_BITS) / 2))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
@@ -11,7 +12,7 @@ from confide.site.secret import Secret
 __all__ = ["Draws", "fingerprint", "record_keys"]
 
 
-def record_keys(names: list[bytes], secret: Secret) -> tuple[Ints, NDArray[np.uint32]]:
+def record_keys(names: list[bytes] | pa.Array, secret: Secret) -> tuple[Ints, NDArray[np.uint32]]:
     """The key of each named unit, and 32 bits of its own for its record."""
     draws = secret.digests("record", names)
     return draws[:, 0].view(np.int64).copy(), draws[:, 1].astype(np.uint32)

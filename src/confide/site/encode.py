@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
+from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
@@ -109,11 +110,11 @@ def roles_mark(dataset: Dataset) -> str:
 
 def data_mark(records: pa.Table) -> str:
     """A fingerprint of the records that does not depend on their order."""
-    order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
+    order = stored_order(records)
     digest = hashlib.sha256()
-    for column in records.take(order).columns:
-        column = column.cast(pa.int64()) if column.null_count else column
-        digest.update(np.ascontiguousarray(filled(column)).tobytes())
+    for name in records.column_names:
+        column = records[name].cast(pa.int64()) if records[name].null_count else records[name]
+        digest.update(filled(column)[order].data)
     return digest.hexdigest()[:16]
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "Typed",
     "blanked",
     "distinct",
+    "each_text",
     "few_whole_numbers",
     "fits",
     "numbers",
@@ -44,10 +45,7 @@ class Distinct:
 
 def distinct(name: str, column: pa.ChunkedArray) -> Distinct:
     """The different values of a column; lists and other nested columns are a Mistake."""
-    if pa.types.is_string_view(column.type) or pa.types.is_null(column.type):
-        column = column.cast(pa.string())
-    if pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())
+    column = _readable(column)
     try:
         coded = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
@@ -59,6 +57,22 @@ def distinct(name: str, column: pa.ChunkedArray) -> Distinct:
     ]
     # The last dictionary has every value: encoding extends it from chunk to chunk, unifying makes all the same.
     return Distinct(coded.chunks[-1].dictionary, np.concatenate(indices))
+
+
+def each_text(name: str, column: pa.ChunkedArray) -> pa.StringArray:
+    """The values of a column as codes, one for each record: for those that are nearly all different."""
+    parts = [
+        texts(name, chunk.dictionary).take(chunk.indices) if pa.types.is_dictionary(chunk.type) else texts(name, chunk)
+        for chunk in _readable(column).chunks
+    ]
+    return pa.concat_arrays([pa.array([], pa.string()), *(part.cast(pa.string()) for part in parts)])
+
+
+def _readable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column in a type that can be read as text and coded."""
+    if pa.types.is_string_view(column.type) or pa.types.is_null(column.type):
+        return column.cast(pa.string())
+    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
 
 
 def texts(name: str, values: pa.Array) -> pa.StringArray:

@@ -24,6 +24,7 @@ from confide.arrays import Ints
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.engines import Coded, StoreFacts
+from confide.engines.order import stored_order
 from confide.errors import Fault
 
 __all__ = ["Bytes", "ColumnsStore", "MappedColumn", "write_columns"]
@@ -73,7 +74,7 @@ def write_columns(coded: Coded, path: Path) -> None:
 
 def _write(file: IO[bytes], coded: Coded) -> None:
     facts, records = coded.facts, coded.records
-    order = pc.sort_indices(records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
+    order = pa.array(stored_order(records))
     classes = set(facts.classes.values())
     columns: dict[str, Any] = {}
     file.write(_BEGIN)

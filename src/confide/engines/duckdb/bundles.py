@@ -83,7 +83,7 @@ def _grouped(columns: Places, sizes: Mapping[str, int], rows: int) -> list[Seque
     bundles: list[Bundle] = []
     for name in sorted(sizes, key=lambda each: (-sizes[each], each)):
         grown = [bundle.with_variable(name, sizes[name], columns, rows) for bundle in bundles]
-        growth = [len(new.places) / len(old.places) for new, old in zip(grown, bundles, strict=True)]
+        growth = [len(new.places) / max(1, len(old.places)) for new, old in zip(grown, bundles, strict=True)]
         able = [at for at, new in enumerate(grown) if len(new.places) <= MOST_COMBINATIONS or growth[at] <= 1]
         best = min(able, key=growth.__getitem__, default=None)
         if best is None:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from psycopg import sql
 from pyarrow import csv
 
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.engines import Coded
+from confide.engines.order import stored_order
 from confide.engines.postgres.connecting import Connection, connect
 from confide.engines.postgres.failures import writing_failures
 from confide.errors import Fault
@@ -128,7 +128,7 @@ def _kind(coded: Coded, name: str) -> str:
 
 def _parts(coded: Coded) -> Iterator[Any]:
     """The records as lines, in the order of their units, with their numbers in front."""
-    order = pc.sort_indices(coded.records, sort_keys=[("unit", "ascending"), ("key", "ascending")])
+    order = pa.array(stored_order(coded.records))
     options = csv.WriteOptions(include_header=False, quoting_style="none")
     for start in range(0, coded.records.num_rows, BATCH):
         part = coded.records.take(order[start : start + BATCH])
