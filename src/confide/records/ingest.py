@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.data.private import only_mine
+from confide.data.scratch import Scratch
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import remove_retired, retire_store, write_stores
@@ -84,7 +85,7 @@ def add(
         raise Mistake(
             f"The site has a data set {name!r} already.", suggestions=["Use 'confide ingest' to load it anew."]
         )
-    read = _read(source, table)
+    read = _read(source, table, by_column=catalog is not None)
     text = catalog if catalog is not None else draft_dataset(read, name=name)
     file, shared = (
         folder.catalog(name),
@@ -95,7 +96,10 @@ def add(
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
         give_policy(folder, name, preset=preset, text=policy)
-        _write(folder, name, encode(folder.dataset(name), read.table, secret=folder.secret()), vintage=vintage)
+        coded = encode(
+            folder.dataset(name), read.table, secret=folder.secret(), scratch=Scratch(folder.catalog(name).parent)
+        )
+        _write(folder, name, coded, vintage=vintage)
     return folder
 
 
@@ -110,7 +114,7 @@ def ingest(
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        planned = _plan(folder, name, read_source(source, table=table), vintage)
+        planned = _plan(folder, name, read_source(source, table=table, by_column=True), vintage)
         _write(folder, name, planned.records, vintage=planned.ingested.vintage)
     return planned.ingested
 
@@ -121,7 +125,7 @@ def preview(
     """What loading these data would show, and whether the policy would let it; nothing is written."""
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    return _plan(folder, name, read_source(source, table=table), vintage).ingested
+    return _plan(folder, name, read_source(source, table=table, by_column=True), vintage).ingested
 
 
 def protect_again(site: str | Path, *, name: str) -> Folder:
@@ -148,9 +152,9 @@ def prune(site: str | Path, *, name: str) -> list[str]:
     return [vintage.name for vintage in known if vintage not in left]
 
 
-def _read(source: Any, table: str | None) -> Source:
+def _read(source: Any, table: str | None, *, by_column: bool) -> Source:
     """The data to draft a description from; a Mistake if there are more columns than anybody would describe."""
-    read = read_source(source, table=table)
+    read = read_source(source, table=table, by_column=by_column)
     if read.table.num_columns > MOST_COLUMNS:
         raise Mistake(
             f"The data have {read.table.num_columns} columns, and a data set has at most {MOST_COLUMNS}.",
@@ -181,7 +185,7 @@ class _Planned:
 def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Planned:
     known, secret = folder.vintages(name), folder.secret()
     called = next_name(known) if vintage is None else check_vintage(vintage, known)
-    coded = encode(folder.dataset(name), read.table, secret=secret)
+    coded = encode(folder.dataset(name), read.table, secret=secret, scratch=Scratch(folder.home(name)))
     if not folder.store(name).exists() or read_store_facts(folder.store(name)).keys != secret.version:
         return _Planned(coded, Ingested(folder, called, None))
     before = _before(folder, name)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
+from confide.data.scratch import Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
@@ -25,8 +26,12 @@ LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
 
 
-def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
-    """Code every declared column; anything the catalog does not allow is a Mistake and nothing is written."""
+def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratch | None = None) -> Coded:
+    """Code every declared column; anything the catalog does not allow is a Mistake and nothing is written.
+
+    Columns are looked at one after the other, and those that are coded wait in `scratch`.
+    """
+    keep = _same if scratch is None else scratch.keep
     if table.num_rows == 0:
         raise Mistake("The data have no records. There is nothing to ask about.")
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
@@ -36,7 +41,7 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
     classes = {v.name: f"c{i}" for i, v in enumerate(shown) if v.codes is not None}
     measured = {v.name: f"n{i}" for i, v in enumerate(shown) if v.measurable}
     weight = _weights(dataset, table)
-    columns: dict[str, pa.Array] = {} if weight is None else {"weight": pa.array(weight)}
+    columns: dict[str, pa.Array] = {} if weight is None else {"weight": keep(pa.array(weight))}
     decimals: dict[str, int] = {}
     plain = measured if weight is None else {name: f"x{column[1:]}" for name, column in measured.items()}
     values: dict[str, pa.Array] = {}
@@ -46,20 +51,19 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
             amounts = _numbers(variable, table[variable.column])
             if variable.name in measured:
                 weighted = contributions(amounts, variable.decimals, weight, dataset.weight_decimals)
-                columns[measured[variable.name]], decimals[variable.name] = weighted
+                columns[measured[variable.name]], decimals[variable.name] = keep(weighted[0]), weighted[1]
                 value_decimals[variable.name] = decimals[variable.name]
                 if weight is not None:
                     alone = contributions(amounts, variable.decimals, None, 0)
-                    values[plain[variable.name]], value_decimals[variable.name] = alone
+                    values[plain[variable.name]], value_decimals[variable.name] = keep(narrow(alone[0])), alone[1]
             if variable.name in classes:
-                columns[classes[variable.name]] = small(bins(variable, amounts), variable)
+                columns[classes[variable.name]] = keep(small(bins(variable, amounts), variable))
         elif variable.column in table.column_names:
-            columns[classes[variable.name]] = small(_places(variable, table[variable.column]), variable)
+            columns[classes[variable.name]] = keep(small(_places(variable, table[variable.column]), variable))
     _derive_levels(dataset, columns, classes)
     # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
-    narrowed = {column: narrow(array) for column, array in values.items()}
-    records = pa.table({"unit": unit, "key": key, **narrowed, **columns})
+    records = pa.table({"unit": keep(unit), "key": keep(key), **values, **columns})
     facts = StoreFacts(
         dataset=dataset.name,
         catalog=catalog_mark(dataset),
@@ -76,7 +80,11 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret) -> Coded:
         shifts=square_shifts(records, measured),
     )
     household = unit_keys(dataset.household, table, secret) if dataset.household else None
-    return Coded(facts, records, household)
+    return Coded(facts, records, household if household is None else keep(household))
+
+
+def _same(array: pa.Array) -> pa.Array:
+    return array
 
 
 def catalog_mark(dataset: Dataset) -> str:

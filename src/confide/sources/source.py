@@ -12,6 +12,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from confide.errors import Mistake, nearest
+from confide.sources.by_column import ParquetColumns
 from confide.sources.delimited import read_delimited
 from confide.sources.labelled import read_labelled
 from confide.sources.sealed import open_sealed
@@ -19,6 +20,9 @@ from confide.sources.sealed import open_sealed
 __all__ = ["Source", "arrow_table", "read_source"]
 
 KNOWN = "csv, tsv, txt, parquet, arrow, feather, duckdb, sav, zsav, por, dta, sas7bdat, xpt"
+
+
+PARQUET = ("parquet", "pq")
 
 
 @dataclass(frozen=True)
@@ -31,10 +35,13 @@ class Source:
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def read_source(source: Any, *, table: str | None = None, encoding: str | None = None) -> Source:
+def read_source(
+    source: Any, *, table: str | None = None, encoding: str | None = None, by_column: bool = False
+) -> Source:
     """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame.
 
-    `encoding` is that of a text file that is not UTF-8.
+    `encoding` is that of a text file that is not UTF-8. `by_column` leaves the columns of a Parquet file on disk until they are
+    asked for.
     """
     if not isinstance(source, str | Path):
         return _checked(Source(arrow_table(source)))
@@ -43,6 +50,8 @@ def read_source(source: Any, *, table: str | None = None, encoding: str | None =
         raise Mistake(f"There is no file {str(source)!r}.")
     kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
     try:
+        if by_column and kind in PARQUET:
+            return _checked(Source(ParquetColumns(path)))
         return _checked(_read(path, kind, table, encoding))
     except (pa.ArrowException, duckdb.Error, OSError, EOFError) as error:
         raise Mistake(f"{path.name} cannot be read as {kind}: {_reason(error)}") from None
@@ -51,7 +60,7 @@ def read_source(source: Any, *, table: str | None = None, encoding: str | None =
 def _read(path: Path, kind: str, table: str | None, encoding: str | None) -> Source:
     if kind in ("csv", "tsv", "txt"):
         return Source(read_delimited(path, encoding=encoding))
-    if kind in ("parquet", "pq"):
+    if kind in PARQUET:
         return Source(pa.parquet.read_table(path))
     if kind in ("arrow", "feather", "ipc"):
         return Source(_arrow(path))

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.engines import Coded, StoreFacts
+from confide.engines.order import stored_order
 from confide.errors import Fault
 from confide.sources.sealed import open_sealed
 
@@ -18,6 +19,9 @@ __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_s
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
 
+
+BATCH = 122_880
+"""Records that are written at once: a row group of DuckDB."""
 
 STORED_TOP = 3
 """So many of the largest contributions are stored for each cell of a pair."""
@@ -51,8 +55,8 @@ def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> Non
 
 def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
     facts = coded.facts
-    db.register("coded", coded.records)
-    db.execute("CREATE TABLE records AS SELECT * FROM coded ORDER BY unit, key")
+    db.register("coded", pa.RecordBatchReader.from_batches(coded.records.schema, _batches(coded.records)))
+    db.execute("CREATE TABLE records AS SELECT * FROM coded")
     sizes = coded.sizes
     signed = [name for name, column in facts.numbers.items() if _least(coded.records[column]) < 0]
     whole = [name for name, column in facts.numbers.items() if coded.records[column].null_count == 0]
@@ -67,6 +71,13 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, *, pairs: bool) -> None:
         "basis": _fill_products(db, coded, sizes) if pairs else [],
     }
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
+
+
+def _batches(records: pa.Table) -> Iterator[pa.RecordBatch]:
+    """The records in the order of a store: so that the engine need not sort them, for which it takes memory for all."""
+    order = pa.array(stored_order(records))
+    for start in range(0, records.num_rows, BATCH):
+        yield from records.take(order[start : start + BATCH]).combine_chunks().to_batches()
 
 
 def _least(column: pa.ChunkedArray) -> int:
