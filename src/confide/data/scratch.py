@@ -5,6 +5,7 @@ Promise: the file has no name, so that it goes with the process, however that en
 
 import mmap
 import tempfile
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - what is mapped outlives whoever put it there
+        self._writing = threading.Lock()
 
     def keep(self, array: pa.Array) -> pa.Array:
         """The same array, read from disk if it is large."""
@@ -29,6 +31,10 @@ class Scratch:
         return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count)
 
     def _mapped(self, buffer: pa.Buffer) -> pa.Buffer:
+        with self._writing:
+            return self._written(buffer)
+
+    def _written(self, buffer: pa.Buffer) -> pa.Buffer:
         start = self._file.seek(0, 2)
         start += self._file.write(bytes(-start % mmap.ALLOCATIONGRANULARITY))
         self._file.write(buffer)

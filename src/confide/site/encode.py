@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,12 @@ from confide.sources.columns import distinct, fits, numbers, texts
 
 __all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "recoded", "roles_mark", "small"]
 
+
+THREADS = 2
+"""So many columns are coded at once: each takes memory for some copies of it."""
+
+PART = 1 << 20
+"""Records whose contributions are added up at once."""
 
 LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
@@ -46,20 +55,19 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
     plain = measured if weight is None else {name: f"x{column[1:]}" for name, column in measured.items()}
     values: dict[str, pa.Array] = {}
     value_decimals: dict[str, int] = {}
-    for variable in shown:
-        if variable.numeric:
-            amounts = _numbers(variable, table[variable.column])
-            if variable.name in measured:
-                weighted = contributions(amounts, variable.decimals, weight, dataset.weight_decimals)
-                columns[measured[variable.name]], decimals[variable.name] = keep(weighted[0]), weighted[1]
+
+    def code(variable: Variable) -> _CodedVariable:
+        return _code(variable, table, weight, dataset.weight_decimals, keep)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for variable, coded in zip(shown, pool.map(code, shown), strict=True):
+            if coded.weighted is not None:
+                columns[measured[variable.name]], decimals[variable.name] = coded.weighted
                 value_decimals[variable.name] = decimals[variable.name]
-                if weight is not None:
-                    alone = contributions(amounts, variable.decimals, None, 0)
-                    values[plain[variable.name]], value_decimals[variable.name] = keep(narrow(alone[0])), alone[1]
-            if variable.name in classes:
-                columns[classes[variable.name]] = keep(small(bins(variable, amounts), variable))
-        elif variable.column in table.column_names:
-            columns[classes[variable.name]] = keep(small(_places(variable, table[variable.column]), variable))
+            if coded.alone is not None:
+                values[plain[variable.name]], value_decimals[variable.name] = coded.alone
+            if coded.places is not None:
+                columns[classes[variable.name]] = coded.places
     _derive_levels(dataset, columns, classes)
     # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
@@ -81,6 +89,39 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
     )
     household = unit_keys(dataset.household, table, secret) if dataset.household else None
     return Coded(facts, records, household if household is None else keep(household))
+
+
+@dataclass(frozen=True, eq=False)
+class _CodedVariable:
+    """The columns of one variable: contributions and, where records have weights, plain values, with their decimals; places."""
+
+    weighted: tuple[pa.Array, int] | None = None
+    alone: tuple[pa.Array, int] | None = None
+    places: pa.Array | None = None
+
+
+def _code(
+    variable: Variable,
+    table: pa.Table,
+    weight: Ints | None,
+    weight_decimals: int,
+    keep: Callable[[pa.Array], pa.Array],
+) -> _CodedVariable:
+    """Read a variable's column and code it; one that is not there follows from a finer one later."""
+    if not variable.numeric:
+        there = variable.column in table.column_names
+        places = small(_places(variable, table[variable.column]), variable) if there else None
+        return _CodedVariable(places=None if places is None else keep(places))
+    amounts = _numbers(variable, table[variable.column])
+    places = None if variable.codes is None else keep(small(bins(variable, amounts), variable))
+    if not variable.measurable:
+        return _CodedVariable(places=places)
+    weighted, decimals = contributions(amounts, variable.decimals, weight, weight_decimals)
+    coded = _CodedVariable((keep(weighted), decimals), None, places)
+    if weight is None:
+        return coded
+    alone, decimals = contributions(amounts, variable.decimals, None, 0)
+    return replace(coded, alone=(keep(narrow(alone)), decimals))
 
 
 def _same(array: pa.Array) -> pa.Array:
@@ -121,8 +162,7 @@ def data_mark(records: pa.Table) -> str:
     order = stored_order(records)
     digest = hashlib.sha256()
     for name in records.column_names:
-        column = records[name].cast(pa.int64()) if records[name].null_count else records[name]
-        digest.update(filled(column)[order].data)
+        digest.update(filled(records[name])[order].data)
     return digest.hexdigest()[:16]
 
 
@@ -141,14 +181,16 @@ def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> 
 def _numbers(variable: Variable, column: pa.ChunkedArray) -> Floats:
     """The values of a numeric variable, NaN where missing, checked against its declared domain."""
     values = _floats(variable.column, column, variable.missing)
-    present = values[~np.isnan(values)]
-    absent = len(values) - len(present)
+    there = ~np.isnan(values)
+    absent = len(values) - int(there.sum())
     if absent and not variable.missing:
         raise Mistake(
             f"{variable.column!r} has {absent} missing values, and the catalog declares none.",
             suggestions=[f'Add missing = [""] to [variables.{variable.column}].'],
         )
-    if variable.decimals < MOST_DECIMALS and not fits(present, variable.decimals):
+    present = values[there] if absent else values
+    whole = pa.types.is_integer(column.type)
+    if variable.decimals < MOST_DECIMALS and not whole and not fits(present, variable.decimals):
         raise Mistake(f"{variable.name!r} has values with more decimals than the {variable.decimals} declared.")
     for bound, beyond in ((variable.minimum, np.less), (variable.maximum, np.greater)):
         if bound is not None and (count := int(beyond(present, bound).sum())):
@@ -158,20 +200,31 @@ def _numbers(variable: Variable, column: pa.ChunkedArray) -> Floats:
 
 def _floats(name: str, column: pa.ChunkedArray, missing: tuple[str, ...]) -> Floats:
     """A column as floats; what is declared to mean missing becomes NaN; anything else that is no number is a Mistake."""
-    found = distinct(name, column)
-    read = numbers(found.values)
-    if read is None or set(read[1]) - set(missing):
-        raise Mistake(
-            f"Column {name!r} is declared numeric but holds text.",
-            suggestions=["Declare what means missing with 'missing', or make it categorical."],
-        )
-    values = read[0]
+    places: Ints | None = None
+    if _is_number(column.type):
+        parts = [pa.array([], pa.float64()), *(chunk.cast(pa.float64(), safe=False) for chunk in column.chunks)]
+        values = np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+    else:
+        found = distinct(name, column)
+        read = numbers(found.values)
+        if read is None or set(read[1]) - set(missing):
+            raise Mistake(
+                f"Column {name!r} is declared numeric but holds text.",
+                suggestions=["Declare what means missing with 'missing', or make it categorical."],
+            )
+        values, places = read[0], found.places
     if np.isinf(values).any():
         raise Mistake(f"Column {name!r} holds infinite values.")
     marks = numbers(pa.array([m for m in missing if m], pa.string()))
     assert marks is not None
-    values[np.isin(values, marks[0])] = np.nan
-    return np.append(values, np.nan)[found.places]
+    for mark in marks[0][~np.isnan(marks[0])]:
+        values[values == mark] = np.nan
+    return values if places is None else np.append(values, np.nan)[places]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Whether a column is read record by record: of text it is quicker to read what is different."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
@@ -193,27 +246,35 @@ def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
 def contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
     """Weighted values as fixed-point integers, with as many decimals as keep every sum exact."""
     absent = np.isnan(values)
-    present = np.where(absent, 0.0, values)
-    times = np.ones(len(values), np.int64) if weight is None else weight
+    mask = absent if absent.any() else None
+    present = values if mask is None else np.where(absent, 0.0, values)
     places = 0 if weight is None else weight_decimals
     scale = decimals + places
-    size = float(np.abs(present).max(initial=0)) * float(times.max(initial=0)) / 10.0**places
+    heaviest = 1 if weight is None else weight.max(initial=0)
+    largest = max(float(present.max(initial=0)), -float(present.min(initial=0)))
+    size = largest * float(heaviest) / 10.0**places
     while size * 10.0**scale >= LARGEST:
         scale -= 1
     while True:
         if scale == decimals + places:
-            whole = np.rint(present * 10.0**decimals).astype(np.int64) * times
+            whole = _rounded(present * 10.0**decimals)
+            whole *= 1 if weight is None else weight
         else:
-            whole = np.rint(present * (times / 10.0**places) * 10.0**scale).astype(np.int64)
+            times = 1.0 if weight is None else weight / 10.0**places
+            whole = _rounded(present * times * 10.0**scale)
         if _size(whole) < LARGEST:
-            return pa.array(whole, mask=absent), scale
+            return pa.array(whole, mask=mask), scale
         scale -= 1
+
+
+def _rounded(values: Floats) -> Ints:
+    return np.rint(values, out=values).astype(np.int64)
 
 
 def _size(whole: Ints) -> int:
     """The sum of absolute values, exactly."""
-    size = np.abs(whole)
-    return (int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum())
+    parts = (np.abs(whole[start : start + PART]) for start in range(0, len(whole), PART))
+    return sum((int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum()) for size in parts)
 
 
 def bins(variable: Variable, values: Floats) -> Ints:

@@ -45,7 +45,9 @@ def unit_keys(column: str, table: pa.Table, secret: Secret) -> pa.Array:
 
 def filled(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """The integers of a column, the least of all where none stands."""
-    return np.asarray((column.fill_null(np.iinfo(np.int64).min) if column.null_count else column).to_numpy())
+    if column.null_count:
+        column = column.cast(pa.int64()).fill_null(np.iinfo(np.int64).min)
+    return np.asarray(column.to_numpy())
 
 
 class _Names(Protocol):
