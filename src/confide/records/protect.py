@@ -17,6 +17,7 @@ from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy, RecordRules
+from confide.progress import current_progress
 from confide.records.balance import BalancedTables, balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.exchange import Exchange, plan_exchanges
@@ -37,10 +38,14 @@ def protect_records(
     rules = policy.records
     if not rules.changes:
         return coded, None
+    progress = current_progress()
     exposure = find_exposed(coded, dataset, policy)
+    progress.report(0.1)
     household = None if coded.household is None else coded.household.to_numpy()
     plans = plan_exchanges(coded, dataset, exposure, rules, secret, household)
+    progress.report(0.55)
     protected = _noised(coded, _exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
+    progress.report(0.8)
     ceilings = find_ceilings(coded, protected, dataset, exposure)
     noise = _spreads(coded, dataset, exposure, policy)
     facts = replace(

@@ -18,6 +18,7 @@ from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
+from confide.progress import current_progress
 from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
@@ -27,6 +28,9 @@ __all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narr
 
 THREADS = 2
 """So many columns are coded at once: each takes memory for some copies of it."""
+
+COLUMNS = 0.5
+"""The share of the time of coding that columns take; keys and marks take the rest."""
 
 PART = 1 << 20
 """Records whose contributions are added up at once."""
@@ -60,7 +64,8 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
         return _code(variable, table, weight, dataset.weight_decimals, keep)
 
     with ThreadPoolExecutor(THREADS) as pool:
-        for variable, coded in zip(shown, pool.map(code, shown), strict=True):
+        for done, (variable, coded) in enumerate(zip(shown, pool.map(code, shown), strict=True), 1):
+            current_progress().report(COLUMNS * done / len(shown))
             if coded.weighted is not None:
                 columns[measured[variable.name]], decimals[variable.name] = coded.weighted
                 value_decimals[variable.name] = decimals[variable.name]

@@ -13,6 +13,7 @@ from confide.data.scratch import Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.order import stored_order
 from confide.errors import Fault
+from confide.progress import current_progress
 from confide.sources.sealed import open_sealed
 
 __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
@@ -20,6 +21,9 @@ __all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_s
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
 
+
+RECORDS = 0.6
+"""The share of the time of writing a store that its records take; pairs and products take the rest."""
 
 BATCH = 122_880
 """Records that are written at once: a row group of DuckDB."""
@@ -56,9 +60,10 @@ def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> Non
 
 
 def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, scratch: Scratch, *, pairs: bool) -> None:
-    facts = coded.facts
+    facts, progress = coded.facts, current_progress()
     db.register("coded", pa.RecordBatchReader.from_batches(coded.records.schema, _batches(coded.records, scratch)))
     db.execute("CREATE TABLE records AS SELECT * FROM coded")
+    progress.report(RECORDS)
     sizes = coded.sizes
     signed = [name for name, column in facts.numbers.items() if _least(coded.records[column]) < 0]
     whole = [name for name, column in facts.numbers.items() if coded.records[column].null_count == 0]
