@@ -18,8 +18,9 @@ _TUNED = ["perfect_ht_threshold"]
 """What our own statements change, each for itself: how a table is counted, never what is counted."""
 
 
-def open_sealed(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnection:
-    """A DuckDB file, opened so that nothing but it can be reached."""
+def open_sealed(path: Path, *, read_only: bool = False, memory: int | None = None) -> duckdb.DuckDBPyConnection:
+    """A DuckDB file, opened so that nothing but it can be reached; it takes so many bytes of memory, if said, at most."""
+    share = _memory() // _SHARE
     path = path.resolve()  # one file opened twice must be opened alike
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
@@ -28,7 +29,7 @@ def open_sealed(path: Path, *, read_only: bool = False) -> duckdb.DuckDBPyConnec
         "allow_community_extensions": "false",
         "allow_persistent_secrets": "false",
         "python_enable_replacements": "false",
-        "memory_limit": f"{_memory() // _SHARE // 2**20}MiB",
+        "memory_limit": f"{min(memory or share, share) // 2**20}MiB",
         "temp_directory": f"{path}.tmp",
         "allowed_configs": _TUNED,
         "lock_configuration": "true",

@@ -22,6 +22,9 @@ PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
 
 
+WRITING = 1 << 31
+"""Bytes of memory that DuckDB may take to write a store: records go to disk as they come, and in order."""
+
 RECORDS = 0.6
 """The share of the time of writing a store that its records take; pairs and products take the rest."""
 
@@ -45,7 +48,7 @@ def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> Non
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
-        with open_sealed(partial) as db:
+        with open_sealed(partial, memory=WRITING) as db:
             pairs = coded.records.num_rows >= pairs_from and not coded.facts.several
             _fill(db, coded, Scratch(path.parent), pairs=pairs)
         os.replace(partial, path)
