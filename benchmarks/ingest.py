@@ -1,13 +1,23 @@
 """What protecting the records costs when they are ingested: CPU with protection over CPU without, in one run.
 
     python benchmarks/ingest.py [--rows 20000 100000] [--data people] [--repeat 3]
+    python benchmarks/ingest.py --parquet FILE [--rows 10000000] [--data people]
 
 Twice: from a table in memory, and from a CSV file, as a custodian who runs `confide ingest` does. Reading, coding and writing the
 store are in both. Then the seconds of each part. Every figure is the least of `repeat` runs. The limit is 2.
+
+The second form is for large files. It ingests a Parquet file once under either preset, each in a process of its own, and says how
+long that took and how much memory: that of the process, and apart from it what is mapped from files, which the machine takes back
+when it needs room. A file that is not there is made, with so many rows, and stays.
 """
 
 import argparse
+import re
+import resource
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.csv
+import pyarrow.parquet
 
 from confide import demo
 from confide.demo.texts import catalog_text
@@ -69,12 +80,53 @@ def parts(source: Any, place: Path, name: str) -> Counter[str]:
     return seconds
 
 
+class Memory:
+    """The most memory that this process had for itself, and mapped from files, looked at twenty times a second."""
+
+    def __init__(self) -> None:
+        self.own = self.mapped = 0.0
+        self._ended = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.05):
+            now = dict(re.findall(r"(RssAnon|RssFile):\s+(\d+) kB", Path("/proc/self/status").read_text()))
+            self.own, self.mapped = max(self.own, int(now["RssAnon"])), max(self.mapped, int(now["RssFile"]))
+
+    def told(self) -> str:
+        self._ended.set()
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return f"memory {most / 1e6:.1f} GB at most, {self.own / 1e6:.1f} of its own, {self.mapped / 1e6:.1f} mapped"
+
+
+def ingest_large(file: Path, name: str, preset: str) -> None:
+    """Ingest a file once, and say what that took."""
+    rows, memory = pyarrow.parquet.read_metadata(file).num_rows, Memory()
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        taken(getattr(demo, name)(1_000), Path(folder) / "first", name, preset)  # what is compiled is compiled before
+        began = time.perf_counter()
+        seconds = taken(file, Path(folder) / "site", name, preset)
+        wall = time.perf_counter() - began
+    print(f"{rows:,} {name}, {preset}: {wall:.0f} s, of CPU {seconds:.0f} s, {memory.told()}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--data", default="people")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--parquet", type=Path)
+    parser.add_argument("--preset", help="only this one, in this process")
     asked = parser.parse_args()
+    if asked.parquet:
+        if not asked.parquet.exists():
+            pyarrow.parquet.write_table(getattr(demo, asked.data)(asked.rows[-1]), asked.parquet)
+        if asked.preset:
+            ingest_large(asked.parquet, asked.data, asked.preset)
+            return
+        for preset in ("drop-q", "standard"):
+            subprocess.run([sys.executable, *sys.argv, "--preset", preset], check=True)
+        return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         # what is compiled is compiled before
