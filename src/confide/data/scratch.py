@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from confide.errors import Fault
+
 __all__ = ["Scratch"]
 
 LARGE = 1 << 25
@@ -30,7 +32,13 @@ class Scratch:
         return pa.Array.from_buffers(array.type, len(array), buffers, array.null_count)
 
     def _mapped(self, buffer: pa.Buffer) -> pa.Buffer:
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            file.write(buffer)
-            file.flush()
-            return pa.py_buffer(mmap.mmap(file.fileno(), buffer.size, access=mmap.ACCESS_READ))
+        try:
+            with tempfile.TemporaryFile(dir=self.folder) as file:
+                file.write(buffer)
+                file.flush()
+                return pa.py_buffer(mmap.mmap(file.fileno(), buffer.size, access=mmap.ACCESS_READ))
+        except OSError as error:
+            raise Fault(
+                f"Records could not be put aside on disk ({error.strerror}); the former ones, if any, are untouched.",
+                suggestions=["Check that the disk has room for the data once more, then ingest again."],
+            ) from None
