@@ -1,7 +1,7 @@
 """Drafts: what `confide init` makes of a file works at once and is near what a custodian would write."""
 
 import tomllib
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from confide.errors import Mistake
 from confide.model.catalog.toml import read_dataset
 from confide.site.cutpoints.draft import METHODS, draft_cutpoints
-from confide.site.draft import draft_dataset
+from confide.site.draft import draft as drafting
 from confide.site.encode import encode
 from confide.site.secret import Secret
 from confide.sources.source import Source
@@ -27,7 +27,7 @@ SEX = RNG.choice(["f", "m"], ROWS)
 def draft(columns: dict[str, Any] | pa.Table, **facts: Any) -> dict[str, Any]:
     """The draft for some columns, read as TOML after it was seen to work."""
     table = columns if isinstance(columns, pa.Table) else pa.table(columns)
-    text = draft_dataset(Source(table, **facts), name="d")
+    text = drafting(Source(table, **facts), name="d").catalog
     encode(read_dataset(text, name="d", read_file=str), table, secret=SECRET)
     return tomllib.loads(text)
 
@@ -89,9 +89,13 @@ def test_of_several_identifiers_the_finest_names_the_unit_and_the_others_are_hid
     found = draft(table)
     assert found["unit"] == "person_id"
     assert found["variables"]["household_id"]["role"] == "identifier"
-    text = draft_dataset(Source(table), name="d")
-    assert '# or "household_id"' in text
-    assert "several records each" in draft_dataset(Source(table.drop_columns("person_id")), name="d")
+    assert found["household"] == "household_id"
+    numbered = drafting(Source(table.rename_columns(["dwelling", "person_id", "sex"])), name="d").catalog
+    assert '# or "dwelling"' not in numbered and tomllib.loads(numbered)["household"] == "dwelling"
+    assert (
+        '# or "group_id"' in drafting(Source(table.rename_columns(["group_id", "person_id", "sex"])), name="d").catalog
+    )
+    assert "several records each" in drafting(Source(table.drop_columns("person_id")), name="d").catalog
 
 
 def test_records_numbered_through_the_file_and_texts_that_are_all_different_name_units() -> None:
@@ -140,9 +144,10 @@ def test_a_second_weight_is_hidden_and_a_text_is_no_weight() -> None:
         ([f"{i:032x}" for i in RNG.integers(0, 10**9, ROWS)], "x", "identifier"),
         ([f"3478E{i}" for i in RNG.integers(0, 10**9, ROWS)], "x", "identifier"),
         (["long " * 40, "short"] * (ROWS // 2), "x", "identifier"),
-        ([date(2000, 1, 1 + i % 28) for i in range(ROWS)], "x", "identifier"),
-        ([datetime(2000, 1, 1, i % 24, i % 60) for i in range(ROWS)], "x", "identifier"),
-        ([f"2000-01-{1 + i % 28:02d}" for i in range(ROWS)], "x", "identifier"),
+        ([date(2000, 1, 1 + i % 28) for i in range(ROWS)], "x", "numeric"),
+        ([datetime(2000, 1, 1, i % 24, i % 60) for i in range(ROWS)], "x", "numeric"),
+        ([f"2000-01-{1 + i % 28:02d}" for i in range(ROWS)], "x", "numeric"),
+        ([time(i % 24, i % 60) for i in range(ROWS)], "x", "identifier"),
         ([date(2000 + i % 5, 1, 1) for i in range(ROWS)], "x", "categorical"),
         (["same"] * ROWS, "x", "categorical"),
         ([7] * ROWS, "x", "categorical"),
@@ -287,7 +292,7 @@ def test_a_chain_of_levels_is_found_and_siblings_of_one_parent_are_not() -> None
 
 def test_three_hundred_columns_are_drafted_quickly() -> None:
     columns = {f"c{i}": RNG.integers(0, 6, ROWS) for i in range(300)}
-    assert len(tomllib.loads(draft_dataset(Source(pa.table(columns)), name="d"))["variables"]) == 300
+    assert len(tomllib.loads(drafting(Source(pa.table(columns)), name="d").catalog)["variables"]) == 300
 
 
 VALUES = st.one_of(

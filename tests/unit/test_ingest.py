@@ -49,6 +49,7 @@ def test_a_data_file_becomes_a_site_that_answers(tmp_path: Path) -> None:
         "access.toml",
         "people",
         "people/dataset.toml",
+        "people/profile.html",
         "people/vintages",
         "people/vintages.json",
         "people/vintages/1",
@@ -173,7 +174,14 @@ def test_a_failed_ingest_leaves_the_old_store_answering(tmp_path: Path) -> None:
     confide.ingest(survey(seed=5), site, name="people")
     assert asked(site) != answer
     kept = [f"vintages/2/{name}" for name in ("dataset.toml", *STORED)]
-    assert files(site / "people") == ["dataset.toml", "vintages", "vintages.json", "vintages/2", *kept]
+    assert files(site / "people") == [
+        "dataset.toml",
+        "profile.html",
+        "vintages",
+        "vintages.json",
+        "vintages/2",
+        *kept,
+    ]
 
 
 FULL = """

@@ -11,6 +11,8 @@ from confide.model.policy import Policy
 from confide.model.request import TableRequest
 from confide.records.report import ceiling_words
 from confide.site.access import Access, Reach
+from confide.site.profiling.relations import SAME, cramers_v
+from confide.site.profiling.suspicions import suspicions
 
 __all__ = ["Finding", "check_roads"]
 
@@ -19,6 +21,9 @@ RISKY = 0.1
 
 HIGH = 0.15
 """A ceiling that is further than this above what could be guessed is worth a warning."""
+
+PAIRS = 50
+"""At most so many pairs of variables are compared."""
 
 NAMED = 4
 """At most so many variables are named in one finding."""
@@ -36,7 +41,7 @@ def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
     """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
     findings = list(_policies(roads))
     for road in roads.values():
-        findings += [*_catalog(road.dataset, road.policy), *_answers(road), *_ceilings(road)]
+        findings += [*_catalog(road.dataset, road.policy), *_answers(road), *_twice(road), *_ceilings(road)]
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
@@ -130,6 +135,11 @@ def _catalog(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
         [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
     )
     yield from _slivers(dataset, policy)
+    for suspicion in suspicions(dataset):
+        if suspicion.variables:
+            yield from _listed(suspicion.kind, name, suspicion.words, suspicion.variables)
+        else:
+            yield Finding(suspicion.kind, f"{name}: {suspicion.words}.")
 
 
 def _listed(kind: str, name: str, what: str, variables: Sequence[Variable]) -> Iterator[Finding]:
@@ -189,6 +199,25 @@ def _answers(road: Road) -> Iterator[Finding]:
             f"{name}: differencing tables by a confidential variable discloses with probability {risks[worst]:.3f} "
             f"at most (by {worst!r}).",
         )
+
+
+def _twice(road: Road) -> Iterator[Finding]:
+    """Variables that say nearly the same as another, by the protected table of both: their few differences single units out."""
+    shown = [v for v in road.dataset.variables.values() if v.classifies and not v.numeric]
+    pairs = [(a, b) for i, a in enumerate(shown) for b in shown[i + 1 :] if _same_shape(road.dataset, a, b)]
+    for one, other in pairs[:PAIRS]:
+        considered = road.consider(road.admit(TableRequest(road.dataset.name, (one.name, other.name))))
+        if considered.protected is None:
+            continue
+        counts = considered.protected.columns["count"].values[:-1, :-1]
+        if cramers_v(counts) >= SAME:
+            words = f"{other.name!r} says nearly the same as {one.name!r}; their few differences single units out."
+            yield Finding("risky", f"{road.dataset.name}: {words} Leave one out.")
+
+
+def _same_shape(dataset: Dataset, one: Variable, other: Variable) -> bool:
+    kin = dataset.root(one.name) == dataset.root(other.name)
+    return not kin and len(one.codes or ()) == len(other.codes or ()) > 1
 
 
 def _differencing(name: str, variable: str, shares: Sequence[float], k: int) -> Finding:

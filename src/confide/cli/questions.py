@@ -13,6 +13,7 @@ from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.formats.release import Released, writers
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
+from confide.spelling.ddi import write_ddi
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
 
@@ -127,13 +128,23 @@ def _written(release: Released, format: str, *, wide: int | None) -> str | bytes
     return how.csv(release) if format == "csv" else how.xlsx(release)
 
 
-def codebook(site: SitePlace, dataset: DatasetName, token: Token = None) -> None:
+def codebook(
+    site: SitePlace,
+    dataset: DatasetName,
+    format: Annotated[str, typer.Option(help="text, or ddi for DDI-Codebook 2.5, with all codes.")] = "text",
+    token: Token = None,
+) -> None:
     """The variables of a data set, with their first codes.
 
-    Example: confide codebook mysite people
+    Example: confide codebook mysite people --format ddi
     """
+    if format not in ("text", "ddi"):
+        raise Mistake(f"A codebook is not written as {format!r}.", suggestions=["Say --format text or ddi."])
     with open_site(site, token=token, allow_open=True) as opened:
         book = opened[dataset].codebook
+    if format == "ddi":
+        typer.echo(write_ddi(book), nl=False)
+        return
     typer.echo(f"{book['title']}\n{book['source']}\n")
     for variable in book["variables"]:
         codes = variable.get("codes", [])

@@ -1,7 +1,7 @@
 """From a data file to a site: draft its description, code the records, protect them, write the store."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ from confide.progress import current_progress
 from confide.records.keeping import read_truth, write_kept
 from confide.records.protect import protect_records
 from confide.records.updates import Update, compare_records, enough
-from confide.site.draft import draft_dataset
+from confide.site.draft import draft
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
@@ -34,6 +34,7 @@ from confide.site.vintages import (
     write_vintages,
     writing,
 )
+from confide.sources.delimited import LIKELY
 from confide.sources.source import Source, read_source
 
 __all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_again", "prune"]
@@ -56,10 +57,12 @@ class Ingested:
     vintage: str
     update: Update | None
     waiting: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What should be known of how the file was read."""
 
     def lines(self) -> list[str]:
         """What is to be said of it."""
-        return [*(self.update.lines() if self.update else ()), *self.waiting]
+        return [*self.notes, *(self.update.lines() if self.update else ()), *self.waiting]
 
 
 def add(
@@ -72,12 +75,16 @@ def add(
     catalog: str | None = None,
     policy: str | None = None,
     vintage: str = "1",
+    dictionary: str | Path | None = None,
+    tell: Callable[[str], object] | None = None,
 ) -> Folder:
     """Add a data set to a site, making the site if need be: a drafted `dataset.toml`, a policy, a secret, the store.
 
-    `catalog` is the text of a `dataset.toml` to use instead of a draft. A new site has the preset as its policy. On a site
-    that has another, the preset becomes the data set's own; `policy` is the text of such a policy. Without either the
-    data set follows the site's. `vintage` is what this first version of the data is called. On any error nothing is left behind.
+    `catalog` is the text of a `dataset.toml` to use instead of a draft; `dictionary` is a codebook whose labels, missing codes
+    and universes go into the draft, and `tell` is told what was decided of the columns. A new site has the preset as its
+    policy. On a site that has another, the preset becomes the data set's own; `policy` is the text of such a policy. Without
+    either the data set follows the site's. `vintage` is what this first version of the data is called. On any error nothing is
+    left behind.
     """
     check_name(name)
     check_vintage(vintage, ())
@@ -87,18 +94,30 @@ def add(
             f"The site has a data set {name!r} already.", suggestions=["Use 'confide ingest' to load it anew."]
         )
     read = _read(source, table, by_column=catalog is not None)
-    text = catalog if catalog is not None else draft_dataset(read, name=name)
+    _check_width(read)
+    drafted = draft(read, name=name, dictionary=dictionary) if catalog is None else None
     file, shared = (
         folder.catalog(name),
         [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"],
     )
-    with only_mine(), _all_or_nothing(*shared, file.parent, file, folder.own(name)):
+    with only_mine(), _all_or_nothing(*shared, file.parent, file, folder.profile(name), folder.own(name)):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        write_whole(file, text)
+        write_whole(file, catalog or "" if drafted is None else drafted.catalog)
+        if drafted is not None:
+            write_whole(folder.profile(name), drafted.page)
+            _tell(drafted.lines, tell)
         give_policy(folder, name, preset=preset, text=policy)
-        _write(folder, name, _coded(folder, name, read), vintage=vintage)
+        coded = _coded(folder, name, read)
+        del read, drafted  # what protecting and writing need is in the codes; the file as read is as large again
+        _write(folder, name, coded, vintage=vintage)
     return folder
+
+
+def _tell(lines: Iterable[str], tell: Callable[[str], object] | None) -> None:
+    for line in lines:
+        if tell is not None:
+            tell(line)
 
 
 def ingest(
@@ -112,7 +131,7 @@ def ingest(
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        planned = _plan(folder, name, read_source(source, table=table, by_column=True), vintage)
+        planned = _plan(folder, name, _read(source, table), vintage)
         _write(folder, name, planned.records, vintage=planned.ingested.vintage)
     return planned.ingested
 
@@ -123,7 +142,7 @@ def preview(
     """What loading these data would show, and whether the policy would let it; nothing is written."""
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    return _plan(folder, name, read_source(source, table=table, by_column=True), vintage).ingested
+    return _plan(folder, name, _read(source, table), vintage).ingested
 
 
 def protect_again(site: str | Path, *, name: str) -> Folder:
@@ -150,9 +169,12 @@ def prune(site: str | Path, *, name: str) -> list[str]:
     return [vintage.name for vintage in known if vintage not in left]
 
 
-def _read(source: Any, table: str | None, *, by_column: bool) -> Source:
-    """The data to draft a description from; a Mistake if there are more columns than anybody would describe."""
-    read = read_source(source, table=table, by_column=by_column)
+def _read(source: Any, table: str | None, *, by_column: bool = True) -> Source:
+    return read_source(source, table=table, encoding=LIKELY, by_column=by_column)
+
+
+def _check_width(read: Source) -> None:
+    """A Mistake if there are more columns than anybody would describe."""
     if read.table.num_columns > MOST_COLUMNS:
         raise Mistake(
             f"The data have {read.table.num_columns} columns, and a data set has at most {MOST_COLUMNS}.",
@@ -161,7 +183,6 @@ def _read(source: Any, table: str | None, *, by_column: bool) -> Source:
                 "'confide ingest' then reads what dataset.toml names from the whole file, and leaves out the rest."
             ],
         )
-    return read
 
 
 def _must_be_there(folder: Folder, name: str) -> None:
@@ -185,7 +206,7 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
     called = next_name(known) if vintage is None else check_vintage(vintage, known)
     coded = _coded(folder, name, read)
     if not folder.store(name).exists() or read_store_facts(folder.store(name)).keys != secret.version:
-        return _Planned(coded, Ingested(folder, called, None))
+        return _Planned(coded, Ingested(folder, called, None, notes=tuple(read.notes)))
     before = _before(folder, name)
     if (
         vintage is None
@@ -195,7 +216,7 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
         called = known[-1].name  # the same data again are no other vintage
     update = compare_records(before, coded, catalogs=(_as_loaded(folder, name), folder.dataset(name)))
     records, waiting = enough(before, coded, update, folder.policy(name))
-    return _Planned(records, Ingested(folder, called, update, tuple(waiting)))
+    return _Planned(records, Ingested(folder, called, update, tuple(waiting), tuple(read.notes)))
 
 
 def _coded(folder: Folder, name: str, read: Source) -> Coded:

@@ -5,78 +5,90 @@ A draft lists the codes it saw. What is published is what the file declares, so 
 
 import json
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
 from confide.errors import Mistake
+from confide.model.catalog.dataset import Role
 from confide.site.cutpoints.draft import round_cutpoints
-from confide.site.guess import Guess, ProfiledColumn, guess, parent_codes
+from confide.site.profiling.column import ProfiledColumn
+from confide.site.profiling.profile import Decision, Profile, profile
+from confide.site.profiling.relations import parent_codes
+from confide.site.profiling.report import profile_page, summary
+from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
 
-__all__ = ["draft_dataset"]
+__all__ = ["Draft", "draft", "draft_dataset"]
 
-_AGE = re.compile(r"(^|[_. ])agep?$", re.IGNORECASE)
+HUNDRED = 100
 
 
-def draft_dataset(source: Source, *, name: str) -> str:
-    """The text of a `dataset.toml` for the data."""
-    found = guess(source)
+@dataclass(frozen=True)
+class Draft:
+    """The text of a `dataset.toml`; lines and a page that say what was seen in the data, for the custodian only."""
+
+    catalog: str
+    lines: tuple[str, ...]
+    page: str
+
+
+def draft(source: Source, *, name: str, dictionary: str | Path | None = None) -> Draft:
+    """A description of the data, with what a dictionary says of them, and the profile that it rests on."""
+    if dictionary is not None:
+        source = read_dictionary(Path(dictionary)).describe(source)
+    found = profile(source)
+    text = draft_dataset(source, found, name=name)
+    return Draft(text, (*source.notes, *summary(found)), profile_page(found, name=name))
+
+
+def draft_dataset(source: Source, found: Profile, *, name: str) -> str:
+    """The text of a `dataset.toml` for the data, by what was found in them."""
     lines = [
         "# Drafted from the data. Read it through: what stands here is public.",
         f"title = {_text(name)}",
         'source = ""',
         'period = ""',
         *_unit(found),
+        *([f"household = {_text(found.household.name)}"] if found.household else []),
         *_weight(found),
     ]
-    described = [_section(column, found, source) for column in found.columns if column is not found.weight]
+    described = [_section(decision, found, source) for decision in found.decisions.values()]
     if not any("codes]" in line or line.startswith("decimals") for section in described for line in section):
         raise Mistake("The data hold nothing but identifiers: no column has codes or numbers to ask about.")
     return "\n".join(line for section in [lines, *described] for line in section) + "\n"
 
 
-def _unit(found: Guess) -> list[str]:
+def _unit(found: Profile) -> list[str]:
     if found.unit is None:
         return ['# unit = "..."   # the column that names whom a record is about']
-    others = [c.name for c in found.columns if c is not found.unit and (c.named_unit or c.numbered)]
+    aside = (found.unit, found.household)
+    others = [c.name for c in found.columns if c not in aside and (c.named_unit or c.numbered)]
     remarks = ["several records each"] if not found.unit.unique else []
     remarks += [f"or {', '.join(_text(name) for name in others)}"] if others else []
     return [f"unit = {_text(found.unit.name)}" + (f"   # {'; '.join(remarks)}" if remarks else "")]
 
 
-def _weight(found: Guess) -> list[str]:
+def _weight(found: Profile) -> list[str]:
     if found.weight is None:
         return ['# weight = "..."   # the column of survey weights']
     decimals = min(found.weight.decimals, 6)
     return [f"weight = {_text(found.weight.name)}", f"weight_decimals = {decimals}"]
 
 
-def _section(column: ProfiledColumn, found: Guess, source: Source) -> list[str]:
-    if not column.codes:
-        return ["", f"# {_text(column.name)} has no values at all and is left out."]
-    label = source.labels.get(column.name, column.name)
-    head = ["", f"[variables.{_key(column.name)}]", f"label = {_text(label)}"]
-    why = _hidden(column, found)
-    if why:
-        return [*head, 'kind = "categorical"', f'role = "identifier"   # {why}: never shown, never asked for']
-    if column.categorical:
-        return [*head, *_role(found.bands.get(column.name)), *_categories(column, found.parents.get(column.name))]
-    return [*head, *_number(column)]
-
-
-def _hidden(column: ProfiledColumn, found: Guess) -> str:
-    """Why a column is kept from view, or nothing."""
-    if column is found.unit or column.named_unit or column.numbered:
-        return "it names records"
-    if column.weighs:
-        return "another weight"
-    if column.temporal and column.identifies:
-        return "exact dates; add a column of years or months"
-    return "many different texts" if column.identifies else ""
-
-
-def _role(number: ProfiledColumn | None) -> list[str]:
-    if number is None or _AGE.search(number.name):
-        return ['kind = "categorical"', 'role = "key"   # identifier, key, confidential or other']
-    return ['kind = "categorical"', f'role = "confidential"   # it tells {_text(number.name)}']
+def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
+    column = decision.column
+    if decision.role is None:
+        return ["", f"# {_text(column.name)} has no values at all and is left out."] if not column.size else []
+    head = ["", f"[variables.{_key(column.name)}]", f"label = {_text(column.label or column.name)}"]
+    if decision.role is Role.IDENTIFIER:
+        remark = f"   # {decision.why}: never shown, never asked for"
+        return [*head, 'kind = "categorical"', f'role = "identifier"{remark}']
+    asked = source.universes.get(column.name)
+    head += [f"asked_of = {_text(asked)}"] if asked else []
+    head += [f"# {note}" for note in decision.notes]
+    kind = "categorical" if column.categorical else "numeric"
+    head += [f'kind = "{kind}"', f'role = "{decision.role}"   # {decision.why}']
+    return head + (_categories(column, found.parents.get(column.name)) if column.categorical else _number(column))
 
 
 def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[str]:
@@ -91,18 +103,25 @@ def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[s
         lines.append(f"missing = {json.dumps(missing, ensure_ascii=False)}")
     up = parent_codes(column, parent) if parent else {}
     lines.append(f"[variables.{_key(column.name)}.codes]")
-    for code in codes:
-        label = _text(column.labels.get(code, code))
-        lines.append(
-            f"{_key(code)} = " + (f"{{ label = {label}, parent = {_text(up[code])} }}" if code in up else label)
-        )
-    return lines
+    return [*lines, *(f"{_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
+
+
+def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:
+    """What is said of a code: its label alone, or with its parent and its other spellings."""
+    label, others = _text(column.labels.get(code, code)), column.synonyms.get(code, ())
+    parts = [f"label = {label}"]
+    parts += [f"parent = {_text(parent)}"] if parent is not None else []
+    parts += [f"synonyms = [{', '.join(map(_text, others))}]"] if others else []
+    return label if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
 
 
 def _number(column: ProfiledColumn) -> list[str]:
-    role = "key" if _AGE.search(column.name) else "confidential"
-    lines = ['kind = "numeric"', f'role = "{role}"', f"decimals = {column.decimals}"]
-    if not (column.present < 0).any():
+    lines = [f"decimals = {column.decimals}"]
+    if column.dates:
+        century = int(column.present.min()) // HUNDRED * HUNDRED
+        lines = ['dates = "year"   # or "month", or "age 2025-12-31" for the age at a day', *lines]
+        lines.append(f"minimum = {century}")
+    elif not (column.present < 0).any():
         lines.append("minimum = 0")
     missing = [*([""] if column.missing else []), *column.marks]
     if missing:

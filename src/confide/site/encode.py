@@ -17,11 +17,12 @@ from confide.engines import Coded, StoreFacts
 from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
-from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
+from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
 from confide.progress import current_progress
 from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
+from confide.sources.dates import date_numbers
 
 __all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "recoded", "roles_mark", "small"]
 
@@ -153,6 +154,8 @@ def _coding(v: Variable) -> list[Any]:
         *(v.name, v.kind, v.role == Role.IDENTIFIER, v.of, v.parent),
         *(v.cutpoints, v.decimals, v.minimum, v.maximum, v.missing),
         [(code.code, code.parent, code.missing) for code in v.codes or ()],
+        *((v.dates,) if v.dates else ()),
+        *((v.codes.synonyms,) if v.codes and v.codes.synonyms else ()),
     ]
 
 
@@ -185,7 +188,7 @@ def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> 
 
 def _numbers(variable: Variable, column: pa.ChunkedArray) -> Floats:
     """The values of a numeric variable, NaN where missing, checked against its declared domain."""
-    values = _floats(variable.column, column, variable.missing)
+    values = _dated(variable, column) if variable.dates else _floats(variable.column, column, variable.missing)
     there = ~np.isnan(values)
     absent = len(values) - int(there.sum())
     if absent and not variable.missing:
@@ -230,6 +233,14 @@ def _floats(name: str, column: pa.ChunkedArray, missing: tuple[str, ...]) -> Flo
 def _is_number(kind: pa.DataType) -> bool:
     """Whether a column is read record by record: of text it is quicker to read what is different."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _dated(variable: Variable, column: pa.ChunkedArray) -> Floats:
+    """What is taken of each date; what is declared to mean missing becomes NaN."""
+    found = distinct(variable.column, column)
+    codes = texts(variable.column, found.values)
+    there = pc.if_else(pc.is_in(codes, pa.array(list(variable.missing), pa.string())), None, codes)
+    return np.append(date_numbers(variable.column, there, variable.dates), np.nan)[found.places]
 
 
 def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
@@ -292,7 +303,7 @@ def _places(variable: Variable, column: pa.ChunkedArray) -> Ints:
     assert variable.codes is not None
     found = distinct(variable.column, column)
     codes = texts(variable.column, found.values)
-    declared = pc.index_in(codes, value_set=pa.array(variable.codes.names, pa.string()))
+    declared = _declared(variable.codes, codes)
     unknown = pc.and_(pc.is_null(declared), pc.is_valid(codes)).to_numpy(zero_copy_only=False)
     used = np.flatnonzero(np.bincount(found.places[found.places >= 0], minlength=1))
     lost = used[unknown[used]]
@@ -307,6 +318,14 @@ def _places(variable: Variable, column: pa.ChunkedArray) -> Ints:
     if absent.any():
         places[absent] = _missing_place(variable, int(absent.sum()))
     return places
+
+
+def _declared(declared: CodeList, codes: pa.StringArray) -> pa.Array:
+    """The place of each code in the list, under whichever of its spellings; null where it is not declared."""
+    spellings = [(code.code, place) for place, code in enumerate(declared)]
+    spellings += [(other, place) for place, code in enumerate(declared) for other in code.synonyms]
+    names, places = zip(*spellings, strict=True) if spellings else ((), ())
+    return pa.array(places, pa.int32()).take(pc.index_in(codes, value_set=pa.array(names, pa.string())))
 
 
 def _missing_place(variable: Variable, absent: int) -> int:

@@ -1,7 +1,7 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
-mysite/people/dataset.toml  people/vintages.json
+mysite/people/dataset.toml  people/profile.html  people/vintages.json
 mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json
 mysite/reviews/    results that wait for a custodian
 mysite/projects/NAME.toml    if a project has a policy of its own
@@ -182,6 +182,10 @@ class Folder(Papers):
         names = [each.name for each in known]
         hint = nearest(vintage, names) or [f"There are {', '.join(names)}."] if names else []
         raise Mistake(f"{parse(name)[0]!r} has no vintage {vintage[:60]!r}.", suggestions=hint)
+
+    def profile(self, name: str) -> Path:
+        """What was seen in the data when the description was drafted, for the custodian."""
+        return self.home(name) / "profile.html"
 
     def store(self, name: str) -> Path:
         return self.records(name) / "records.duckdb"

@@ -3,6 +3,8 @@
 import codecs
 import csv
 import gzip
+import itertools
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +14,68 @@ import pyarrow.csv
 
 from confide.errors import Mistake
 
-__all__ = ["read_delimited"]
+__all__ = ["LIKELY", "Delimited", "read_delimited"]
 
 SEPARATORS = ",;\t|"
 UTF_8 = "utf-8-sig"
 """UTF-8, with or without the mark that some programs begin it with."""
 
 COMMON = "latin-1, cp1252 (Windows), utf-16"
+LIKELY = "likely"
+"""The encoding that a file seems to have, if it is not UTF-8."""
+
+UNNAMED = "unnamed"
+"""What the first column is called if it has no name, as the index that pandas writes."""
+
+TRIED = 20
+"""So many lines are looked at to find what separates their fields."""
+
 BLOCK = 1 << 24
 """A row longer than this many bytes is not read."""
 
 
-def read_delimited(path: Path, *, encoding: str | None = None) -> pa.Table:
+@dataclass(frozen=True)
+class Delimited:
+    """A text file as read, and what should be known of how it was."""
+
+    table: pa.Table
+    notes: tuple[str, ...] = ()
+
+
+def read_delimited(path: Path, *, encoding: str | None = None) -> Delimited:
     """Every column as text, so that codes such as 007 stay what they are; empty fields are missing.
 
-    Text is UTF-8. What is not is read by `encoding`, if that is named: so files of both kinds can be read side by side.
+    Text is UTF-8. What is not is read by `encoding`, if that is named: so files of both kinds can be read side by side. With
+    `LIKELY` it is read as what it seems to be, and a note says so.
     """
-    codec = None if encoding is None else _codec(encoding)
+    codec = None if encoding in (None, LIKELY) else _codec(encoding or "")
     try:
-        return _read(path, UTF_8)
+        return Delimited(_read(path, UTF_8))
     except UnicodeError:
-        if codec is None:
+        if encoding is None:
             raise _not_utf_8(path) from None
+    if codec is None:
+        return _read_likely(path)
     try:
-        return _read(path, codec)
+        return Delimited(_read(path, codec))
     except UnicodeError:
         raise Mistake(f"{path.name} is not text in {encoding}.", suggestions=[f"Others: {COMMON}."]) from None
+
+
+def _read_likely(path: Path) -> Delimited:
+    """Read as UTF-16 where every second byte is 0, else as what Windows writes, else as Latin-1, which every byte is."""
+    for encoding in ("utf-16",) if _zeros(path) else ("cp1252", "latin-1"):
+        try:
+            note = f"{path.name} is not UTF-8. It was read as {encoding}: look whether accents are right."
+            return Delimited(_read(path, encoding), (note,))
+        except UnicodeError:
+            continue
+    raise _not_utf_8(path)
+
+
+def _zeros(path: Path) -> bool:
+    with _opener(path)(path, "rb") as file:
+        return b"\0" in file.read(1000)
 
 
 def _codec(encoding: str) -> str:
@@ -51,6 +89,8 @@ def _codec(encoding: str) -> str:
 def _read(path: Path, encoding: str) -> pa.Table:
     separator, names = _header(path, encoding)
     table = _rows(path, separator, names, encoding)
+    if names and not names[0].strip() and UNNAMED not in names:
+        table = table.rename_columns([UNNAMED, *table.column_names[1:]])
     if table.num_rows and any("\n" in (value.as_py() or "") for value in (c[-1] for c in table.columns)):
         _check_quotes(path, encoding)
     return _decimal_points(table) if separator == ";" else table
@@ -89,10 +129,16 @@ def _header(path: Path, encoding: str) -> tuple[str, list[str]]:
             raise UnicodeError  # UTF-16 without a mark: every second byte is 0, which UTF-8 allows and nobody writes
         if not first.strip():
             raise Mistake(f"{path.name} is empty. Its first line must name the columns.")
-        bare = "".join(first.split('"')[::2])
-        separator = max(SEPARATORS, key=bare.count)
+        separator = _separator([first, *itertools.islice(file, TRIED)])
         file.seek(0)
         return separator, next(csv.reader(file, delimiter=separator))
+
+
+def _separator(lines: list[str]) -> str:
+    """The commonest in the header of those that every line has as often; of all, if none is so."""
+    bare = ["".join(line.split('"')[::2]) for line in lines if line.strip()]
+    steady = [s for s in SEPARATORS if bare[0].count(s) and len({line.count(s) for line in bare}) == 1]
+    return max(steady or SEPARATORS, key=bare[0].count)
 
 
 def _opener(path: Path) -> Any:

@@ -33,6 +33,10 @@ class Source:
     labels: Mapping[str, str] = field(default_factory=dict)
     value_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    universes: Mapping[str, str] = field(default_factory=dict)
+    """Whom each question was asked of."""
+    notes: Sequence[str] = ()
+    """What the custodian should know of how it was read."""
 
 
 def read_source(
@@ -59,7 +63,8 @@ def read_source(
 
 def _read(path: Path, kind: str, table: str | None, encoding: str | None) -> Source:
     if kind in ("csv", "tsv", "txt"):
-        return Source(read_delimited(path, encoding=encoding))
+        found = read_delimited(path, encoding=encoding)
+        return Source(found.table, notes=found.notes)
     if kind in PARQUET:
         return Source(pa.parquet.read_table(path))
     if kind in ("arrow", "feather", "ipc"):

@@ -33,6 +33,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
         "universe": variable.universe and variable.classifies,
     }
     optional = {
+        "asked_of": variable.asked_of or None,
         "parent": variable.parent,
         "group": variable.group,
         "of": variable.of,

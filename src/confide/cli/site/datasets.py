@@ -32,17 +32,37 @@ def init(
     ] = None,
     table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
     vintage: Annotated[str, typer.Option(help="What this first version of the data is called.")] = "1",
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="A codebook with labels: CSV, XLSX, JSON, DDI (XML), or an SPSS, Stata or SAS file."),
+    ] = None,
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
+
+    It looks at every column first and says what it took each for; a page with the distributions, for the custodian only, stands
+    beside the draft.
 
     On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
 
     Example: confide init survey.csv -o mysite --name people
     """
     name = name or file.name.split(".")[0]
+    lines: list[str] = []
     with working(f"Reading {file.name}"):
-        folder = ingesting.add(file, output, name=name, preset=preset, table=table, vintage=vintage)
+        folder = ingesting.add(
+            file,
+            output,
+            name=name,
+            preset=preset,
+            table=table,
+            vintage=vintage,
+            dictionary=dictionary,
+            tell=lines.append,
+        )
     record_act(folder.ledger, "data ingested", dataset=name)
+    for line in lines:
+        typer.echo(line)
+    typer.echo(f"The profile is in {folder.profile(name)}: true figures, for the custodian only.")
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
     _say_protected(folder, name)
     file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)

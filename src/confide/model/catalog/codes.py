@@ -14,7 +14,8 @@ __all__ = ["Level", "read_codes", "read_levels"]
 Reader = Callable[[str], str]
 Entries = dict[str, Mapping[str, Any]]
 
-_KEYS = ("label", "parent")
+_TEXTS = ("label", "parent")
+_KEYS = (*_TEXTS, "synonyms")
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,12 @@ def _code(name: str, code: str, entry: Mapping[str, Any], *, missing: bool) -> C
     for key, value in entry.items():
         if key not in _KEYS:
             raise Mistake(f"Unknown key {key!r} in the codes of {name!r}.", suggestions=nearest(key, _KEYS))
-        if not isinstance(value, str):
+        if key in _TEXTS and not isinstance(value, str):
             raise Mistake(f"The {key} of code {code!r} of {name!r} must be text in quotes.")
-    return Code(code, entry.get("label", code), entry.get("parent"), missing)
+    others = entry.get("synonyms", [])
+    if not isinstance(others, list) or not all(isinstance(other, str) and other for other in others):
+        raise Mistake(f"The synonyms of code {code!r} of {name!r} must be a list of texts in square brackets.")
+    return Code(code, entry.get("label", code), entry.get("parent"), missing, tuple(others))
 
 
 def _from_section(name: str, section: Any) -> Entries:
@@ -60,7 +64,7 @@ def _from_section(name: str, section: Any) -> Entries:
 
 
 def _from_file(name: str, text: str) -> Entries:
-    return {**read_code_file(text, f"codes file of {name!r}", needed=["code"], known=_KEYS)}
+    return {**read_code_file(text, f"codes file of {name!r}", needed=["code"], known=_TEXTS)}
 
 
 def read_levels(name: str, table: Mapping[str, Any], read_file: Reader) -> list[Level]:

@@ -57,12 +57,13 @@ class EngineName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One class of a variable; `parent` is its class on the next coarser level."""
+    """One class of a variable; `parent` is its class on the next coarser level, `synonyms` are its other spellings in the data."""
 
     code: str
     label: str
     parent: str | None = None
     missing: bool = False
+    synonyms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ class CodeList:
             if code.code == TOTAL or not code.code:
                 raise Mistake(f"{code.code!r} may not be a code: it is reserved. Give the class another code.")
             seen.add(code.code)
+        for synonym in self.synonyms:
+            if synonym in seen:
+                raise Mistake(f"{synonym!r} is declared twice: as a code and a synonym, or as two synonyms.")
+            seen.add(synonym)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -99,6 +104,11 @@ class CodeList:
     def names(self) -> tuple[str, ...]:
         return tuple(code.code for code in self.codes)
 
+    @property
+    def synonyms(self) -> list[str]:
+        """Other spellings of all codes, those of the first code first."""
+        return [synonym for code in self.codes for synonym in code.synonyms]
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -109,6 +119,8 @@ class Variable:
     kind: Kind
     role: Role = Role.OTHER
     subject: str = ""
+    asked_of: str = ""
+    """Whom the question was asked of, in words."""
     codes: CodeList | None = None
     parent: str | None = None
     group: str | None = None
@@ -120,6 +132,8 @@ class Variable:
     minimum: float | None = None
     maximum: float | None = None
     missing: tuple[str, ...] = ()
+    dates: str = ""
+    """What is taken of a column of dates: `year`, `month` or `age 2025-12-31`."""
 
     @property
     def numeric(self) -> bool:

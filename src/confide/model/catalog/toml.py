@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from math import isfinite
 from typing import Any, TypeVar
 
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
-from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, EngineName, Kind, Role, Variable
+from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, EngineName, Kind, Role, Variable
 from confide.model.toml import parse_toml
 
 __all__ = ["bin_codes", "read_dataset"]
@@ -19,6 +20,7 @@ Option = TypeVar("Option", EngineName, Kind, Role)
 _DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
 _DATASET_KEYS |= {"engine", "database"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
+_TEXTS |= {"asked_of", "dates"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
 _VARIABLE_KEYS = {*_TEXTS, *_LISTS, "codes", "universe", "decimals", "minimum", "maximum"}
 
@@ -100,7 +102,7 @@ def _inherited(table: Any, tables: Mapping[str, Any]) -> Any:
     if not isinstance(table, dict) or "of" not in table:
         return table
     base = tables.get(str(table["of"]))
-    shared = ("role", "subject", "group", "decimals", "minimum", "maximum", "missing")
+    shared = ("role", "subject", "asked_of", "group", "decimals", "minimum", "maximum", "missing", "dates")
     return {key: base[key] for key in shared if isinstance(base, dict) and key in base} | {"kind": "numeric"} | table
 
 
@@ -112,6 +114,7 @@ def _variable(name: str, table: Mapping[str, Any], codes: CodeList | None) -> Va
         kind=_member(Kind, table.get("kind", "categorical"), f"kind of {name!r}"),
         role=_member(Role, table.get("role", "other"), f"role of {name!r}"),
         subject=table.get("subject", ""),
+        asked_of=table.get("asked_of", ""),
         codes=codes,
         parent=table.get("parent"),
         group=table.get("group"),
@@ -122,6 +125,7 @@ def _variable(name: str, table: Mapping[str, Any], codes: CodeList | None) -> Va
         minimum=_optional_number(table, "minimum", name),
         maximum=_optional_number(table, "maximum", name),
         missing=tuple(str(m) for m in table.get("missing", ())),
+        dates=table.get("dates", ""),
     )
     _check_domain(variable)
     return with_bins(variable, tuple(str(node) for node in table.get("nodes", ())))
@@ -135,12 +139,30 @@ def _check_domain(variable: Variable) -> None:
         )
     if not variable.numeric and variable.cutpoints:
         raise Mistake(f"{name!r} is categorical and cannot have cutpoints.", suggestions=["Set kind = 'numeric'."])
+    if variable.dates:
+        _check_dates(variable)
     if not variable.numeric and variable.codes is None and variable.role is not Role.IDENTIFIER:
         raise Mistake(f"{name!r} declares no codes.", suggestions=[f"Add [variables.{name}.codes]."])
     if variable.of is not None and not variable.cutpoints:
         raise Mistake(f"{name!r} is a recode of {variable.of!r} and needs cutpoints.")
     if variable.minimum is not None and variable.maximum is not None and variable.minimum > variable.maximum:
         raise Mistake(f"The minimum of {name!r} is above its maximum.")
+
+
+def _check_dates(variable: Variable) -> None:
+    if not variable.numeric:
+        raise Mistake(f"The dates of {variable.name!r} become numbers.", suggestions=["Set kind = 'numeric'."])
+    if variable.dates not in ("year", "month") and not _age_at_a_day(variable.dates):
+        raise Mistake(
+            f'Of the dates of {variable.name!r} \'dates\' takes "year", "month" or the age at a day: "age 2025-12-31".'
+        )
+
+
+def _age_at_a_day(part: str) -> bool:
+    try:
+        return part.startswith("age ") and bool(date.fromisoformat(part[4:]))
+    except ValueError:
+        return False
 
 
 def _member(options: type[Option], value: str, where: str) -> Option:
@@ -228,7 +250,5 @@ def _with_missing_parents(variable: Variable, variables: Mapping[str, Variable])
     if variable.parent is None or variable.codes is None:
         return variable
     above = next((code.code for code in variables[variable.parent].codes or () if code.missing), None)
-    codes = [
-        Code(c.code, c.label, above, missing=True) if c.missing and c.parent is None else c for c in variable.codes
-    ]
+    codes = [replace(c, parent=above) if c.missing and c.parent is None else c for c in variable.codes]
     return replace(variable, codes=CodeList(tuple(codes)))

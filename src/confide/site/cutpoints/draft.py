@@ -12,7 +12,7 @@ from confide.arrays import Floats
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import span
 from confide.site.cutpoints.methods import Bins, fixed, increasing, minimum_width, partitioned
-from confide.site.guess import ProfiledColumn, column_of
+from confide.site.profiling.column import ProfiledColumn, column_of
 from confide.sources.source import read_source
 
 __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]

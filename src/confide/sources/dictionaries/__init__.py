@@ -1,0 +1,1 @@
+"""Codebooks that come beside the data: what they say of variables and codes."""

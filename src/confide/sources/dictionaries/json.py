@@ -1,0 +1,64 @@
+"""Codebooks in JSON: an object by variable, or a list of variables, each with a description and its values."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from confide.errors import Mistake
+from confide.sources.dictionaries.described import Described
+
+__all__ = ["read_json"]
+
+LABELS = ("label", "description", "question", "title")
+VALUES = ("values", "codes", "categories", "value_labels")
+RANGE = {"min", "max"}
+"""Among values these are the bounds of a number, not codes."""
+
+
+def read_json(path: Path) -> Mapping[str, Described]:
+    """The variables of a JSON dictionary, such as that of the NIST excerpts of the American Community Survey."""
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise Mistake(f"{path.name} cannot be read as JSON.") from None
+    if isinstance(raw, dict) and isinstance(raw.get("variables"), dict | list):
+        raw = raw["variables"]
+    entries = raw.items() if isinstance(raw, dict) else _listed(raw)
+    found = {str(name): _described(entry) for name, entry in entries if isinstance(entry, dict | str)}
+    if not found:
+        raise Mistake(
+            f"{path.name} is no dictionary of variables.",
+            suggestions=['Write {"sex": {"label": "Sex", "values": {"1": "Man", "2": "Woman"}}}.'],
+        )
+    return found
+
+
+def _listed(raw: Any) -> Iterable[tuple[str, Any]]:
+    rows = [row for row in raw if isinstance(row, dict)] if isinstance(raw, list) else []
+    return [(row[key], row) for row in rows for key in ("name", "variable") if isinstance(row.get(key), str)]
+
+
+def _described(entry: dict[str, Any] | str) -> Described:
+    if isinstance(entry, str):
+        return Described(entry)
+    label = next((str(entry[key]) for key in LABELS if isinstance(entry.get(key), str)), "")
+    values = next((_values(entry[key]) for key in VALUES if key in entry), {})
+    missing = entry.get("missing")
+    lost = tuple(str(code) for code in missing) if isinstance(missing, list) else ()
+    return Described(label, values, lost, str(entry.get("universe") or ""))
+
+
+def _values(raw: Any) -> dict[str, str]:
+    if isinstance(raw, list):
+        pairs = [(row.get("code", row.get("value")), _label(row)) for row in raw if isinstance(row, dict)]
+        return {str(code): label for code, label in pairs if code is not None}
+    if not isinstance(raw, dict):
+        return {}
+    return {str(code): _label(label) for code, label in raw.items() if code not in RANGE}
+
+
+def _label(raw: Any) -> str:
+    if isinstance(raw, dict):
+        return str(next((raw[key] for key in ("label", "meaning", "name", *LABELS) if raw.get(key)), ""))
+    return str(raw)
