@@ -2,6 +2,7 @@
 
 import json
 import string
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -37,7 +38,8 @@ def tables(draw: st.DrawFn) -> TableRequest:
     split = draw(st.integers(0, len(by)))
     measure = tuple(draw(st.lists(st.sampled_from(list(Measure)), min_size=1, unique=True)))
     of = draw(names) if any(m.of_variable for m in measure) else None
-    return TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
+    asked = TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
+    return replace(asked, percent=draw(st.sampled_from([None, *asked.shares])))
 
 
 @st.composite

@@ -1,16 +1,19 @@
 """Percentages, noise and hidden zeros: from released numbers alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from confide.errors import Mistake
 from confide.formats.html import write_html
 from confide.formats.layout import cross, without_zeros
-from confide.formats.views import Share, as_shares, shares_of, with_noise
+from confide.formats.views import as_asked, with_noise
 from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
-from confide.model.request import Measure, TableRequest
+from confide.model.request import Measure, Share, TableRequest
 
 
 def dimension(name: str, size: int) -> Dimension:
@@ -37,6 +40,10 @@ def release(values, *, rows=("a",), columns=("b",), name="count", marks=None, no
     )
 
 
+def as_shares(table: Release, share: Share) -> Release:
+    return as_asked(table, replace(table.request, percent=share))
+
+
 TWO = release([[10, 30, 42], [0, 60, 61], [12, 88, 100]])
 
 
@@ -49,39 +56,55 @@ TWO = release([[10, 30, 42], [0, 60, 61], [12, 88, 100]])
     ],
 )
 def test_shares_are_of_the_totals_as_released(share, expected):
-    column = as_shares(TWO, share).columns["count"]
+    column = as_shares(TWO, share).columns["count_percent"]
     assert column.values.tolist() == expected and column.decimals == 1 and column.label == f"Count, % of {share}"
 
 
 def test_what_is_withheld_stays_withheld_and_so_does_what_is_part_of_it():
     marked = release([[10, 0, 42], [0, 60, 61], [12, 88, 100]], marks=[["", "c", "c"], ["", "", ""], ["", "", ""]])
-    column = as_shares(marked, Share.ROW).columns["count"]
+    column = as_shares(marked, Share.ROW).columns["count_percent"]
     assert column.marks.tolist() == [["x", "c", "c"], ["", "", ""], ["", "", ""]]
 
 
 def test_shares_of_nothing_do_not_apply():
-    column = as_shares(release([[0, 0, 0], [1, 2, 3], [1, 2, 3]]), Share.ROW).columns["count"]
+    column = as_shares(release([[0, 0, 0], [1, 2, 3], [1, 2, 3]]), Share.ROW).columns["count_percent"]
     assert column.marks.tolist()[0] == ["z", "z", "z"] and column.values[1].tolist() == [33.3, 66.7, 100.0]
-    negative = as_shares(release([[5, -9, -4]], rows=("a",), columns=("b",), name="total"), Share.ROW).columns["total"]
+    negative = as_shares(release([[5, -9, -4]], rows=("a",), columns=("b",), name="total"), Share.ROW).columns[
+        "total_percent"
+    ]
     assert negative.marks.tolist() == [["z", "z", "z"]]
 
 
 def test_means_have_no_shares():
     means = release([[1, 2], [3, 4]], name="mean")
-    assert shares_of(means) == () and as_shares(means, Share.ROW).columns == means.columns
+    assert means.request.shares == ()
+    with pytest.raises(Mistake, match="Percentages are of counts and totals"):
+        as_shares(means, Share.ROW)
+
+
+def test_a_mean_beside_a_count_stays_a_mean():
+    table = release([[1, 2], [3, 4]])
+    mean = replace(table.columns["count"], name="mean", label="Mean")
+    both = replace(
+        table,
+        request=replace(table.request, measure=(Measure.COUNT, Measure.MEAN), of="x"),
+        columns={**table.columns, "mean": mean},
+    )
+    shown = as_shares(both, Share.TOTAL)
+    assert list(shown.columns) == ["count_percent", "mean"] and shown.columns["mean"] == mean
+    assert shown.request.percent is Share.TOTAL and not shown.totals_add
 
 
 def test_shares_of_rows_need_rows_and_columns():
-    assert shares_of(TWO) == tuple(Share)
-    assert (
-        shares_of(release([1, 2, 3], columns=()))
-        == shares_of(release([1, 2, 3], rows=(), columns=("b",)))
-        == (Share.TOTAL,)
-    )
+    assert TWO.request.shares == tuple(Share)
+    for one in (release([1, 2, 3], columns=()), release([1, 2, 3], rows=(), columns=("b",))):
+        assert one.request.shares == (Share.TOTAL,)
+        with pytest.raises(Mistake, match="no percentages of a row"):
+            as_shares(one, Share.ROW)
 
 
 def test_a_total_is_100_percent_without_noise_and_a_part_has_the_noise_of_both():
-    noise = as_shares(TWO, Share.ROW).columns["count"].noise
+    noise = as_shares(TWO, Share.ROW).columns["count_percent"].noise
     assert noise[:, -1].tolist() == [0, 0, 0]
     assert noise[0, 0] == pytest.approx(100 * np.hypot(1, 10 / 42) / 42, abs=0.006)
 
@@ -94,7 +117,7 @@ def test_shares_agree_with_plain_arithmetic(rows, columns, seed, share):
     values = rng.integers(0, 50, shape)
     names = tuple("abcdef"[: rows + columns])
     table = release(values, rows=names[:rows], columns=names[rows:])
-    column = as_shares(table, share).columns["count"]
+    column = as_shares(table, share).columns["count_percent"]
     for place in np.ndindex(shape):
         down = tuple(-1 for _ in range(rows)) if share is not Share.ROW else place[:rows]
         across = tuple(-1 for _ in range(columns)) if share is not Share.COLUMN else place[rows:]

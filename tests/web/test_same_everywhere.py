@@ -19,6 +19,8 @@ ANSWERED = [
     "people/table?rows=education&where=region=N,S;sex=female&where=region=C",
     "people/table?rows=age&columns=sex",
     "people/table?rows=region&measure=count,weighted_count,total,mean&of=income",
+    "people/table?rows=education&columns=sex&measure=count,weighted_count,mean&of=income&percent=row",
+    "people/table?rows=education&where=region=N&measure=total&of=income&percent=total",
     "firms/table?rows=industry_section&columns=region&measure=total,mean&of=turnover",
 ]
 FAILING = {
@@ -29,6 +31,8 @@ FAILING = {
     "people/table?rows=sex&where=region=Q9": confide.Mistake,
     "people/table?rows=income&columns=taxes,age_group,age": confide.Refused,
     "people/table?rows=sex&measure=total&of=marital": confide.Mistake,
+    "people/table?rows=sex&measure=mean&of=income&percent=total": confide.Mistake,
+    "people/table?rows=sex&percent=row": confide.Mistake,
     "peple/table?rows=sex": confide.Mistake,
 }
 

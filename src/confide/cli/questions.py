@@ -34,6 +34,9 @@ def table(
     where: Where = None,
     measure: Annotated[list[str] | None, typer.Option(help="count, weighted_count, total, mean.")] = None,
     of: Annotated[str | None, typer.Option(help="The numeric variable of a total or mean.")] = None,
+    percent: Annotated[
+        str | None, typer.Option(help="row, column or total: counts and totals as percentages of it.")
+    ] = None,
     format: Format = "text",
     output: Output = None,
     token: Token = None,
@@ -43,7 +46,8 @@ def table(
 
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
-    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("of", [of] if of else None)]
+    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure)]
+    pairs += [("of", [of] if of else None), ("percent", [percent] if percent else None)]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 

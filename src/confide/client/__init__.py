@@ -15,6 +15,7 @@ from confide.formats.csv import write_csv, write_model_csv
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.formats.models.json import write_model
 from confide.formats.text import write_model_text, write_text
+from confide.formats.views import as_asked
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
@@ -193,13 +194,22 @@ class DatasetHandle:
         self._site, self.name = site, name
 
     def table(
-        self, *, rows: Any = (), columns: Any = (), where: Any = None, measure: Any = "count", of: str | None = None
+        self,
+        *,
+        rows: Any = (),
+        columns: Any = (),
+        where: Any = None,
+        measure: Any = "count",
+        of: str | None = None,
+        percent: str | None = None,
     ) -> Answer:
         """A protected table. `where` is a dict (one piece), a list of dicts (a union), or the same as text.
 
+        With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question.
+
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
-        given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
+        given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of, "percent": percent}
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
     def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
@@ -295,7 +305,7 @@ class LocalSite(Site):
         return list(self.service.datasets)
 
     def ask(self, request: Request[R], *, diagnostics: bool = False) -> R:
-        return self.service.answer(request, diagnostics=diagnostics)
+        return as_asked(self.service.answer(request, diagnostics=diagnostics), request)
 
     def codebook(self, name: str) -> dict[str, Any]:
         return write_codebook(self.service.dataset(name), self.service.policy_of(name))

@@ -2,48 +2,32 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from enum import StrEnum
+from typing import TypeVar
 
 import numpy as np
 
 from confide.arrays import Bools, Floats
 from confide.formats.about import marks
 from confide.model.release import Column, Release
+from confide.model.request import Measure, Request, Share, TableRequest
 
-__all__ = ["Share", "as_shares", "shares_of", "with_noise"]
+__all__ = ["as_asked", "with_noise"]
 
-
-_SUMS = ("count", "weighted_count", "total")
-"""What parts have shares of; a mean has none."""
-
-
-class Share(StrEnum):
-    """What 100 percent is."""
-
-    ROW = "row"
-    COLUMN = "column"
-    TOTAL = "total"
+R = TypeVar("R")
 
 
-def shares_of(release: Release) -> tuple[Share, ...]:
-    """Give what percentages of this table can be of: rows and columns only where there are both."""
-    if not any(name in _SUMS for name in release.columns):
-        return ()
-    both = release.request.rows and release.request.columns
-    return tuple(Share) if both else (Share.TOTAL,)
-
-
-def as_shares(release: Release, share: Share) -> Release:
-    """Give counts and totals as percentages of the row, of the column or of the whole table.
+def as_asked(release: R, request: Request[R]) -> R:
+    """Give the answer as its request wants it shown: counts and totals as percentages, if it names them.
 
     Promise: they are computed from the protected numbers that are shown anyway, so they tell nothing more. 100 percent is a
     total as released, so that parts need not sum to 100.
     """
-    columns = {
-        name: _share(column, release, share) if name in _SUMS else column for name, column in release.columns.items()
-    }
+    if not (isinstance(release, Release) and isinstance(request, TableRequest) and request.percent):
+        return release
+    asked = replace(release, request=replace(release.request, percent=request.percent))
+    columns = [_share(c, asked, request.percent) if Measure(c.name).adds else c for c in release.columns.values()]
     note = "Percentages are of protected numbers, and need not sum to 100."
-    return replace(release, columns=columns, notes=(*release.notes, note))
+    return replace(asked, columns={c.name: c for c in columns}, notes=(*release.notes, note), totals_add=False)
 
 
 def with_noise(release: Release) -> Release:
@@ -65,6 +49,7 @@ def _share(column: Column, release: Release, share: Share) -> Column:
     hidden = mark != ""
     return replace(
         column,
+        name=f"{column.name}_percent",
         label=f"{column.label or column.name}, % of {share}",
         decimals=1,
         values=np.where(hidden, np.nan, np.round(100 * part, 1)),

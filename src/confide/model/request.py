@@ -24,6 +24,7 @@ __all__ = [
     "Measure",
     "RegressionRequest",
     "Request",
+    "Share",
     "Spelled",
     "TableRequest",
     "kinds",
@@ -79,13 +80,14 @@ def kinds() -> dict[str, type[Request[Any]]]:
 class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
-    `bare` stands without its name on the command line and in Python. `read` makes the value of a text, or of a tuple of
-    names, and raises a Mistake; `write` gives them back.
+    `bare` stands without its name on the command line and in Python. A `view` says how the answer is shown, and is no part of
+    the question. `read` makes the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
     """
 
     help: str
     many: bool = False
     bare: bool = False
+    view: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -118,6 +120,19 @@ class Measure(StrEnum):
     def of_variable(self) -> bool:
         return self in (Measure.TOTAL, Measure.MEAN)
 
+    @property
+    def adds(self) -> bool:
+        """Whether it is a sum, of which parts are shares."""
+        return self is not Measure.MEAN
+
+
+class Share(StrEnum):
+    """What 100 percent is."""
+
+    ROW = "row"
+    COLUMN = "column"
+    TOTAL = "total"
+
 
 class Family(StrEnum):
     """What kind of response a model has: a number, yes or no, or a count."""
@@ -135,10 +150,14 @@ def _read_family(given: str) -> Family:
     return Family(_among(given, Family, "family", "Families"))
 
 
+def _read_share(given: str) -> Share:
+    return Share(_among(given, Share, "percentage of", "Percentages are of"))
+
+
 def _among(name: str, choices: type[StrEnum], one: str, several: str) -> str:
     known = [str(choice) for choice in choices]
     if name not in known:
-        hint = nearest(name, known) or [f"{several}: " + ", ".join(known) + "."]
+        hint = nearest(name, known) or [f"{several}: {', '.join(known)}."]
         raise Mistake(f"There is no {one} {name[:60]!r}.", suggestions=hint)
     return name
 
@@ -161,6 +180,13 @@ class TableRequest(Request["Release"]):
         write=lambda measures: tuple(map(str, measures)),
     )
     of: str | None = text("The numeric variable of a total or mean.", default=None)
+    percent: Share | None = text(
+        "row, column or total: counts and totals as percentages of it.",
+        default=None,
+        view=True,
+        read=_read_share,
+        write=str,
+    )
 
     def __post_init__(self) -> None:
         if not self.by:
@@ -175,6 +201,15 @@ class TableRequest(Request["Release"]):
             raise Mistake(f"A {needs[0]} needs a variable.", suggestions=["Name it with 'of', as in of='income'."])
         if self.of is not None and not needs:
             raise Mistake("'of' goes with the measures total and mean only. Leave it out, or ask for one of them.")
+        if self.percent is not None and self.percent not in self.shares:
+            raise Mistake(_no_share(self))
+
+    @property
+    def shares(self) -> tuple[Share, ...]:
+        """What percentages of this table can be of: rows and columns only where there are both, and no mean has any."""
+        if not any(measure.adds for measure in self.measure):
+            return ()
+        return tuple(Share) if self.rows and self.columns else (Share.TOTAL,)
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -187,6 +222,14 @@ class TableRequest(Request["Release"]):
     def words(self, dataset: Dataset) -> str:
         sides = [[dataset.variables[name].label for name in side] for side in (self.rows, self.columns) if side]
         return " by ".join(" and ".join(side) for side in sides)
+
+
+def _no_share(request: TableRequest) -> str:
+    if not request.shares:
+        return "Percentages are of counts and totals. Ask for one of these measures, or leave 'percent' out."
+    return (
+        f"A table without rows or without columns has no percentages of a {request.percent}. Ask for percent='total'."
+    )
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,14 @@ Q = TypeVar("Q", bound=Request[Any])
 
 
 def write_request(request: Request[Any]) -> dict[str, Any]:
-    """The request as plain values; equal requests give equal objects."""
+    """The request as plain values; equal requests give equal objects. A view is there only where it is asked for."""
     where = [{c.variable: list(c.codes) for c in piece.conditions} for piece in request.where.pieces]
     spelled = spelled_fields(type(request))
-    written = {name: _write(getattr(request, name), how) for name, (how, _) in spelled.items()}
+    written = {
+        name: _write(value, how)
+        for name, (how, default) in spelled.items()
+        if (value := getattr(request, name)) != default or not how.view
+    }
     order = [name for name in vars(request) if name in written or name == "where"]
     return {
         "ask": request.ask,

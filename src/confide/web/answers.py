@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic.json_schema import SkipJsonSchema
 
 from confide.formats.release import Released, writers
+from confide.formats.views import as_asked
 from confide.model.request import Request as Question
 from confide.model.request import spelled_fields
 from confide.site.access import Person
@@ -100,7 +101,7 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         read = partial(read_query, context.dataset(dataset, asker).name, asked, kind)
         release = await answered(request, read, who=asker.asking, diagnose=diagnose)
         await run_in_threadpool(context.still, request)
-        return await run_in_threadpool(_response, release, ending)
+        return await run_in_threadpool(lambda: _response(as_asked(release, read()), ending))
 
 
 def _response(release: Released, ending: Ending) -> Response:

@@ -130,7 +130,7 @@ MISTAKES = {
     "rows=sex&where=region=N;region=S": ("piece-1-2", "two conditions"),
     "rows=sex&where=region=N;county=S1": ("build", "so the universe would be empty"),
     "rows=sex&colums=region": ("build", "Unknown parameter 'colums'"),
-    "rows=sex&percent=rows": ("build", "There is no view percent=rows"),
+    "rows=sex&percent=rows": ("build", "There is no percentage of 'rows'"),
 }
 
 

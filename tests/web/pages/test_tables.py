@@ -61,6 +61,17 @@ def test_percentages_are_computed_from_the_released_numbers(look, share):
             assert shares[r][c] == pytest.approx(100 * count / whole, abs=0.0501)
 
 
+@pytest.mark.parametrize("share", ["row", "column", "total"])
+def test_what_a_page_of_percentages_downloads_and_runs_are_percentages(look, server, share):
+    page = look(f"{TABLE}&percent={share}")
+    shown = [float(cell) for row in cells(page) for cell in row]
+    assert server.get(page.links["JSON-stat"]).json()["value"] == shown
+    lines = [line.split(",") for line in server.get(page.links["CSV"]).text.splitlines()]
+    assert [float(line[lines[0].index("count_percent")]) for line in lines[1:]] == shown
+    assert all(f"percent={share}" in text or "percent = " in text for _, text in samples(page)[1:])
+    assert f"percent=&#39;{share}&#39;" in samples(page)[0][1]
+
+
 def test_percentages_of_rows_are_offered_only_where_there_are_rows_and_columns(look):
     assert {"% of row", "% of column", "% of total"} <= set(look(TABLE).links)
     assert {"% of row", "% of column", "% of total"} & set(look("/people/table?rows=sex").links) == {"% of total"}

@@ -1,7 +1,7 @@
 """Tables: admitted, counted, protected, judged and released."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.mechanisms.safe.base import Base
@@ -38,7 +38,8 @@ class TableAnalysis:
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *TABLE_SHAPE_RULES, *CELL_RULES)
 
     def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
-        return admit_table(request, dataset)
+        # Percentages are made of the answer, wherever it is shown: with them or without it is one question.
+        return replace(admit_table(request, dataset), percent=None)
 
     def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
         return [cross_of((*question.request.by, *question.universe.variables), question.dataset)]

@@ -1,6 +1,7 @@
 """The table builder and the page of a table."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from confide.errors import Mistake
 from confide.formats.about import plain
 from confide.formats.charts.tables import table_chart
 from confide.formats.html import write_html
+from confide.formats.views import as_asked
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.release import Release
@@ -66,24 +68,24 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
         admit = context.service.admit
         try:
             view, asked = View.read(query)
-            question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, TableRequest)))
-            release = await answer(context, request, question)
+            wanted = await run_in_threadpool(read_query, described.name, asked, TableRequest)
+            release = await answer(context, request, await run_in_threadpool(admit, wanted))
         except Mistake as mistake:
             return await run_in_threadpool(_mistake, context, request, described, mistake)
         if isinstance(release, Response):
             return release
-        return await run_in_threadpool(_page, context, request, asker, view, release)
+        return await run_in_threadpool(_page, context, request, asker, view, as_asked(release, wanted))
 
 
-def _page(context: PageContext, request: Request, asker: Person, view: View, release: Release) -> Response:
-    described, question, shown = context.service.dataset(release.request.dataset), release.request, view.apply(release)
+def _page(context: PageContext, request: Request, asker: Person, view: View, shown: Release) -> Response:
+    described, question = context.service.dataset(shown.request.dataset), shown.request
     chart = table_chart(shown)
     return context.render(
         request,
         "table.html",
-        **_answer(context, request, described, release),
+        **_answer(context, request, described, shown),
         fragment=Markup(write_html(view.finish(shown), zeros=view.zeros)),
-        views=links(view, release, lambda more: address(described, [*write_query(question), *more], build=False)),
+        views=links(view, question, lambda query: address(described, query, build=False)),
         picture=chart and charts.picture(request, {**chart, "title": None}, asker),
         caption=f"{next(iter(shown.columns.values())).label}: {title_of(question.rows, question.columns, described)}",
     )
@@ -99,7 +101,7 @@ def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: 
 def _answer(context: PageContext, request: Request, dataset: Dataset, release: Release) -> dict[str, Any]:
     """What the page of a table says around its numbers."""
     question = release.request
-    query = write_query(question)
+    query, build = (write_query(one) for one in (question, replace(question, percent=None)))
     site = context.site(request)
     title = title_of(question.rows, question.columns, dataset)
     cite = (
@@ -110,7 +112,7 @@ def _answer(context: PageContext, request: Request, dataset: Dataset, release: R
         "title": title,
         "release": release,
         "parts": [
-            (words, text, address(dataset, query, build=True, part=part)) for words, text, part in _parts(release)
+            (words, text, address(dataset, build, build=True, part=part)) for words, text, part in _parts(release)
         ],
         "downloads": [("/" + write_url(question, ending=e), words, purpose) for e, words, purpose in _FORMATS],
         "samples": samples(question, site=site, token=context.wants_token),
