@@ -21,6 +21,7 @@ ANSWERED = [
     "people/table?rows=region&measure=count,weighted_count,total,mean&of=income",
     "people/table?rows=education&columns=sex&measure=count,weighted_count,mean&of=income&percent=row",
     "people/table?rows=education&where=region=N&measure=total&of=income&percent=total",
+    "people/table?rows=education&columns=sex&measure=count,median,p90&of=income&where=region=N,S",
     "firms/table?rows=industry_section&columns=region&measure=total,mean&of=turnover",
 ]
 FAILING = {
@@ -33,6 +34,7 @@ FAILING = {
     "people/table?rows=sex&measure=total&of=marital": confide.Mistake,
     "people/table?rows=sex&measure=mean&of=income&percent=total": confide.Mistake,
     "people/table?rows=sex&percent=row": confide.Mistake,
+    "people/table?rows=municipality,occupation&measure=median&of=income": confide.Refused,
     "peple/table?rows=sex": confide.Mistake,
 }
 

@@ -1,6 +1,7 @@
 """What is said beside the numbers: whom they are about, and how they were protected."""
 
 from confide.answering.mechanisms.additive import restores, table_shape
+from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Measure, TableRequest
@@ -40,6 +41,12 @@ def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str,
     said = protections(policy, totals=request.of is not None)
     if Measure.COUNT in request.measure and restores(policy, table_shape(request, dataset)):
         said += ("Counts are then changed a little more, in each table on its own, so that they add up.",)
+    if request.quantiles:
+        bins = dataset.variables[table_classes(request, dataset)[-1]]
+        said += (
+            f"Quantiles are read off protected counts and means of the {len(bins.cutpoints) + 1} classes of {bins.name!r}: "
+            "they are as fine as these. Where one lies in an open class stands [x].",
+        )
     return said
 
 

@@ -32,8 +32,10 @@ def table(
     rows: Annotated[list[str] | None, typer.Option(help="Variables down the side; repeat, or put commas.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
     where: Where = None,
-    measure: Annotated[list[str] | None, typer.Option(help="count, weighted_count, total, mean.")] = None,
-    of: Annotated[str | None, typer.Option(help="The numeric variable of a total or mean.")] = None,
+    measure: Annotated[
+        list[str] | None, typer.Option(help="count, weighted_count, total, mean, median, p10, p25, p75, p90.")
+    ] = None,
+    of: Annotated[str | None, typer.Option(help="The numeric variable of a total, mean or quantile.")] = None,
     percent: Annotated[
         str | None, typer.Option(help="row, column or total: counts and totals as percentages of it.")
     ] = None,

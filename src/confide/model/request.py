@@ -109,21 +109,32 @@ def spelled_fields(kind: type[Request[Any]]) -> dict[str, tuple[Spelled, Any]]:
 
 
 class Measure(StrEnum):
-    """What a cell holds. Totals, means and weighted counts use the data set's weight, if it declares one."""
+    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below."""
 
     COUNT = "count"
     WEIGHTED_COUNT = "weighted_count"
     TOTAL = "total"
     MEAN = "mean"
+    P10 = "p10"
+    P25 = "p25"
+    MEDIAN = "median"
+    P75 = "p75"
+    P90 = "p90"
 
     @property
     def of_variable(self) -> bool:
-        return self in (Measure.TOTAL, Measure.MEAN)
+        """Whether it is of a number."""
+        return self not in (Measure.COUNT, Measure.WEIGHTED_COUNT)
+
+    @property
+    def quantile(self) -> float | None:
+        """What share of all lies below it, if it is a quantile."""
+        return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
 
     @property
     def adds(self) -> bool:
         """Whether it is a sum, of which parts are shares."""
-        return self is not Measure.MEAN
+        return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)
 
 
 class Share(StrEnum):
@@ -174,12 +185,12 @@ class TableRequest(Request["Release"]):
     columns: tuple[str, ...] = names("Variables across the top; repeat, or put commas.")
     where: Universe = EVERYONE
     measure: tuple[Measure, ...] = names(
-        "count, weighted_count, total, mean; repeat, or put commas.",
+        "count, weighted_count, total, mean, median, p10, p25, p75, p90; repeat, or put commas.",
         default=(Measure.COUNT,),
         read=_read_measures,
         write=lambda measures: tuple(map(str, measures)),
     )
-    of: str | None = text("The numeric variable of a total or mean.", default=None)
+    of: str | None = text("The numeric variable of a total, mean or quantile.", default=None)
     percent: Share | None = text(
         "row, column or total: counts and totals as percentages of it.",
         default=None,
@@ -195,14 +206,19 @@ class TableRequest(Request["Release"]):
             if self.by.count(name) > 1:
                 raise Mistake(f"{name!r} stands twice in the table. Name each variable once.")
         if not self.measure or len(set(self.measure)) < len(self.measure):
-            raise Mistake("Name each measure once.", suggestions=["Measures: count, weighted_count, total, mean."])
+            raise Mistake("Name each measure once.", suggestions=[f"Measures: {', '.join(Measure)}."])
         needs = [m for m in self.measure if m.of_variable]
         if needs and self.of is None:
             raise Mistake(f"A {needs[0]} needs a variable.", suggestions=["Name it with 'of', as in of='income'."])
         if self.of is not None and not needs:
-            raise Mistake("'of' goes with the measures total and mean only. Leave it out, or ask for one of them.")
+            raise Mistake("'of' goes with a total, a mean or a quantile only. Leave it out, or ask for one of them.")
         if self.percent is not None and self.percent not in self.shares:
             raise Mistake(_no_share(self))
+
+    @property
+    def quantiles(self) -> tuple[Measure, ...]:
+        """The medians and other quantiles that are asked for."""
+        return tuple(measure for measure in self.measure if measure.quantile)
 
     @property
     def shares(self) -> tuple[Share, ...]:

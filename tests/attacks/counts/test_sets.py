@@ -11,6 +11,7 @@ from confide import demo
 from confide.attacks.counts.bounds import MarginBounds, possible
 from confide.attacks.counts.missing_levels import MissingLevels
 from confide.attacks.counts.moving_cutpoints import MovingCutpoints
+from confide.attacks.counts.moving_quantiles import MovingQuantiles
 from confide.attacks.counts.partitions import Partitions
 from confide.attacks.counts.refusal_oracle import RefusalOracle
 from confide.attacks.counts.slivers import Slivers
@@ -83,6 +84,19 @@ def test_totals_below_two_cutpoints_differ_by_the_person_between(field) -> None:
     result = carry_out(MovingCutpoints(), field("open"), Settings(targets=40, questions=30))
     assert result.success > 0.95
     assert result.lift > 0.5
+
+
+def test_quantiles_with_a_person_and_without_tell_of_the_person_where_nothing_is_protected(field) -> None:
+    result = carry_out(MovingQuantiles(), field("open"), Settings(targets=60, questions=60))
+    assert result.claimed == result.targets
+    assert result.lift > 0.1
+
+
+def test_quantiles_of_protected_records_tell_nothing_of_a_person(field) -> None:
+    result = carry_out(MovingQuantiles(), field("standard"), Settings(targets=60, questions=60))
+    assert result.claimed > 40
+    # guards: two standard errors of a share of 60 targets; with 600 questions the lift was -0.07
+    assert result.lift < 0.12
 
 
 def test_a_unit_with_many_records_is_read_where_nothing_is_withheld(field) -> None:

@@ -65,6 +65,24 @@ def test_a_mean_errs_in_units_of_its_deviation_over_the_root_of_effective_record
     assert errors_of(true, "mean", of="income")["means"].ratio.max() > 0
 
 
+def test_a_quantile_is_that_of_the_records_and_errs_by_the_error_of_its_share(truth: Truth) -> None:
+    sums = _Sums.of(python_table("people", rows=["sex", "town"], measure="median", of="income"), truth)
+    values, errors = sums.quantiles(0.25)
+    there = np.isfinite(truth.numbers("income"))
+    for place, here in {
+        (1, 3): (truth.places("sex") == 1) & (truth.places("town") == 3) & there,
+        (0, -1): (truth.places("sex") == 0) & there,
+        (-1, -1): there,
+    }.items():
+        x, w = truth.numbers("income")[here], truth.weights[here]
+        order = np.argsort(x)
+        shares = 0.25 + np.array([-1, 0, 1]) * np.sqrt(0.25 * 0.75 * (w**2).sum()) / w.sum()
+        low, exact, high = x[order][np.searchsorted(np.cumsum(w[order]), shares * w.sum())]
+        assert values[place] == exact and errors[place] == (high - low) / 2
+    empty = truth.dataset.variable("sex").place("x")
+    assert np.isnan(values[empty]).all()
+
+
 def test_a_total_errs_as_a_sum_over_all_records_of_the_universe(true: TrueAnswers, truth: Truth) -> None:
     z = (
         np.nan_to_num(truth.numbers("income"))

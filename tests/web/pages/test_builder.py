@@ -120,7 +120,7 @@ MISTAKES = {
     "rows=sex,sex": ("rows", "stands twice"),
     "rows=sex&measure=mean": ("of", "Choose the number"),
     "rows=sex&measure=mean&of=sex": ("of", "not a number"),
-    "rows=sex&of=income": ("of", "goes with a total or a mean"),
+    "rows=sex&of=income": ("of", "goes with a total, a mean or a quantile"),
     "rows=sex&measure=cout": ("measure", "no measure 'cout'"),
     "rows=sex&where=region=Q9": ("piece-1-1", "'region' has no code 'Q9'"),
     "rows=sex&where=region=": ("piece-1-1", "Choose a class of Region"),
@@ -157,9 +157,9 @@ def test_a_number_that_no_measure_needs_waits_in_the_builder_and_not_in_the_ques
 
 def test_measures_are_those_the_data_set_can_give(look):
     page = look("/people/table/build")
-    assert page.choices("measure") == ["count", "weighted_count", "total", "mean"] and page.chosen("measure") == [
-        "count"
-    ]
+    quantiles = ["median", "p10", "p25", "p75", "p90"]
+    assert page.choices("measure") == ["count", "weighted_count", "total", "mean", *quantiles]
+    assert page.chosen("measure") == ["count"]
     assert "income" in page.choices("of") and "age_group" not in page.choices("of")
     page = look(page.send("show", changed={"add.rows": "sex", "measure": ["count", "mean"], "of": "income"}))
     assert page.status == 200 and query(page) == "rows=sex&measure=count,mean&of=income"

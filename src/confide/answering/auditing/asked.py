@@ -9,9 +9,10 @@ from typing import Any
 from confide.answering.analysis import Admitted
 from confide.answering.universe.resolve import Resolved
 from confide.errors import Mistake
+from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import Dataset
 from confide.model.evidence import Box
-from confide.model.request import CorrelationRequest, RegressionRequest, Request
+from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 
@@ -51,8 +52,14 @@ def kin(dataset: Dataset, name: str) -> str:
 
 @singledispatch
 def told_tables(request: Request[Any], dataset: Dataset) -> set[tuple[str, ...]]:
-    """The tables of classes that follow from an answer: for a table, itself."""
+    """The tables of classes that follow from an answer."""
     return {tuple(sorted(request.by))}
+
+
+@told_tables.register
+def _(request: TableRequest, dataset: Dataset) -> set[tuple[str, ...]]:
+    """Itself; with quantiles, by the bins of their number too."""
+    return {tuple(sorted(table_classes(request, dataset)))}
 
 
 @told_tables.register

@@ -13,7 +13,7 @@ from confide.arrays import Ints
 from confide.errors import Reason
 from confide.model.admission.cross import declared_cells, present_places
 from confide.model.admission.related import check_suppressed
-from confide.model.admission.table import check_cells, check_dimensions, check_exclusion
+from confide.model.admission.table import check_cells, check_dimensions, check_exclusion, table_classes
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 from confide.model.request import Measure, Request, TableRequest
@@ -135,15 +135,15 @@ def _leave_out(cross: JudgedCross) -> str:
 
 
 def _dimensions(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
-    return check_dimensions(question.request.by, policy)
+    return check_dimensions(table_classes(question.request, question.dataset), policy)
 
 
 def _cells(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
-    return check_cells(question.request.by, question.dataset, policy)
+    return check_cells(table_classes(question.request, question.dataset), question.dataset, policy)
 
 
 def _exclusion(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
-    return check_exclusion(question.request.by, question.request.where, question.dataset)
+    return check_exclusion(table_classes(question.request, question.dataset), question.request.where, question.dataset)
 
 
 def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
@@ -165,7 +165,7 @@ def check_base(question: Admitted[Request[Any]], classes: Iterable[str], *, need
 def _base(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
     request = question.request
     needs = request.measure != (Measure.COUNT,) and not policy.records.changes
-    return check_base(question, request.by, needs=needs)
+    return check_base(question, table_classes(request, question.dataset), needs=needs)
 
 
 BASE = Rule(

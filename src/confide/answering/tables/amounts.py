@@ -13,7 +13,7 @@ from confide.model.catalog.dataset import Variable
 from confide.model.policy import Policy
 from confide.model.release import Column
 
-__all__ = ["amounts"]
+__all__ = ["Amounts", "amounts"]
 
 LEAST_VARIATION = 0.1
 """The sampling error of a mean is taken to be at least that of numbers with this coefficient of variation.
@@ -22,7 +22,7 @@ Numbers all alike have none, and a mean of few with all its digits is the number
 
 
 @dataclass(frozen=True)
-class _Amounts:
+class Amounts:
     """Numbers with the noise in them, their standard error (sampling error and noise), and marks."""
 
     values: Floats
@@ -37,6 +37,11 @@ class _Amounts:
         shown = np.where(free, np.round(rounded, decimals), np.nan)
         return Column(name, label, decimals, shown, self.marks, np.where(free, significant(self.noise, 3), np.nan))
 
+    def fine(self, variable: Variable, policy: Policy) -> int:
+        """The decimals that the largest of them leaves room for, at most two more than the number has."""
+        largest = float(np.max(np.abs(self.values[self.marks == ""]), initial=1.0))
+        return min(variable.decimals + 2, max(0, policy.output.digits - 1 - int(np.log10(largest))))
+
 
 def amounts(variable: Variable, counts: Counts, shield: Shield) -> dict[str, Column]:
     """Totals and means: withheld where a unit could be estimated from them; where the count is zero, zero and none.
@@ -46,15 +51,14 @@ def amounts(variable: Variable, counts: Counts, shield: Shield) -> dict[str, Col
     policy = shield.policy
     total = _totals(variable, counts, shield)
     mean = _means(total, counts, shield)
-    largest = float(np.max(np.abs(mean.values[mean.marks == ""]), initial=1.0))
-    fine = min(variable.decimals + 2, max(0, policy.output.digits - 1 - int(np.log10(largest))))
+    fine = mean.fine(variable, policy)
     return {
         "total": total.column("total", f"Total of {variable.label}", variable.decimals, policy),
         "mean": mean.column("mean", f"Mean of {variable.label}", fine, policy),
     }
 
 
-def _totals(variable: Variable, counts: Counts, shield: Shield) -> _Amounts:
+def _totals(variable: Variable, counts: Counts, shield: Shield) -> Amounts:
     cube, scales = counts.cube, counts.scales
     protected = shield.totals.protect(cube, variable.name, shield.draws, units=counts.judged, scale=scales.total)
     empty, square = counts.units == 0, scales.square(cube)
@@ -64,10 +68,10 @@ def _totals(variable: Variable, counts: Counts, shield: Shield) -> _Amounts:
     values, noise = (np.where(empty, 0.0, numbers) for numbers in (protected.values, joined))
     # Who is in a cell is chance too, so its total varies by the numbers themselves and not by their distance to the mean.
     error = np.hypot(noise, np.sqrt(square))
-    return _Amounts(values, noise, error, np.where(protected.withheld & ~empty, "c", ""))
+    return Amounts(values, noise, error, np.where(protected.withheld & ~empty, "c", ""))
 
 
-def _means(total: _Amounts, counts: Counts, shield: Shield) -> _Amounts:
+def _means(total: Amounts, counts: Counts, shield: Shield) -> Amounts:
     weights, weight_noise = _divisor(counts, shield.policy)
     divisor = np.where(weights > 0, weights, 1.0)
     values = total.values / divisor
@@ -76,7 +80,7 @@ def _means(total: _Amounts, counts: Counts, shield: Shield) -> _Amounts:
     noise = np.hypot(total.noise / divisor * of_mean / of_total, values * weight_noise / divisor)
     sampling = np.sqrt(_deviations(total, counts, shield.policy)) / divisor
     marks = np.where((counts.units == 0) | (weights <= 0), "z", total.marks)
-    return _Amounts(values, noise, np.hypot(noise, sampling), marks)
+    return Amounts(values, noise, np.hypot(noise, sampling), marks)
 
 
 def _divisor(counts: Counts, policy: Policy) -> tuple[Floats, Floats]:
@@ -87,7 +91,7 @@ def _divisor(counts: Counts, policy: Policy) -> tuple[Floats, Floats]:
     return counts.weights()
 
 
-def _deviations(total: _Amounts, counts: Counts, policy: Policy) -> Floats:
+def _deviations(total: Amounts, counts: Counts, policy: Policy) -> Floats:
     """The sum of squared distances to the mean, for as many units as there may be behind the protected number."""
     distance = 0 if policy.counts.mechanism == "none" else policy.counts.distance
     square = counts.scales.square(counts.cube)

@@ -14,7 +14,7 @@ from confide.answering.shield import Shield
 from confide.answering.tables.nearby import near_tables
 from confide.answering.tables.protect import TableEvidence, dimensions, gather, protect
 from confide.model.admission.cross import cross_of
-from confide.model.admission.table import admit_table
+from confide.model.admission.table import admit_table, table_classes
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
 from confide.model.request import Measure, TableRequest
@@ -32,7 +32,8 @@ class ProtectedTable(JudgedTable):
 
 
 class TableAnalysis:
-    """Promise: counts, weighted counts, totals and means are protected cell by cell, the same units always alike."""
+    """Promise: counts, weighted counts, totals and means are protected cell by cell, the same units always alike; quantiles are
+    made of these."""
 
     kind = TableRequest
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *TABLE_SHAPE_RULES, *CELL_RULES)
@@ -42,7 +43,8 @@ class TableAnalysis:
         return replace(admit_table(request, dataset), percent=None)
 
     def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
-        return [cross_of((*question.request.by, *question.universe.variables), question.dataset)]
+        classes = table_classes(question.request, question.dataset)
+        return [cross_of((*classes, *question.universe.variables), question.dataset)]
 
     def gather(self, question: Admitted[TableRequest], selection: Selection, shield: Shield) -> TableEvidence:
         return gather(question.request, selection, shield)
@@ -51,7 +53,8 @@ class TableAnalysis:
         request, dataset, policy = question.request, question.dataset, shield.policy
         columns, units = protect(request, dataset, evidence, shield)
         said = notes(request, dataset, policy)
-        return ProtectedTable(dataset, request.by, units, columns, said, adds(request, dataset, policy))
+        classes = table_classes(request, dataset)
+        return ProtectedTable(dataset, classes, units, columns, said, adds(request, dataset, policy))
 
     def read(self, question: Admitted[TableRequest], base: Base, shield: Shield) -> ProtectedTable | None:
         request, within = question.request, question.universe.boxes

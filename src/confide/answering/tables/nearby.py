@@ -20,6 +20,8 @@ def _moves(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableReques
     yield from _coarser_variables(request, dataset)
     yield from near_universes(request, dataset)
     yield from _fewer_variables(request)
+    if request.quantiles:
+        yield Near("the mean", replace(request, measure=(Measure.MEAN,)))
     if request.measure != (Measure.COUNT,):
         yield Near("counts alone", replace(request, measure=(Measure.COUNT,), of=None))
     yield from without_missing(request, request.by, dataset)

@@ -1,13 +1,19 @@
 """Tables: what to gather, and how it is turned into protected numbers."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from confide.answering.cube import Cube
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
-from confide.answering.tables.amounts import amounts
+from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
+from confide.answering.tables.quantiles import Bins, Distributions
 from confide.arrays import Ints
+from confide.model.admission.cross import present_places
+from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import TOTAL, Dataset
 from confide.model.release import Column, Dimension
 from confide.model.request import Measure, TableRequest
@@ -19,17 +25,24 @@ __all__ = ["TableEvidence", "dimensions", "gather", "protect"]
 class TableEvidence:
     """True aggregates: `people` for counts and rules; `amounts` over the records that have the value asked for.
 
-    `base` is the protected number of units in each cell where counts come from a base.
+    `base` is the protected number of units in each cell where counts come from a base. `bins` is the table that quantiles are
+    read off, and `log_noise` the spread of the noise in the logarithm of their number.
     """
 
     people: Cube
     amounts: Cube | None
     scales: Scales
     base: Column | None = None
+    bins: "TableEvidence | None" = None
+    log_noise: float = 0.0
 
 
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
+    if request.quantiles:
+        bins = gather(_by_bins(request, selection.dataset), selection, shield)
+        noise = selection.facts.noise.get(f"log({request.of})", 0.0)
+        return replace(gather(_plain(request), selection, shield), bins=bins, log_noise=noise)
     within = {name for box in selection.within for name, _ in box}
     scales = Scales.of(selection.facts, request.of or "", within=len(within))
     weighted, base = request.measure != (Measure.COUNT,), _base(request, selection)
@@ -52,9 +65,16 @@ def protect(
     request: TableRequest, dataset: Dataset, evidence: TableEvidence, shield: Shield
 ) -> tuple[dict[str, Column], Ints]:
     """Protected columns, and the numbers of units as rules see them."""
+    if evidence.bins is not None:
+        plain, _ = protect(_plain(request), dataset, replace(evidence, bins=None), shield)
+        binned, units = protect(_by_bins(request, dataset), dataset, evidence.bins, shield)
+        columns = plain | _quantiles(
+            request, dataset, _distributions(request, dataset, binned, evidence.log_noise), shield
+        )
+        return {measure.value: columns[measure.value] for measure in request.measure}, units
     people, base = Counts.draw(evidence.people, shield, evidence.scales), evidence.base
     people = people if base is None else people.of_base(base)
-    columns: dict[str, Column] = {}
+    columns = {}
     if Measure.COUNT in request.measure:
         columns["count"] = people.count(shield) if base is None else base
     if Measure.WEIGHTED_COUNT in request.measure:
@@ -64,6 +84,60 @@ def protect(
         having = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
         columns |= amounts(dataset.variables[request.of], having, shield)
     return {measure.value: columns[measure.value] for measure in request.measure}, people.judged
+
+
+def _plain(request: TableRequest) -> TableRequest:
+    """The table without its quantiles; its counts, if it has nothing else."""
+    rest = tuple(measure for measure in request.measure if not measure.quantile) or (Measure.COUNT,)
+    of = request.of if any(measure.of_variable for measure in rest) else None
+    return replace(request, measure=rest, of=of)
+
+
+def _by_bins(request: TableRequest, dataset: Dataset) -> TableRequest:
+    """The table that quantiles are read off, which anybody may ask for as well."""
+    weighted = (Measure.WEIGHTED_COUNT,) if dataset.weight else ()
+    measure = (Measure.COUNT, *weighted, Measure.MEAN)
+    return replace(request, rows=table_classes(request, dataset), columns=(), measure=measure)
+
+
+def _distributions(
+    request: TableRequest, dataset: Dataset, columns: Mapping[str, Column], log_noise: float
+) -> Distributions:
+    bins = dataset.variables[table_classes(request, dataset)[-1]]
+    there = list(present_places(bins))
+    counts = columns["weighted_count" if dataset.weight else "count"]
+    return Distributions(
+        Bins.of(replace(bins, decimals=dataset.variables[request.of or ""].decimals)),
+        counts.values[..., there],
+        counts.noise[..., there],
+        columns["mean"].values[..., there],
+        columns["count"].values[..., there].sum(axis=-1),
+        log_noise,
+    )
+
+
+def _quantiles(request: TableRequest, dataset: Dataset, found: Distributions, shield: Shield) -> dict[str, Column]:
+    """Each quantile to the digits that its standard error supports; [x] where it lies in an open bin."""
+    variable, columns = dataset.variables[request.of or ""], {}
+    for measure in request.quantiles:
+        share = measure.quantile or 0.0
+        values, (noise, error) = found.values(share), found.errors(share)
+        marks = np.where(found.whole > 0, np.where(np.isnan(values), "x", ""), "z")
+        values, noise, error = (np.where(marks == "", numbers, 0.0) for numbers in (values, noise, error))
+        shown = Amounts(values, noise, error, marks)
+        label = f"{_LABELS[measure]} of {variable.label}"
+        decimals = min(variable.decimals + 1, shown.fine(variable, shield.policy))
+        columns[measure.value] = shown.column(measure.value, label, decimals, shield.policy)
+    return columns
+
+
+_LABELS = {
+    Measure.P10: "10th percentile",
+    Measure.P25: "25th percentile",
+    Measure.MEDIAN: "Median",
+    Measure.P75: "75th percentile",
+    Measure.P90: "90th percentile",
+}
 
 
 def dimensions(request: TableRequest, dataset: Dataset) -> tuple[Dimension, ...]:

@@ -10,6 +10,7 @@ ATTACKS: tuple[str, ...] = (
     "exact_means:ExactMeans",
     "missing_levels:MissingLevels",
     "moving_cutpoints:MovingCutpoints",
+    "moving_quantiles:MovingQuantiles",
     "pairs.noise_in_signal:NoiseInSignal",
     "pairs.padding:Padding",
     "partitions:Partitions",

@@ -2,21 +2,23 @@
 
 A cell's own sampling error is that of a simple random sample of the records of the universe, which is what an analyst would
 assume: counts and shares are binomial; a total is a sum over all records of the universe, of which those outside the cell
-contribute 0; a mean has its standard deviation over the root of the effective number of records, (Σw)²/Σw². Records of one
+contribute 0; a mean has its standard deviation over the root of the effective number of records, (Σw)²/Σw²; a quantile q has
+half the distance between those that lie the error of a share, √(q(1 - q)) over the same root, below and above. Records of one
 unit are taken as independent. A coefficient has its released (robust) standard error, a correlation r has (1 - r²)/√n.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from confide.arrays import Bools, Floats
+from confide.arrays import Bools, Floats, Ints
 from confide.attacks.truth.truth import Truth
 from confide.model.model_release import Grid, ModelRelease
 from confide.model.release import Release
-from confide.model.request import TableRequest
+from confide.model.request import Measure, TableRequest
 
 __all__ = ["Deviations", "deviations"]
 
@@ -59,6 +61,8 @@ def _table(release: Release, true: Release, truth: Truth) -> Iterator[tuple[str,
             yield "weighted counts", Deviations.of(column.values, exact, sums.error_of_sum(sums.weights))
         elif name == "total":
             yield "totals", Deviations.of(column.values, exact, sums.error_of_sum(sums.amounts))
+        elif share := Measure(name).quantile:
+            yield "quantiles", Deviations.of(column.values, *sums.quantiles(share))
         else:
             yield "means", Deviations.of(column.values, exact, sums.error_of_mean())
 
@@ -123,6 +127,50 @@ class _Sums:
             error = np.sqrt(np.maximum(spread, 0.0) * number / (number - 1) / effective)
         # What is left of a spread of nothing after subtraction is rounding, and no sampling error.
         return np.where((number > 1) & (spread > 1e-12 * np.nan_to_num(spread[(-1,) * spread.ndim])), error, 0.0)
+
+    def quantiles(self, share: float) -> tuple[Floats, Floats]:
+        """The true quantiles of the number and their sampling errors, with all margins."""
+        there = np.isfinite(self.values)
+        found = np.full((2, *(size + 1 for size in self.shape)), np.nan)
+        for kept in itertools.product((True, False), repeat=len(self.shape)):
+            sizes = [size if keep else 1 for size, keep in zip(self.shape, kept, strict=True)]
+            cell = [at[there] if keep else np.zeros(there.sum(), int) for at, keep in zip(self.cell, kept, strict=True)]
+            flat = np.ravel_multi_index(cell, sizes)
+            place = tuple(slice(None, -1) if keep else slice(-1, None) for keep in kept)
+            groups = _Ranked.of(flat, self.values[there], self.weights[there], int(np.prod(sizes)))
+            found[(slice(None), *place)] = np.reshape(groups.quantile_and_error(share), (2, *sizes))
+        return found[0], found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """Numbers in order within each of several groups, the weights of all before the end of each, and where groups end."""
+
+    values: Floats
+    below: Floats
+    ends: Ints
+    effective: Floats
+
+    @classmethod
+    def of(cls, group: Ints, values: Floats, weights: Floats, size: int) -> "_Ranked":
+        order = np.lexsort((values, group))
+        whole, square = (np.bincount(group, w, minlength=size) for w in (weights, weights**2))
+        effective = whole**2 / np.where(square > 0, square, 1.0)
+        return cls(values[order], np.cumsum(weights[order]), np.cumsum(np.bincount(group, minlength=size)), effective)
+
+    def quantile_and_error(self, share: float) -> tuple[Floats, Floats]:
+        spread = np.sqrt(share * (1 - share) / np.maximum(self.effective, 1.0))
+        low, here, high = (self._at(np.clip(share + sign * spread, 0.0, 1.0)) for sign in (-1, 0, 1))
+        return here, (high - low) / 2
+
+    def _at(self, shares: Floats) -> Floats:
+        """The number that this share of its group lies below; NaN for an empty group."""
+        starts = np.concatenate([[0], self.ends[:-1]])
+        padded = np.concatenate([[0.0], self.below])
+        wanted = padded[starts] + shares * (padded[self.ends] - padded[starts])
+        place = np.clip(np.searchsorted(self.below, wanted), starts, np.maximum(self.ends - 1, starts))
+        filled = self.ends > starts
+        return np.where(filled, np.append(self.values, np.nan)[np.where(filled, place, -1)], np.nan)
 
 
 def _coefficients(

@@ -6,7 +6,7 @@ model two confidential variables of one subject: wages are a part of income. Cor
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -43,6 +43,8 @@ def kind_of(request: Request[Any]) -> str:
         return {"regression": "models", "correlation": "correlations"}.get(request.ask, request.ask)
     if request.of is None:
         return "counts"
+    if request.quantiles:
+        return "medians"
     return "totals" if Measure.TOTAL in request.measure else "means"
 
 
@@ -102,7 +104,16 @@ class _Drawing:
                 break
             self.aside[objection] += 1
             draft = make()
-        return draft
+        return self._middle(draft)
+
+    def _middle(self, draft: Request[Any]) -> Request[Any]:
+        """Some means as medians. Drawn last, so that all else of a question is what it would be without."""
+        if not isinstance(draft, TableRequest) or draft.measure != (Measure.MEAN,):
+            return draft
+        of = self.menu.book.variable(draft.of or "")
+        if not of.classifies or of.name in (*draft.by, *draft.where.variables):
+            return draft
+        return replace(draft, measure=(Measure(self._draw(self.proportions.middle)),))
 
     def _counts(self) -> Request[Any]:
         weighted = self.menu.book.weight and self._draw(self.proportions.weighted) == "weighted"

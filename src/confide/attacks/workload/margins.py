@@ -11,23 +11,25 @@ from confide.model.release import Column, Release
 __all__ = ["margins_outside"]
 
 NAMES = {"count": "counts", "weighted_count": "weighted counts", "total": "totals", "mean": "means"}
+"""What columns are called in a report; all others are quantiles."""
 
 
 def margins_outside(release: Release, book: Dataset) -> Iterator[tuple[str, int, int]]:
     """By what is measured: how many margins lie outside the range of their parts, and of how many.
 
-    The mean of a margin lies between the smallest and the largest mean of its parts; the count of a margin is no smaller than
+    The mean or quantile of a margin lies between the smallest and the largest of its parts; the count of a margin is no smaller than
     any part's, and so is the total of what is never negative. Margins of which a part is withheld are left out.
     """
     for name, column in release.columns.items():
         if name == "total" and book.variable(release.request.of or "").signed:
             continue
         outside = of = 0
+        between = name not in ("count", "weighted_count", "total")
         for axis in range(column.values.ndim):
-            less, more, known = _beside(column, axis, mean=name == "mean")
-            wrong = less | more if name == "mean" else less
+            less, more, known = _beside(column, axis, mean=between)
+            wrong = less | more if between else less
             outside, of = outside + int((wrong & known).sum()), of + int(known.sum())
-        yield NAMES[name], outside, of
+        yield NAMES.get(name, "quantiles"), outside, of
 
 
 def _beside(column: Column, axis: int, *, mean: bool) -> tuple[Bools, Bools, Bools]:

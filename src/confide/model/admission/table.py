@@ -9,7 +9,7 @@ from confide.model.policy import Policy
 from confide.model.request import TableRequest
 from confide.model.universe import Universe
 
-__all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables"]
+__all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables", "table_classes"]
 
 
 def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
@@ -20,8 +20,26 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
         numbers = [v.name for v in dataset.variables.values() if v.measurable]
         hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
         raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
+    if request.quantiles and _bins(request, dataset).name in request.by:
+        raise Mistake(f"A quantile of {request.of!r} does not go with its own classes. Take these out of the table.")
     admit_universe(request.where, dataset)
     return request
+
+
+def table_classes(request: TableRequest, dataset: Dataset) -> tuple[str, ...]:
+    """The variables whose classes a table is answered from: its own, and the bins of a number it has quantiles of, last."""
+    return (*request.by, _bins(request, dataset).name) if request.quantiles else request.by
+
+
+def _bins(request: TableRequest, dataset: Dataset) -> Variable:
+    """The number that quantiles are asked of, at its finest cutpoints."""
+    cuts = [v for v in dataset.variables.values() if v.binned and v.classifies and v.column == request.of]
+    if not cuts:
+        raise Mistake(
+            f"{request.of!r} has no quantiles: no cutpoints are declared for it.",
+            suggestions=["Ask for its mean, or the custodian to declare cutpoints."],
+        )
+    return max(cuts, key=lambda variable: len(variable.cutpoints))
 
 
 def check_variables(by: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:

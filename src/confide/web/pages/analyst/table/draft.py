@@ -21,6 +21,8 @@ SHOW = "show"
 
 _SIDES = ("rows", "columns")
 
+OF_NUMBERS = tuple(measure for measure in Measure if measure.of_variable)
+
 
 @dataclass(frozen=True)
 class TableDraft:
@@ -78,7 +80,7 @@ class TableDraft:
 
     def question(self) -> list[tuple[str, str]]:
         """The parameters of the answer's address: without searches, and without a number that no measure needs."""
-        needed = any(name in (Measure.TOTAL, Measure.MEAN) for name in self.measure)
+        needed = any(name in OF_NUMBERS for name in self.measure)
         return [(key, text) for key, text in self.write() if not key.startswith("find.") and (key != "of" or needed)]
 
     def errors(self, dataset: Dataset) -> list[Error]:
@@ -104,14 +106,14 @@ class TableDraft:
                 yield Error("measure", f"There is no measure {name[:60]!r}.")
             elif self.measure.count(name) > 1:
                 yield Error("measure", f"The measure {name!r} stands twice.")
-        needed = [name for name in self.measure if name in (Measure.TOTAL, Measure.MEAN)]
+        needed = [name for name in self.measure if name in OF_NUMBERS]
         known = self.of in dataset.variables and dataset.variables[self.of].measurable
         if needed and not self.of:
             yield Error("of", f"Choose the number that the {needed[0]} is of.")
         elif self.of and not known:
-            yield Error("of", f"{self.of[:60]!r} is not a number that totals and means can be of.")
+            yield Error("of", f"{self.of[:60]!r} is not a number that totals, means and quantiles can be of.")
         elif self.of and not needed:
-            yield Error("of", "A number goes with a total or a mean. Choose one of these measures, or no number.")
+            yield Error("of", "A number goes with a total, a mean or a quantile. Choose one of these, or no number.")
 
     def known(self, dataset: Dataset, *sides: str) -> list[str]:
         """The variables of both sides, or of one, that there are."""

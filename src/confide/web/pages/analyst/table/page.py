@@ -39,6 +39,11 @@ _MEASURES = {
     Measure.WEIGHTED_COUNT: ("Weighted count", "how many in the population, by the weights of the survey"),
     Measure.TOTAL: ("Total", "the sum of a number"),
     Measure.MEAN: ("Mean", "the average of a number"),
+    Measure.MEDIAN: ("Median", "the number that half of them lie below"),
+    Measure.P10: ("10th percentile", "the number that a tenth of them lie below"),
+    Measure.P25: ("25th percentile", "a quarter"),
+    Measure.P75: ("75th percentile", "three quarters"),
+    Measure.P90: ("90th percentile", "nine tenths"),
 }
 _FORMATS = (
     (".csv", "CSV", "one row a cell, for statistical programs"),
