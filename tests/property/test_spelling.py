@@ -11,8 +11,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
+from confide.model.choices import LEVELS
 from confide.model.formula import Factor, Formula, Transform, read_variable, write_variable
-from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest, kinds
+from confide.model.request import (
+    CorrelationRequest,
+    Family,
+    Measure,
+    RegressionRequest,
+    Request,
+    TableRequest,
+    kinds,
+)
 from confide.model.universe import Piece, Universe
 from confide.spelling.curl import read_curl, write_curl
 from confide.spelling.json import listed, read_request, write_request
@@ -39,7 +48,9 @@ def tables(draw: st.DrawFn) -> TableRequest:
     measure = tuple(draw(st.lists(st.sampled_from(list(Measure)), min_size=1, unique=True)))
     of = draw(names) if any(m.of_variable for m in measure) else None
     asked = TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
-    return replace(asked, percent=draw(st.sampled_from([None, *asked.shares])))
+    asked = replace(asked, percent=draw(st.sampled_from([None, *asked.shares])))
+    intervals = LEVELS if asked.percent and Measure.COUNT in measure else ()
+    return replace(asked, interval=draw(st.sampled_from([None, *intervals])))
 
 
 @st.composite

@@ -1,6 +1,7 @@
 """Percentages, noise and hidden zeros: from released numbers alone."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from confide.formats.views import as_asked, with_noise
 from confide.model.catalog.dataset import TOTAL
 from confide.model.release import Column, Dimension, Release
 from confide.model.request import Measure, Share, TableRequest
+from confide.tables.perturbation.transitions import transitions
 
 
 def dimension(name: str, size: int) -> Dimension:
@@ -126,6 +128,50 @@ def test_shares_agree_with_plain_arithmetic(rows, columns, seed, share):
             assert column.marks[place] == "z"
         else:
             assert column.values[place] == pytest.approx(100 * values[place] / whole, abs=0.0501)
+
+
+def interval(table: Release, share: Share, level: str) -> tuple[np.ndarray, np.ndarray]:
+    shown = as_asked(table, replace(table.request, percent=share, interval=level))
+    assert list(shown.columns) == ["count_percent", "count_percent_low", "count_percent_high"]
+    return shown.columns["count_percent_low"].values, shown.columns["count_percent_high"].values
+
+
+def test_an_interval_without_noise_is_wilsons():
+    from statsmodels.stats.proportion import proportion_confint
+
+    counts = np.array([0, 1, 12, 87, 100])
+    low, high = interval(release([*counts, 200], columns=(), noise=0.0), Share.TOTAL, "95")
+    for place, count in enumerate(counts):
+        ends = proportion_confint(count, 200, alpha=0.05, method="wilson")
+        assert (low[place], high[place]) == pytest.approx([100 * end for end in ends], abs=0.051)
+    assert low[-1] == high[-1] == 100
+
+
+def test_an_interval_is_wider_for_noise_and_for_confidence():
+    widths = [
+        np.subtract(*interval(release([[10, 30, 40], [2, 60, 62], [12, 90, 102]], noise=noise), Share.ROW, level)[::-1])
+        for noise, level in ((0.0, "90"), (0.0, "95"), (3.0, "95"), (3.0, "99"))
+    ]
+    assert all((more[:, :2] > less[:, :2]).all() for less, more in pairwise(widths))
+
+
+@pytest.mark.parametrize(("units", "share"), [(50, 0.06), (50, 0.5), (400, 0.1), (2000, 0.3)])
+def test_an_interval_holds_the_share_as_often_as_it_says(units, share):
+    """Counts changed as cell keys change them (D = 3, V = 1). 2,000 draws: 95 % less three standard errors of 0.5 points."""
+    rng = np.random.default_rng(units)
+    drawn = np.column_stack([rng.binomial(units, share, 2000), np.full(2000, units)])
+    table = release(transitions(D=3, V=1.0, js=1).draw(drawn, rng.random(drawn.shape)), noise=1.0)
+    low, high = interval(table, Share.ROW, "95")
+    assert ((low[:, 0] <= 100 * share) & (100 * share <= high[:, 0])).mean() > 0.935
+
+
+def test_an_interval_goes_with_percentages_of_counts_alone():
+    for wrong in (
+        {"interval": "95"},
+        {"measure": (Measure.TOTAL,), "of": "x", "percent": Share.TOTAL, "interval": "95"},
+    ):
+        with pytest.raises(Mistake, match="An interval goes with percentages of counts"):
+            replace(TWO.request, **wrong)
 
 
 def test_noise_stands_beside_each_measure():

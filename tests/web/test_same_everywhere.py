@@ -21,6 +21,7 @@ ANSWERED = [
     "people/table?rows=region&measure=count,weighted_count,total,mean&of=income",
     "people/table?rows=education&columns=sex&measure=count,weighted_count,mean&of=income&percent=row",
     "people/table?rows=education&where=region=N&measure=total&of=income&percent=total",
+    "people/table?rows=employment&columns=sex&percent=column&interval=95",
     "people/table?rows=education&columns=sex&measure=count,median,p90&of=income&where=region=N,S",
     "firms/table?rows=industry_section&columns=region&measure=total,mean&of=turnover",
 ]

@@ -39,6 +39,10 @@ def table(
     percent: Annotated[
         str | None, typer.Option(help="row, column or total: counts and totals as percentages of it.")
     ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(help="90, 95 or 99: with percentages of counts, the ends of their confidence interval."),
+    ] = None,
     format: Format = "text",
     output: Output = None,
     token: Token = None,
@@ -49,7 +53,7 @@ def table(
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure)]
-    pairs += [("of", [of] if of else None), ("percent", [percent] if percent else None)]
+    pairs += [(key, [text]) for key, text in (("of", of), ("percent", percent), ("interval", interval)) if text]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 

@@ -202,14 +202,17 @@ class DatasetHandle:
         measure: Any = "count",
         of: str | None = None,
         percent: str | None = None,
+        interval: str | None = None,
     ) -> Answer:
         """A protected table. `where` is a dict (one piece), a list of dicts (a union), or the same as text.
 
-        With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question.
+        With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question;
+        with `interval` ("90", "95" or "99") so are the ends of their confidence intervals.
 
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
-        given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of, "percent": percent}
+        given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
+        given |= {"percent": percent, "interval": interval}
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
     def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:

@@ -5,12 +5,12 @@ command-line words follow from its fields.
 """
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
-from enum import StrEnum
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from confide.errors import Mistake, nearest
+from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
+from confide.model.choices import Family, Measure, Share, read_family, read_level, read_measures, read_share
 from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
@@ -108,71 +108,6 @@ def spelled_fields(kind: type[Request[Any]]) -> dict[str, tuple[Spelled, Any]]:
     return {f.name: (f.metadata["spelled"], f.default) for f in found if "spelled" in f.metadata}
 
 
-class Measure(StrEnum):
-    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below."""
-
-    COUNT = "count"
-    WEIGHTED_COUNT = "weighted_count"
-    TOTAL = "total"
-    MEAN = "mean"
-    P10 = "p10"
-    P25 = "p25"
-    MEDIAN = "median"
-    P75 = "p75"
-    P90 = "p90"
-
-    @property
-    def of_variable(self) -> bool:
-        """Whether it is of a number."""
-        return self not in (Measure.COUNT, Measure.WEIGHTED_COUNT)
-
-    @property
-    def quantile(self) -> float | None:
-        """What share of all lies below it, if it is a quantile."""
-        return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
-
-    @property
-    def adds(self) -> bool:
-        """Whether it is a sum, of which parts are shares."""
-        return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)
-
-
-class Share(StrEnum):
-    """What 100 percent is."""
-
-    ROW = "row"
-    COLUMN = "column"
-    TOTAL = "total"
-
-
-class Family(StrEnum):
-    """What kind of response a model has: a number, yes or no, or a count."""
-
-    GAUSSIAN = "gaussian"
-    BINOMIAL = "binomial"
-    POISSON = "poisson"
-
-
-def _read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:
-    return tuple(Measure(_among(name, Measure, "measure", "Measures")) for name in given)
-
-
-def _read_family(given: str) -> Family:
-    return Family(_among(given, Family, "family", "Families"))
-
-
-def _read_share(given: str) -> Share:
-    return Share(_among(given, Share, "percentage of", "Percentages are of"))
-
-
-def _among(name: str, choices: type[StrEnum], one: str, several: str) -> str:
-    known = [str(choice) for choice in choices]
-    if name not in known:
-        hint = nearest(name, known) or [f"{several}: {', '.join(known)}."]
-        raise Mistake(f"There is no {one} {name[:60]!r}.", suggestions=hint)
-    return name
-
-
 @dataclass(frozen=True)
 class TableRequest(Request["Release"]):
     """A table of measures by rows and columns over a universe."""
@@ -187,7 +122,7 @@ class TableRequest(Request["Release"]):
     measure: tuple[Measure, ...] = names(
         "count, weighted_count, total, mean, median, p10, p25, p75, p90; repeat, or put commas.",
         default=(Measure.COUNT,),
-        read=_read_measures,
+        read=read_measures,
         write=lambda measures: tuple(map(str, measures)),
     )
     of: str | None = text("The numeric variable of a total, mean or quantile.", default=None)
@@ -195,8 +130,14 @@ class TableRequest(Request["Release"]):
         "row, column or total: counts and totals as percentages of it.",
         default=None,
         view=True,
-        read=_read_share,
+        read=read_share,
         write=str,
+    )
+    interval: str | None = text(
+        "90, 95 or 99: with percentages of counts, the ends of their confidence interval.",
+        default=None,
+        view=True,
+        read=read_level,
     )
 
     def __post_init__(self) -> None:
@@ -214,6 +155,13 @@ class TableRequest(Request["Release"]):
             raise Mistake("'of' goes with a total, a mean or a quantile only. Leave it out, or ask for one of them.")
         if self.percent is not None and self.percent not in self.shares:
             raise Mistake(_no_share(self))
+        if self.interval is not None and (self.percent is None or Measure.COUNT not in self.measure):
+            raise Mistake("An interval goes with percentages of counts: add percent='total', or leave 'interval' out.")
+
+    @property
+    def numbers(self) -> "TableRequest":
+        """The question itself, without what only says how its answer is shown."""
+        return replace(self, percent=None, interval=None)
 
     @property
     def quantiles(self) -> tuple[Measure, ...]:
@@ -261,7 +209,7 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         "The model: log(income) ~ age + age^2 + sex + age:sex.", bare=True, read=read_formula, write=write_formula
     )
     where: Universe = EVERYONE
-    family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=_read_family, write=str)
+    family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=read_family, write=str)
 
     @property
     def predictors(self) -> tuple[str, ...]:

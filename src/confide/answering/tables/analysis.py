@@ -1,7 +1,7 @@
 """Tables: admitted, counted, protected, judged and released."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.mechanisms.safe.base import Base
@@ -40,7 +40,7 @@ class TableAnalysis:
 
     def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
         # Percentages are made of the answer, wherever it is shown: with them or without it is one question.
-        return replace(admit_table(request, dataset), percent=None)
+        return admit_table(request.numbers, dataset)
 
     def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
         classes = table_classes(question.request, question.dataset)

@@ -1,7 +1,6 @@
 """The table builder and the page of a table."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import prod
 from typing import Annotated, Any
 
@@ -106,7 +105,7 @@ def _mistake(context: PageContext, request: Request, dataset: Dataset, mistake: 
 def _answer(context: PageContext, request: Request, dataset: Dataset, release: Release) -> dict[str, Any]:
     """What the page of a table says around its numbers."""
     question = release.request
-    query, build = (write_query(one) for one in (question, replace(question, percent=None)))
+    query, build = write_query(question), write_query(question.numbers)
     site = context.site(request)
     title = title_of(question.rows, question.columns, dataset)
     cite = (

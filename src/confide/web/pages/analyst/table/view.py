@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from confide.errors import Mistake, nearest
 from confide.formats.views import with_noise
 from confide.model.release import Release
-from confide.model.request import Share, TableRequest
+from confide.model.request import Measure, Share, TableRequest
 from confide.spelling.url import write_query
 from confide.web.pages.analyst.universe import Query
 
@@ -58,9 +58,14 @@ def links(
     def link(words: str, *, request: TableRequest = asked, shown: View = view) -> Link:
         return words, address([*write_query(request), *shown.write()]), (request, shown) == (asked, view)
 
-    percents = (None, *asked.shares) if asked.shares else ()
+    percents = [replace(asked, percent=share) for share in asked.shares]
+    shared = asked.percent is not None and Measure.COUNT in asked.measure
     return {
-        "Show": [link(_WORDS[percent], request=replace(asked, percent=percent)) for percent in percents],
+        "Show": [link(_WORDS[one.percent], request=one) for one in ([asked.numbers, *percents] if percents else [])],
+        "Interval": [
+            link(words, request=replace(asked, interval=level))
+            for words, level in ((("Hide", None), ("95 %", "95")) if shared else ())
+        ],
         "Zeros": [link("Show", shown=replace(view, zeros=True)), link("Hide", shown=replace(view, zeros=False))],
         "Noise": [
             link("Hide", shown=replace(view, noise=False)),

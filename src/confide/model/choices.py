@@ -1,0 +1,95 @@
+"""What may be chosen in a question: measures, families of models, what percentages are of, confidence of intervals."""
+
+from enum import StrEnum
+
+from confide.errors import Mistake, nearest
+
+__all__ = [
+    "LEVELS",
+    "Family",
+    "Measure",
+    "Share",
+    "read_family",
+    "read_level",
+    "read_measures",
+    "read_share",
+]
+
+
+class Measure(StrEnum):
+    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below."""
+
+    COUNT = "count"
+    WEIGHTED_COUNT = "weighted_count"
+    TOTAL = "total"
+    MEAN = "mean"
+    P10 = "p10"
+    P25 = "p25"
+    MEDIAN = "median"
+    P75 = "p75"
+    P90 = "p90"
+
+    @property
+    def of_variable(self) -> bool:
+        """Whether it is of a number."""
+        return self not in (Measure.COUNT, Measure.WEIGHTED_COUNT)
+
+    @property
+    def quantile(self) -> float | None:
+        """What share of all lies below it, if it is a quantile."""
+        return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is a sum, of which parts are shares."""
+        return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)
+
+
+LEVELS = ("90", "95", "99")
+"""The confidence that an interval may have, in percent."""
+
+
+class Share(StrEnum):
+    """What 100 percent is."""
+
+    ROW = "row"
+    COLUMN = "column"
+    TOTAL = "total"
+
+
+class Family(StrEnum):
+    """What kind of response a model has: a number, yes or no, or a count."""
+
+    GAUSSIAN = "gaussian"
+    BINOMIAL = "binomial"
+    POISSON = "poisson"
+
+
+def read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:
+    """The measures of these names."""
+    return tuple(Measure(_among(name, Measure, "measure", "Measures")) for name in given)
+
+
+def read_family(given: str) -> Family:
+    """The family of that name."""
+    return Family(_among(given, Family, "family", "Families"))
+
+
+def read_level(given: str) -> str:
+    """The confidence of an interval, if it may have it."""
+    if given not in LEVELS:
+        raise Mistake(f"There is no interval {given[:60]!r}.", suggestions=[f"Intervals: {', '.join(LEVELS)}."])
+    return given
+
+
+def read_share(given: str) -> Share:
+    """What percentages are to be of."""
+    return Share(_among(given, Share, "percentage of", "Percentages are of"))
+
+
+def _among(name: str, choices: type[StrEnum], one: str, several: str) -> str:
+    known = [str(choice) for choice in choices]
+    if name not in known:
+        hint = nearest(name, known) or [f"{several}: {', '.join(known)}."]
+        raise Mistake(f"There is no {one} {name[:60]!r}.", suggestions=hint)
+    return name
