@@ -114,6 +114,28 @@ def test_a_number_of_one_value_has_that_value(cut: Any) -> None:
     assert columns["median"].values[[0, 1, 3]].tolist() == columns["p90"].values[[0, 1, 3]].tolist() == [0, 0, 0]
 
 
+def test_a_recode_gives_quantiles_by_its_own_cutpoints(cut: Any) -> None:
+    recode = '\n[variables.pay]\nkind = "numeric"\nof = "income"\ncutpoints = [200, 400, 600, 1200]\n'
+    desk = replace(cut, catalog=cut.catalog + recode).under(**BARE).desk()
+    fine, wide = (desk.consider(asked(of=of, measure=["median"])) for of in ("income", "pay"))
+    assert fine.columns["median"].label == wide.columns["median"].label
+    assert wide.columns["median"].values[:2] == pytest.approx(fine.columns["median"].values[:2], rel=0.1)
+    assert (wide.columns["median"].noise[:2] > fine.columns["median"].noise[:2]).all()
+    with pytest.raises(Mistake, match="no totals or means"):
+        desk.consider(asked(of="pay", measure=["median", "mean"]))
+
+
+def test_a_recode_is_suggested_where_the_finest_bins_are_refused(cut: Any) -> None:
+    recode = '\n[variables.pay]\nkind = "numeric"\nof = "income"\ncutpoints = [400, 800]\n'
+    crowd = replace(cut, catalog=cut.catalog + recode).under(
+        **{**LENIENT, "tables": {"mean_cell": 40.0, "sparsity": 1.0}}
+    )
+    road = crowd.desk().road
+    question = road.admit(asked(measure=["median"]))
+    assert road.consider(question).reasons
+    assert "of=pay" in next(iter(road.suggest(question))).address
+
+
 def test_other_measures_stand_beside_them_unchanged(cut: Any) -> None:
     desk = cut.under(**LENIENT).desk()
     both = desk.consider(asked(measure=["count", "median", "mean"])).columns

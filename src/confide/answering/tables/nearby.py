@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from confide.answering.analysis import Near
 from confide.answering.nearby import coarser_forms, near_universes, one_or_two, without_missing
+from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import Dataset
 from confide.model.request import Measure, TableRequest
 
@@ -21,7 +22,10 @@ def _moves(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableReques
     yield from near_universes(request, dataset)
     yield from _fewer_variables(request)
     if request.quantiles:
-        yield Near("the mean", replace(request, measure=(Measure.MEAN,)))
+        for form in coarser_forms(table_classes(request, dataset)[-1], dataset):
+            yield Near(f"quantiles by {form!r}", replace(request, measure=request.quantiles, of=form))
+        of = dataset.variables[request.of or ""].column
+        yield Near("the mean", replace(request, measure=(Measure.MEAN,), of=of))
     if request.measure != (Measure.COUNT,):
         yield Near("counts alone", replace(request, measure=(Measure.COUNT,), of=None))
     yield from without_missing(request, request.by, dataset)

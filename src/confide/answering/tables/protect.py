@@ -14,7 +14,7 @@ from confide.answering.tables.quantiles import Bins, Distributions
 from confide.arrays import Ints
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
-from confide.model.catalog.dataset import TOTAL, Dataset
+from confide.model.catalog.dataset import TOTAL, Dataset, Variable
 from confide.model.release import Column, Dimension
 from confide.model.request import Measure, TableRequest
 
@@ -41,7 +41,7 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
     if request.quantiles:
         bins = gather(_by_bins(request, selection.dataset), selection, shield)
-        noise = selection.facts.noise.get(f"log({request.of})", 0.0)
+        noise = selection.facts.noise.get(f"log({_number(request, selection.dataset).name})", 0.0)
         return replace(gather(_plain(request), selection, shield), bins=bins, log_noise=noise)
     within = {name for box in selection.within for name, _ in box}
     scales = Scales.of(selection.facts, request.of or "", within=len(within))
@@ -97,7 +97,13 @@ def _by_bins(request: TableRequest, dataset: Dataset) -> TableRequest:
     """The table that quantiles are read off, which anybody may ask for as well."""
     weighted = (Measure.WEIGHTED_COUNT,) if dataset.weight else ()
     measure = (Measure.COUNT, *weighted, Measure.MEAN)
-    return replace(request, rows=table_classes(request, dataset), columns=(), measure=measure)
+    of = _number(request, dataset).name
+    return replace(request, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
+
+
+def _number(request: TableRequest, dataset: Dataset) -> Variable:
+    """The number that quantiles are of, whatever recode of it is named."""
+    return dataset.variables[dataset.variables[request.of or ""].column]
 
 
 def _distributions(
@@ -107,7 +113,7 @@ def _distributions(
     there = list(present_places(bins))
     counts = columns["weighted_count" if dataset.weight else "count"]
     return Distributions(
-        Bins.of(replace(bins, decimals=dataset.variables[request.of or ""].decimals)),
+        Bins.of(replace(_number(request, dataset), cutpoints=bins.cutpoints)),
         counts.values[..., there],
         counts.noise[..., there],
         columns["mean"].values[..., there],
@@ -118,7 +124,7 @@ def _distributions(
 
 def _quantiles(request: TableRequest, dataset: Dataset, found: Distributions, shield: Shield) -> dict[str, Column]:
     """Each quantile to the digits that its standard error supports; [x] where it lies in an open bin."""
-    variable, columns = dataset.variables[request.of or ""], {}
+    variable, columns = _number(request, dataset), {}
     for measure in request.quantiles:
         share = measure.quantile or 0.0
         values, (noise, error) = found.values(share), found.errors(share)

@@ -16,7 +16,7 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
     """Raise a Mistake that names the first thing that is not in the codebook."""
     for name in request.by:
         dataset.classifier(name)
-    if request.of is not None and not dataset.variable(request.of).measurable:
+    if request.of is not None and not _suits(request, dataset.variable(request.of)):
         numbers = [v.name for v in dataset.variables.values() if v.measurable]
         hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
         raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
@@ -26,14 +26,22 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
     return request
 
 
+def _suits(request: TableRequest, of: Variable) -> bool:
+    """Whether all measures that are asked for can be of a variable: a recode has quantiles and nothing else."""
+    alone = all(measure.quantile for measure in request.measure if measure.of_variable)
+    return of.measurable or (alone and of.binned and of.classifies)
+
+
 def table_classes(request: TableRequest, dataset: Dataset) -> tuple[str, ...]:
     """The variables whose classes a table is answered from: its own, and the bins of a number it has quantiles of, last."""
     return (*request.by, _bins(request, dataset).name) if request.quantiles else request.by
 
 
 def _bins(request: TableRequest, dataset: Dataset) -> Variable:
-    """The number that quantiles are asked of, at its finest cutpoints."""
-    cuts = [v for v in dataset.variables.values() if v.binned and v.classifies and v.column == request.of]
+    """The number that quantiles are asked of: as it is cut by the recode that is named, or at its finest cutpoints."""
+    cuts = [v for v in dataset.variables.values() if v.binned and v.classifies and request.of in (v.name, v.of)]
+    if any(v.of and v.name == request.of for v in cuts):
+        return dataset.variables[request.of or ""]
     if not cuts:
         raise Mistake(
             f"{request.of!r} has no quantiles: no cutpoints are declared for it.",
