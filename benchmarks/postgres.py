@@ -95,7 +95,7 @@ def measure_tables(bench: Bench) -> None:
         sums = Tally(THREE, of="income", weighted=True, top=3, share=share)
         bench.told(f"    with weights, totals and largest{words} / raw", lambda sums=sums: engine.tally(sums), raw)
     by = ("education", "marital")
-    raw = bench.count(by, inside(bench.within, engine.facts, engine._sizes))
+    raw = bench.count(by, inside(bench.within, engine.facts, engine._relation.sizes))
     bench.told("two pieces: the engine / raw filtered", lambda: engine.tally(Tally(by, bench.within)), raw)
     others = cycle(combinations(("education", "marital", "employment", "industry"), 2))
     bench.told("two pieces: the whole request / raw filtered", lambda: bench.ask(list(next(others)), UNION), raw)
@@ -103,7 +103,7 @@ def measure_tables(bench: Bench) -> None:
 
 def measure_models(bench: Bench) -> None:
     engine = bench.engine
-    linear = design(engine._sizes, Number("income", scale=1e4))
+    linear = design(engine._relation.sizes, Number("income", scale=1e4))
     names = [name for name in columns_of(linear, engine.facts) if name not in ("unit", "key")]
     print(f"{len(linear.blocks) - 1} predictors, {linear.columns} columns; 1 scan is PostgreSQL's sum over all of them")
     scan = bench.query(f"SELECT count(*), {', '.join(f'sum({name})' for name in names)} FROM records")

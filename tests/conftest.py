@@ -26,6 +26,8 @@ from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.store import write_postgres
+from confide.engines.spark.engine import SparkEngine
+from confide.engines.spark.store import write_spark
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
@@ -33,6 +35,8 @@ from confide.records.protect import protect_records
 from confide.site.encode import encode
 from confide.site.secret import Secret
 from postgres_server import Server, running
+from spark_cluster import Cluster
+from spark_cluster import running as running_cluster
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 NOT_RUN = pytest.StashKey[int]()
@@ -73,7 +77,14 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs", "columns", "postgres"])
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Cluster]:
+    """A Spark cluster of this run's own."""
+    with running_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["memory", "duckdb", "duckdb with pairs", "columns", "postgres", "spark"])
 def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[Coded], Engine]]:
     """A function from coded records to an engine; a test that uses it runs on every engine."""
     opened: list[Engine] = []
@@ -91,6 +102,11 @@ def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callab
             path = tmp_path / f"{len(opened)}.postgres"
             write_postgres(coded, path, database)
             opened.append(PostgresEngine(path, database))
+            return opened[-1]
+        if request.param == "spark":
+            spark, path = request.getfixturevalue("spark"), tmp_path / f"{len(opened)}.spark"
+            write_spark(coded, path, str(spark.storage))
+            opened.append(SparkEngine(path, spark.cluster))
             return opened[-1]
         path = tmp_path / f"{len(opened)}.duckdb"
         write_store(coded, path, pairs_from=0 if request.param == "duckdb with pairs" else 10**9)

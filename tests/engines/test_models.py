@@ -1,8 +1,9 @@
-"""Models on every engine: DuckDB, columns, PostgreSQL and their compiled kernels say what the plain reference says."""
+"""Models on every engine: DuckDB, columns, PostgreSQL, Spark and their compiled kernels say what the plain reference says."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.store import write_postgres
+from confide.engines.spark.engine import SparkEngine
+from confide.engines.spark.store import write_spark
 from confide.engines.sums import grouped
 from confide.engines.sums import kernels as compiled
 from confide.engines.sums.batches import lay_out
@@ -29,6 +32,7 @@ from confide.model.formula import Transform
 from confide.model.request import Family
 from confide.site.encode import encode
 from confide.site.secret import Secret
+from spark_cluster import Cluster
 
 WHOLE = {"low": -(2**63), "high": 2**63 - 1}
 A, B, C = (0, (-1, 0, 1)), (1, (0, -1, 1, 2)), (2, (-1, 0))
@@ -109,14 +113,26 @@ def columns(coded: Coded, folder: Path) -> Iterator[ColumnsEngine]:
         engine.close()
 
 
+@contextmanager
+def spark(coded: Coded, folder: Path, cluster: Cluster) -> Iterator[SparkEngine]:
+    write_spark(coded, folder / "s.spark", str(cluster.storage))
+    engine = SparkEngine(folder / "s.spark", cluster.cluster)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
 Opened = Callable[[Coded, Path], AbstractContextManager[Engine]]
 
 
-@pytest.fixture(params=["duckdb", "columns", "postgres"])
+@pytest.fixture(params=["duckdb", "columns", "postgres", "spark"])
 def opened(request: pytest.FixtureRequest) -> Opened:
     """Opens coded records on an engine that is compared with the plain reference."""
-    if request.param != "postgres":
+    if request.param in ("duckdb", "columns"):
         return {"duckdb": duck, "columns": columns}[request.param]
+    if request.param == "spark":
+        return partial(spark, cluster=request.getfixturevalue("spark"))
     database = request.getfixturevalue("postgres").database
 
     @contextmanager
@@ -311,6 +327,6 @@ def test_a_design_with_too_few_places_is_a_fault_and_reads_no_other_memory(opene
 
 
 def test_all_engines_keep_the_whole_protocol() -> None:
-    engines: list[type[Engine]] = [DuckDBEngine, ColumnsEngine, PostgresEngine, MemoryEngine]
+    engines: list[type[Engine]] = [DuckDBEngine, ColumnsEngine, PostgresEngine, SparkEngine, MemoryEngine]
     names = {name for name in vars(Engine) if not name.startswith("_")}
     assert all(names - {"facts"} <= set(dir(engine)) for engine in engines)

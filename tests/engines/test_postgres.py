@@ -20,9 +20,9 @@ import confide
 from confide.attacks.truth.copies import copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
-from confide.engines import Coded, StoreFacts
+from confide.engines import Coded, StoreFacts, relation
 from confide.engines.memory.engine import MemoryEngine
-from confide.engines.postgres import connecting, engine, streaming
+from confide.engines.postgres import connecting, streaming
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.failures import failures
 from confide.engines.postgres.store import read_pointer, remove_postgres, write_postgres
@@ -356,7 +356,7 @@ def test_without_its_library_the_engine_says_what_to_install(
 def test_largest_contributions_are_right_whether_cells_are_named_or_all_are_looked_at(
     opened: Opened, several: bool, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "FEW_CELLS", few)
+    monkeypatch.setattr(relation, "FEW_CELLS", few)
     coded = people(several=several)
     found, plain = opened(coded), MemoryEngine(coded)
     for share in (0.0, 0.05, 0.1, 0.12, 0.9):

@@ -19,10 +19,13 @@ from confide.engines.duckdb.store import write_store
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.store import write_postgres
+from confide.engines.spark.engine import SparkEngine
+from confide.engines.spark.store import write_spark
 from confide.engines.squares import square_shifts
 from confide.model.design import Number
 from confide.model.evidence import Box, Tally
 from confide.model.formula import Transform
+from spark_cluster import Cluster
 
 SIZES = {"s": 2, "t": 5, "u": 3, "huge": 40_000}
 VALUES = st.one_of(st.none(), st.sampled_from([0, 1, -1, 2, 500, -500]), st.integers(-(2**40), 2**40))
@@ -122,6 +125,20 @@ def opened(request: pytest.FixtureRequest) -> Callable[[Coded, Path, st.DataObje
 def test_every_engine_equals_memory_in_every_field(
     opened: Callable[[Coded, Path, st.DataObject], Engine], data: st.DataObject
 ) -> None:
+    agrees(opened, data)
+
+
+@settings(max_examples=5)  # a question to a cluster takes a tenth of a second and more
+@given(data=st.data())
+def test_spark_equals_memory_in_every_field(spark: Cluster, data: st.DataObject) -> None:
+    def opened(coded: Coded, folder: Path, data: st.DataObject) -> Engine:
+        write_spark(coded, folder / "s.spark", str(spark.storage))
+        return SparkEngine(folder / "s.spark", spark.cluster)
+
+    agrees(opened, data)
+
+
+def agrees(opened: Callable[[Coded, Path, st.DataObject], Engine], data: st.DataObject) -> None:
     coded = data.draw(microdata())
     keys = coded.records["unit"].to_pylist()
     with tempfile.TemporaryDirectory() as folder:

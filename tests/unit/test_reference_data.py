@@ -25,7 +25,7 @@ def project(tmp_path_factory):
     """A project with the same conftest, three tests that need reference data and one that does not."""
     folder = tmp_path_factory.mktemp("beside nothing") / "project"
     (folder / "tests").mkdir(parents=True)
-    for name in ("conftest.py", "asking.py", "postgres_server.py"):
+    for name in ("conftest.py", "asking.py", "postgres_server.py", "spark_cluster.py"):
         shutil.copy(Path(__file__).parents[1] / name, folder / "tests" / name)
     (folder / "tests" / "test_some.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = reference: needs ../shared/data\npythonpath = tests")

@@ -10,7 +10,7 @@ from confide.model.design import Number
 from confide.model.evidence import Box, Tally
 from confide.model.formula import Transform
 
-__all__ = ["Dialect", "defined", "inside", "listed", "over_records", "over_units", "present", "where"]
+__all__ = ["Dialect", "defined", "inside", "largest", "listed", "over_records", "over_units", "present", "where"]
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,19 @@ def over_units(tally: Tally, facts: StoreFacts, condition: str, *, dialect: Dial
     outer.append("count(*)")
     units = f"SELECT {', '.join(inner)} FROM records{condition}" + _group([*by, "unit"])
     return f"SELECT {', '.join(outer)} FROM ({units}) AS units" + _group(by)
+
+
+def largest(tally: Tally, facts: StoreFacts, condition: str) -> str:
+    """The largest contributions of each cell: its places and one contribution a row, in descending order."""
+    assert tally.of
+    by, column = [facts.classes[name] for name in tally.by], facts.numbers[tally.of]
+    size = f"abs(CAST(sum({column}) AS BIGINT))" if facts.several else f"abs({column})"
+    group = f" GROUP BY {', '.join([*by, 'unit'])}" if facts.several else ""
+    sizes = f"SELECT {', '.join([*by, f'{size} AS size'])} FROM records{condition}{group}"
+    partition = f"PARTITION BY {', '.join(by)} " if by else ""
+    ranked = f"SELECT *, row_number() OVER ({partition}ORDER BY size DESC) AS rank FROM ({sizes}) AS sizes"
+    order = ", ".join([*by, "rank"])
+    return f"SELECT {', '.join([*by, 'size'])} FROM ({ranked}) AS ranked WHERE rank <= {tally.top} ORDER BY {order}"
 
 
 def _group(by: Sequence[str]) -> str:

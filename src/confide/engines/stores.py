@@ -12,7 +12,7 @@ from confide.model.catalog.dataset import Dataset, EngineName
 
 __all__ = ["open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]
 
-_BESIDE = {EngineName.COLUMNS: ".columns", EngineName.POSTGRES: ".postgres"}
+_BESIDE = {EngineName.COLUMNS: ".columns", EngineName.POSTGRES: ".postgres", EngineName.SPARK: ".spark"}
 
 
 def store_files(store: Path, engine: EngineName) -> list[Path]:
@@ -37,6 +37,11 @@ def open_engine(store: Path, dataset: Dataset) -> Engine:
             from confide.engines.postgres.engine import PostgresEngine
 
             return PostgresEngine(file, dataset.database)
+        case EngineName.SPARK:
+            _must_have_pyspark()
+            from confide.engines.spark.engine import SparkEngine
+
+            return SparkEngine(file, dataset.cluster)
 
 
 def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
@@ -58,30 +63,45 @@ def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
             from confide.engines.postgres.store import write_postgres
 
             write_postgres(coded, file, dataset.database)
+        case EngineName.SPARK:
+            from confide.engines.spark.store import write_spark
+
+            write_spark(coded, file, dataset.storage)
     write_store(coded, store, pairs_from=sys.maxsize)
 
 
 def retire_store(store: Path, former: Path) -> None:
-    """Put down in the folder `former` what is to be taken out of a database, if the records of the store are in one.
+    """Put down in the folder `former` what is to be taken out of a database or a shared folder, if records are in one.
 
     Not at once: a running server goes on with the records it was opened with.
     """
-    *_, file = store_files(store, EngineName.POSTGRES)
-    if file.exists():
-        former.mkdir(mode=0o700, exist_ok=True)
-        file.rename(former / f"{secrets.token_hex(8)}{file.suffix}")
+    for engine in filter(lambda each: each.outside, EngineName):
+        *_, file = store_files(store, engine)
+        if file.exists():
+            former.mkdir(mode=0o700, exist_ok=True)
+            file.rename(former / f"{secrets.token_hex(8)}{file.suffix}")
 
 
 def remove_retired(former: Path) -> None:
-    """Take records out of databases that were put down for it. What cannot be done now stays for the next time."""
-    for file in former.glob(f"*{_BESIDE[EngineName.POSTGRES]}"):
-        with suppress(Fault, Mistake):
-            _must_have_psycopg()
-            from confide.engines.postgres.store import remove_postgres
-
-            remove_postgres(file)
+    """Take away the records that were put down for it. What cannot be done now stays for the next time."""
+    for engine in filter(lambda each: each.outside, EngineName):
+        for file in former.glob(f"*{_BESIDE[engine]}"):
+            with suppress(Fault, Mistake):
+                _remove(file, engine)
     with suppress(OSError):
         former.rmdir()  # if nothing is left in it
+
+
+def _remove(file: Path, engine: EngineName) -> None:
+    if engine is EngineName.SPARK:
+        from confide.engines.spark.store import remove_spark
+
+        remove_spark(file)
+        return
+    _must_have_psycopg()
+    from confide.engines.postgres.store import remove_postgres
+
+    remove_postgres(file)
 
 
 def _must_have_psycopg() -> None:
@@ -89,3 +109,10 @@ def _must_have_psycopg() -> None:
         import psycopg  # noqa: F401
     except ImportError:  # also where psycopg is there and libpq is not
         raise Mistake("The engine 'postgres' needs the extra 'postgres': pip install 'confide[postgres]'.") from None
+
+
+def _must_have_pyspark() -> None:
+    try:
+        import confide.engines.spark.connecting  # noqa: F401
+    except ImportError:  # also where pyspark is there and what Spark Connect needs is not
+        raise Mistake("The engine 'spark' needs the extra 'spark': pip install 'confide[spark]'.") from None

@@ -19,7 +19,6 @@ from confide.client import LocalSite, Site
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
-from confide.model.catalog.dataset import EngineName
 from confide.model.policy import Policy, write_policy
 from confide.records.protect import protect_records
 from confide.site.folder import Folder
@@ -31,6 +30,7 @@ RECORDS = {
     "records.duckdb",
     "records.columns",
     "records.postgres",
+    "records.spark",
     "safe.parquet",
     "truth.parquet",
     "records.json",
@@ -85,8 +85,8 @@ def _copy_dataset(
 
 
 def write_copy(protected: Coded, target: Folder, name: str) -> None:
-    """Write the records of a copy of a site into its folder: what is only tried never goes into an agency's database."""
-    if target.dataset(name).engine is EngineName.POSTGRES:
+    """Write the records of a copy of a site into its folder: what is only tried never goes into an agency's database or storage."""
+    if target.dataset(name).engine.outside:
         catalog = target.catalog(name)
         text = catalog.read_text(encoding="utf-8")
         catalog.write_text(re.sub(r"(?m)^\s*engine\s*=.*$", "", text, count=1), encoding="utf-8")

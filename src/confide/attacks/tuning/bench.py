@@ -36,7 +36,15 @@ from confide.site.folder import Folder
 __all__ = ["Bench", "TimeUp", "bench"]
 
 PARTS = {
-    *("records.duckdb", "records.columns", "records.postgres", "safe.parquet", "truth.parquet", "records.json"),
+    *(
+        "records.duckdb",
+        "records.columns",
+        "records.postgres",
+        "records.spark",
+        "safe.parquet",
+        "truth.parquet",
+        "records.json",
+    ),
     *("vintages", "vintages.json", "policy.toml", "draft.toml"),
 }
 """Files of a data set that depend on the policy."""

@@ -1,12 +1,8 @@
 """What PostgreSQL says in its own way."""
 
-from collections.abc import Sequence
-
-from confide.engines import StoreFacts
 from confide.engines.sql import Dialect
-from confide.model.evidence import Tally
 
-__all__ = ["POSTGRES", "largest"]
+__all__ = ["POSTGRES"]
 
 
 def _square(size: str, shift: int) -> str:
@@ -16,25 +12,8 @@ def _square(size: str, shift: int) -> str:
 
 
 def _largest(size: str, top: int) -> str:
-    """The very largest; those after it are asked for by `largest`."""
+    """The very largest; those after it are asked for by themselves."""
     return f"max({size})"
 
 
 POSTGRES = Dialect(_square, _largest)
-
-
-def largest(tally: Tally, facts: StoreFacts, condition: str) -> str:
-    """The largest contributions of each cell: its places and one contribution a row, in descending order."""
-    assert tally.of
-    by, column = [facts.classes[name] for name in tally.by], facts.numbers[tally.of]
-    size = f"abs(CAST(sum({column}) AS BIGINT))" if facts.several else f"abs({column})"
-    group = f" GROUP BY {_listed(by, 'unit')}" if facts.several else ""
-    sizes = f"SELECT {_listed(by, f'{size} AS size')} FROM records{condition}{group}"
-    partition = f"PARTITION BY {_listed(by)} " if by else ""
-    ranked = f"SELECT *, row_number() OVER ({partition}ORDER BY size DESC) AS rank FROM ({sizes}) AS sizes"
-    order = _listed(by, "rank")
-    return f"SELECT {_listed(by, 'size')} FROM ({ranked}) AS ranked WHERE rank <= {tally.top} ORDER BY {order}"
-
-
-def _listed(names: Sequence[str], *more: str) -> str:
-    return ", ".join([*names, *more])

@@ -9,11 +9,11 @@ import numpy as np
 from confide.arrays import Floats
 from confide.engines.sums import kernels
 from confide.engines.sums.grouped import Groups, add_grouped, group, group_sums, ungrouped
-from confide.engines.sums.kernels import Batch, Layout, MomentSums
+from confide.engines.sums.kernels import Batch, Layout, MomentSums, SpreadSums
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.request import Family
 
-__all__ = ["FAMILY", "added", "moments", "rows", "spread"]
+__all__ = ["FAMILY", "added", "moment_halves", "moments", "rows", "spread", "spread_halves", "spread_of"]
 
 
 HALVES = (0, 1)
@@ -23,8 +23,13 @@ FAMILY = {Family.GAUSSIAN: kernels.GAUSSIAN, Family.BINOMIAL: kernels.BINOMIAL, 
 
 def moments(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> Moments:
     """One step of fitting a model; the two halves of the units are added at the end."""
+    return added(moment_halves(step, layout, batches, several=several))
+
+
+def moment_halves(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> list[MomentSums]:
+    """The sums of each half of the units."""
     groups = None if several else group(step.design)
-    return added(_sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches))
+    return _sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches)
 
 
 def added(halves: Sequence[MomentSums]) -> Moments:
@@ -71,6 +76,11 @@ def _grouped_sums(step: Step, groups: Groups, batches: Iterable[Batch]) -> list[
 
 def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> Spread:
     """How the records lie about a fitted model."""
+    return spread_of(spread_halves(step, layout, batches, inverse), layout)
+
+
+def spread_halves(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> list[SpreadSums]:
+    """The sums of each half of the units, the last of which is settled."""
     halves = [kernels.spread_sums(layout) for _ in HALVES]
     beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
 
@@ -80,6 +90,11 @@ def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats
     _each(batches, add)
     for half in halves:
         kernels.end_unit(half)
+    return halves
+
+
+def spread_of(halves: Sequence[SpreadSums], layout: Layout) -> Spread:
+    """How the records of both halves of the units lie."""
     one, other = halves
     squares = float(one.sums[0] + other.sums[0])
     fits = one.fits + other.fits

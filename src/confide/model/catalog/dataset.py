@@ -48,11 +48,17 @@ class Kind(StrEnum):
 
 
 class EngineName(StrEnum):
-    """What answers from the records of a data set: a DuckDB file, columns that are mapped into memory, or PostgreSQL."""
+    """What answers from the records of a data set: a DuckDB file, columns that are mapped into memory, PostgreSQL, or Spark."""
 
     DUCKDB = "duckdb"
     COLUMNS = "columns"
     POSTGRES = "postgres"
+    SPARK = "spark"
+
+    @property
+    def outside(self) -> bool:
+        """Whether its records live outside the folder of the site."""
+        return self in (EngineName.POSTGRES, EngineName.SPARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,9 @@ class Dataset:
     engine: EngineName = EngineName.DUCKDB
     database: str = ""
     """Where PostgreSQL is, as libpq reads it, without a password: for the custodian, and shown to nobody else."""
+    cluster: str = ""
+    storage: str = ""
+    """Where Spark is, without a token, and the folder that it and the custodian see: likewise."""
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""

@@ -18,7 +18,7 @@ Reader = Callable[[str], str]
 Option = TypeVar("Option", EngineName, Kind, Role)
 
 _DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
-_DATASET_KEYS |= {"engine", "database"}
+_DATASET_KEYS |= {"engine", "database", "cluster", "storage"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _TEXTS |= {"asked_of", "dates"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
@@ -51,6 +51,8 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         weight_decimals=_whole(raw, "weight_decimals", 2, where=where),
         engine=_member(EngineName, _text(raw, "engine", where) or "duckdb", f"engine in {where}"),
         database=_text(raw, "database", where),
+        cluster=_text(raw, "cluster", where),
+        storage=_text(raw, "storage", where),
         variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},
     )
 
