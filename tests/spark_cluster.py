@@ -23,6 +23,7 @@ spark.driver.bindAddress 127.0.0.1
 spark.executor.extraJavaOptions -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 spark.driver.extraJavaOptions -XX:+UseSerialGC -XX:TieredStopAtLevel=1
 spark.locality.wait 0
+spark.sql.shuffle.partitions 2
 """
 """What a custodian writes into spark-defaults.conf: here, that it is small and starts soon."""
 

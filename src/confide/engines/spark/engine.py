@@ -14,14 +14,13 @@ from confide.arrays import Floats, Ints
 from confide.engines import StoreFacts
 from confide.engines.relation import Relation
 from confide.engines.spark.dialect import SPARK
-from confide.engines.spark.sessions import Sessions
+from confide.engines.spark.sessions import Records
 from confide.engines.spark.store import read_pointer
 from confide.engines.sql import inside
 from confide.errors import Fault
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 if TYPE_CHECKING:
-    from confide.engines.spark.connecting import SparkSession
     from confide.engines.spark.executors import Arrays, Sums, Task
 
 __all__ = ["SparkEngine"]
@@ -38,19 +37,19 @@ class SparkEngine:
             self._relation = Relation(self.facts, described["sizes"], SPARK)
         except (KeyError, TypeError):
             raise Fault("The records were written by another version of Confide. Ingest the data again.") from None
-        self._sessions = Sessions(cluster, pointer)
-        with self._sessions.question():
+        self._records = Records(cluster, pointer)
+        with self._records.question():
             pass  # a fault says what the cluster lacks
 
     def tally(self, tally: Tally) -> Cells:
-        with self._sessions.question() as session:
-            return self._relation.tally(tally, partial(_integers, session))
+        with self._records.question() as question:
+            return self._relation.tally(tally, question.ask)
 
     def units(self, within: Sequence[Box], *, low: int, high: int) -> Ints:
         condition = f" AND {inside(within, self.facts, self._relation.sizes)}" if within else ""
         sql = f"SELECT DISTINCT unit FROM records WHERE unit BETWEEN {low} AND {high}{condition}"
-        with self._sessions.question() as session:
-            return np.sort(_integers(session, sql, None)[:, 0])
+        with self._records.question() as question:
+            return np.sort(question.ask(sql)[:, 0])
 
     def moments(self, step: Step) -> Moments:
         from confide.engines.spark import executors
@@ -74,7 +73,7 @@ class SparkEngine:
         return Rows(**{name: np.concatenate([arrays[name] for arrays in found]) for name in found[0]})
 
     def close(self) -> None:
-        self._sessions.close()
+        self._records.close()
 
     def _summed(self, task: "Task", sums: "Sums", only: str = "true") -> "list[Arrays]":
         """What executors found, in the order of units, after what there is to be found in no record."""
@@ -84,15 +83,6 @@ class SparkEngine:
         step = task.step
         chosen = inside(step.within, self.facts, self._relation.sizes) if step.within else "true"
         columns = columns_of(step.design, self.facts)
-        with self._sessions.question() as session:
-            records = session.table("records").where(f"{only} AND {chosen}").select(*columns)
-            found = records.mapInArrow(partial(summed, task, sums), FOUND).toArrow()
+        with self._records.question() as question:
+            found = question.mapped(columns, f"{only} AND {chosen}", partial(summed, task, sums), FOUND)
         return [*sums(task, [task.nothing]), *ordered(found)]
-
-
-def _integers(session: "SparkSession", sql: str, counted: int | None = None) -> Ints:
-    """The rows of an answer; those whose column `counted` is 0 are left out, and have no other numbers either."""
-    found = session.sql(sql).toArrow()
-    columns = [column.fill_null(0).to_numpy().astype(np.int64) for column in found.columns]
-    rows = np.column_stack(columns)
-    return rows if counted is None else rows[rows[:, counted] > 0]

@@ -1,17 +1,24 @@
-"""Sessions with a cluster: one for each engine, shared by its questions, each of which can be stopped by itself."""
+"""Questions to a cluster: in one session, shared by all engines of this process, each question stopped by itself."""
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import Lock
 
+import numpy as np
+import pyarrow as pa
+
+from confide.arrays import Ints
 from confide.cancellation import current_cancellation
 from confide.engines.spark.connecting import SparkSession, connect
 from confide.engines.spark.failures import failures
 from confide.engines.spark.store import Pointer
 
-__all__ = ["Sessions"]
+__all__ = ["Question", "Records"]
+
+Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 ANY_SIZE = str(1 << 40)
 
@@ -21,67 +28,93 @@ SETTINGS = {
     "spark.sql.files.openCostInBytes": ANY_SIZE,
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(1 << 16),
     "spark.sql.ansi.enabled": "true",  # a sum that leaves 64 bits is an error
-    "spark.sql.session.timeZone": "UTC",
 }
 
 READING = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false", "parquet.page.verify-checksum.enabled": "true"}
 """Whatever the cluster is set to, no record is left out in silence."""
 
 
-class Sessions:
-    """Safe to share among threads."""
+class _Sessions:
+    """One session a cluster, since executors start other Pythons for each, which load the kernels anew: seconds."""
+
+    def __init__(self) -> None:
+        self._lock, self._open = Lock(), dict[str, SparkSession]()
+
+    def of(self, cluster: str) -> SparkSession:
+        with self._lock:
+            if cluster not in self._open:
+                self._open[cluster] = connect(cluster, SETTINGS)
+            return self._open[cluster]
+
+    def forget(self, cluster: str, session: SparkSession) -> None:
+        with self._lock:
+            if self._open.get(cluster) is session:
+                del self._open[cluster]
+
+
+_SESSIONS = _Sessions()
+
+
+class Records:
+    """The records that a pointer names, as a cluster reads them. Safe to share among threads."""
 
     def __init__(self, cluster: str, pointer: Pointer) -> None:
         self._cluster, self._pointer = cluster, pointer
-        self._lock, self._open = Lock(), list[SparkSession]()
+        self._view = Path(pointer.folder).name
+        self._lock, self._seen = Lock(), list[SparkSession]()
 
     @contextmanager
-    def question(self) -> Iterator[SparkSession]:
-        """A session in which `records` are those that were ingested; a Fault if they are others now."""
+    def question(self) -> Iterator["Question"]:
+        """The records that were ingested; a Fault if they are others now."""
         cancellation = current_cancellation()
         with failures():
             cancellation.check()
-            session = self._session(sorted(self._pointer.described()["parts"]))
-            tag = f"confide-{secrets.token_hex(8)}"
+            session, tag = self._session(sorted(self._pointer.described()["parts"])), f"confide-{secrets.token_hex(8)}"
             session.addTag(tag)
             try:
                 with cancellation.interrupting(partial(_interrupt, session, tag)):
-                    yield session
+                    yield Question(session, self._view)
                 cancellation.check()
             except Exception:
-                self._forget(session)  # it may be lost; the next question makes another
+                _SESSIONS.forget(self._cluster, session)  # it may be lost: the next question begins another
                 raise
             finally:
                 session.removeTag(tag)
 
     def close(self) -> None:
-        with self._lock:
-            while self._open:
-                _end(self._open.pop())
+        with self._lock, suppress(Exception):
+            while self._seen:
+                self._seen.pop().catalog.dropTempView(self._view)
 
     def _session(self, parts: list[str]) -> SparkSession:
+        """The session of the cluster, which has seen these records."""
+        session = _SESSIONS.of(self._cluster)
         with self._lock:
-            if not self._open:
-                self._open.append(self._begun(parts))
-            return self._open[0]
-
-    def _begun(self, parts: list[str]) -> SparkSession:
-        session = connect(self._cluster, {**SETTINGS, "spark.sql.shuffle.partitions": str(len(parts))})
-        files = [f"file://{self._pointer.folder}/{name}" for name in parts]
-        session.read.options(**READING).parquet(*files).createOrReplaceTempView("records")
+            if session not in self._seen:
+                files = [f"file://{self._pointer.folder}/{name}" for name in parts]
+                session.read.options(**READING).parquet(*files).createOrReplaceTempView(self._view)
+                self._seen[:] = [session]
         return session
 
-    def _forget(self, session: SparkSession) -> None:
-        with self._lock:
-            if session in self._open:
-                self._open.remove(session)
+
+class Question:
+    """What is asked at once: a statement about `records`, or their columns."""
+
+    def __init__(self, session: SparkSession, view: str) -> None:
+        self._session, self._view = session, view
+
+    def ask(self, sql: str, counted: int | None = None) -> Ints:
+        """The rows of an answer; those whose column `counted` is 0 are left out, and have no other numbers either."""
+        found = self._session.sql(f"WITH records AS (SELECT * FROM {self._view}) {sql}").toArrow()
+        rows = np.column_stack([column.fill_null(0).to_numpy().astype(np.int64) for column in found.columns])
+        return rows if counted is None else rows[rows[:, counted] > 0]
+
+    def mapped(self, columns: Sequence[str], condition: str, work: Work, schema: str) -> pa.Table:
+        """What executors make of the columns of the records that meet a condition, part by part."""
+        records = self._session.table(self._view).where(condition).select(*columns)
+        return records.mapInArrow(work, schema).toArrow()
 
 
 def _interrupt(session: SparkSession, tag: str) -> None:
     with suppress(Exception):
         session.interruptTag(tag)
-
-
-def _end(session: SparkSession) -> None:
-    with suppress(Exception):
-        session.stop()
