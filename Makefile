@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test mutants chromium web-servers postgresql docs screenshots bench clean
+.PHONY: demo test mutants chromium web-servers postgresql java docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
 
-test: chromium web-servers postgresql $(VENV)/.dev
+test: chromium web-servers postgresql java $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -38,6 +38,12 @@ postgresql:
 	@{ command -v initdb || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1 || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
 	apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; } || \
 	{ echo "The tests need PostgreSQL. On Debian, as root: apt-get install postgresql"; exit 1; }
+
+# Another is tested on a real Spark cluster, which pyspark brings along; Java it does not.
+java:
+	@command -v java >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null; } || \
+	{ echo "The tests need a Java runtime. On Debian, as root: apt-get install default-jre-headless"; exit 1; }
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs serve

@@ -56,14 +56,12 @@ class Cluster:
         self._begin(name, "deploy.worker.Worker", *work, self.cluster)
         self._said(name, "Successfully registered (with) master")
 
-    def kill(self, name: str) -> None:
-        """SIGKILL, to it and all that it has started: a worker's executors and their Pythons."""
+    def kill(self, name: str) -> set[int]:
+        """SIGKILL, to it and all that it has started: a worker's executors and their Pythons. Which processes those were."""
         process = self._processes.pop(name)
-        for child in _below(process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        process.kill()
+        killed = kill_started(process.pid)
         process.communicate()
+        return killed
 
     def stop(self) -> None:
         for name in [*self._processes]:
@@ -90,13 +88,22 @@ class Cluster:
         return found[:1]
 
 
-def _below(pid: int) -> list[int]:
+def kill_started(pid: int) -> set[int]:
+    """SIGKILL to the processes that a process has started, and to theirs."""
+    found = below(pid)
+    for child in found:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    return found
+
+
+def below(pid: int) -> set[int]:
     """The processes that a process has started, and theirs."""
-    found = []
+    found = set[int]()
     for thread in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(OSError):
             for child in map(int, (thread / "children").read_text().split()):
-                found += [child, *_below(child)]
+                found |= {child} | below(child)
     return found
 
 

@@ -20,6 +20,7 @@ from confide.model.request import Request
 from confide.site.folder import Folder
 from confide.site.ledger import read
 from postgres_server import Server
+from spark_cluster import Cluster
 
 LONG = 60
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range * b.range % 7 = 3"
@@ -53,7 +54,15 @@ def postgres_site(tmp_path_factory: pytest.TempPathFactory, town: Any, postgres:
     return path
 
 
-@pytest.fixture(params=["site", "columns_site", "postgres_site"])
+@pytest.fixture(scope="module")
+def spark_site(tmp_path_factory: pytest.TempPathFactory, town: Any, spark: Cluster) -> Path:
+    path = tmp_path_factory.mktemp("stopped") / "site"
+    catalog = f'engine = "spark"\ncluster = "{spark.cluster}"\nstorage = "{spark.storage}"\n' + town.catalog
+    confide.add(town.people, path, name="people", catalog=catalog, preset="drop-q")
+    return path
+
+
+@pytest.fixture(params=["site", "columns_site", "postgres_site", "spark_site"])
 def service(request: pytest.FixtureRequest) -> Iterator[Service]:
     with Service.open(request.getfixturevalue(request.param)) as opened:
         yield opened

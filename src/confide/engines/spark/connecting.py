@@ -2,9 +2,8 @@
 
 import warnings
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
-from confide.engines.spark.driver import driver_address, reachable
+from confide.engines.spark.driver import driver_address, reach
 from confide.errors import Fault, Mistake
 
 with warnings.catch_warnings():
@@ -14,21 +13,23 @@ with warnings.catch_warnings():
     from pyspark.sql.connect.client.retries import DefaultPolicy
     from pyspark.sql.connect.session import SparkSession
 
-__all__ = ["PySparkException", "PythonException", "SparkSession", "connect"]
+__all__ = ["PySparkException", "PythonException", "SparkSession", "address_of", "check", "connect"]
 
 OLDEST = 4
 """The first version in which a sum that leaves 64 bits is an error."""
 
-RETRIES = 5
-"""How often something that failed on its way is sent again: for some ten seconds, and not for ten minutes, as Spark would."""
-
-_PORTS = {"sc": 15002, "spark": 7077}
+RETRIES = 4
+"""How often something that failed on its way is sent again: for some five seconds, and not for ten minutes, as Spark would."""
 
 
-def connect(cluster: str, settings: Mapping[str, str]) -> SparkSession:
-    """A session of its own, by Spark Connect; for a master, with a server that is started for it."""
-    _check(cluster)
-    address = cluster if cluster.startswith("sc://") else driver_address(cluster)
+def address_of(cluster: str) -> str:
+    """Where Spark Connect is; for a master, a server is started if none runs."""
+    return cluster if cluster.startswith("sc://") else driver_address(cluster)
+
+
+def connect(address: str, settings: Mapping[str, str]) -> SparkSession:
+    """A session of its own, by Spark Connect."""
+    reach(address)
     session: SparkSession = SparkSession.builder.remote(address).create()
     session.client.set_retry_policies([DefaultPolicy(max_retries=RETRIES)])
     found = session.version
@@ -40,16 +41,11 @@ def connect(cluster: str, settings: Mapping[str, str]) -> SparkSession:
     return session
 
 
-def _check(cluster: str) -> None:
-    """That the description of the cluster can be read and holds no token, and that somebody listens there."""
-    scheme, _, rest = cluster.partition("://")
-    if scheme not in _PORTS and not cluster.startswith("local"):
+def check(cluster: str) -> None:
+    """That the description of the cluster can be read and holds no token."""
+    if not cluster.startswith(("spark://", "sc://", "local")):
         hint = "Write it as spark://host:7077, as sc://host (Spark Connect), or as local[2]."
         raise Mistake("'cluster' in dataset.toml cannot be read.", suggestions=[hint])
     if "token=" in cluster:
         hint = "Put it into the environment, as SPARK_CONNECT_AUTHENTICATE_TOKEN."
         raise Mistake("'cluster' in dataset.toml holds a token.", suggestions=[hint])
-    hosts = [urlsplit(f"//{host}") for host in rest.split(";")[0].strip("/").split(",") if host]
-    if hosts and not any(reachable(host.hostname or "", host.port or _PORTS[scheme]) for host in hosts):
-        hint = "Check that it runs, and what 'cluster' in dataset.toml says."
-        raise Fault("The cluster cannot be reached.", suggestions=[hint])

@@ -14,10 +14,13 @@ import sys
 from pathlib import Path
 from threading import Lock
 from time import sleep
+from urllib.parse import urlsplit
 
 from confide.errors import Fault, Mistake
 
-__all__ = ["driver_address", "reachable"]
+__all__ = ["driver_address", "reach"]
+
+_PORTS = {"sc": 15002, "spark": 7077}
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -61,7 +64,7 @@ class _Driver:
 
     def wait(self) -> None:
         """Wait until it answers; a Fault if it ends instead, as it does where the cluster takes no application."""
-        while not reachable("127.0.0.1", self._port):
+        while not _listens("127.0.0.1", self._port):
             if not self.running:
                 from pyspark import __version__
 
@@ -86,8 +89,9 @@ class _Drivers:
         with self._lock:
             driver = self._running.get(master)
             if driver is None or not driver.running:
+                reach(master)
                 driver = self._running[master] = _Driver(master)
-            driver.wait()
+                driver.wait()
             return driver.address
 
     def close(self) -> None:
@@ -103,8 +107,16 @@ def driver_address(master: str) -> str:
     return _DRIVERS.address(master)
 
 
-def reachable(host: str, port: int) -> bool:
-    """Whether anybody listens there."""
+def reach(cluster: str) -> None:
+    """Nothing, if somebody listens at a master or a server of Spark Connect; else a Fault, at once and not after minutes."""
+    scheme, _, rest = cluster.partition("://")
+    hosts = [urlsplit(f"//{host}") for host in rest.split(";")[0].strip("/").split(",") if host]
+    if hosts and not any(_listens(host.hostname or "", host.port or _PORTS[scheme]) for host in hosts):
+        hint = "Check that it runs, and what 'cluster' in dataset.toml says."
+        raise Fault("The cluster cannot be reached.", suggestions=[hint])
+
+
+def _listens(host: str, port: int) -> bool:
     try:
         socket.create_connection((host, port), timeout=5).close()
     except OSError:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from confide.arrays import Ints
 from confide.cancellation import current_cancellation
-from confide.engines.spark.connecting import SparkSession, connect
+from confide.engines.spark.connecting import SparkSession, address_of, check, connect
 from confide.engines.spark.failures import failures
 from confide.engines.spark.store import Pointer
 
@@ -41,15 +41,17 @@ class _Sessions:
         self._lock, self._open = Lock(), dict[str, SparkSession]()
 
     def of(self, cluster: str) -> SparkSession:
+        """The session with a cluster; another one where the former was forgotten or its server is no more."""
         with self._lock:
-            if cluster not in self._open:
-                self._open[cluster] = connect(cluster, SETTINGS)
-            return self._open[cluster]
+            address = address_of(cluster)
+            if address not in self._open:
+                self._open[address] = connect(address, SETTINGS)
+            return self._open[address]
 
-    def forget(self, cluster: str, session: SparkSession) -> None:
+    def forget(self, session: SparkSession) -> None:
         with self._lock:
-            if self._open.get(cluster) is session:
-                del self._open[cluster]
+            for address in [each for each, known in self._open.items() if known is session]:
+                del self._open[address]
 
 
 _SESSIONS = _Sessions()
@@ -59,6 +61,7 @@ class Records:
     """The records that a pointer names, as a cluster reads them. Safe to share among threads."""
 
     def __init__(self, cluster: str, pointer: Pointer) -> None:
+        check(cluster)
         self._cluster, self._pointer = cluster, pointer
         self._view = Path(pointer.folder).name
         self._lock, self._seen = Lock(), list[SparkSession]()
@@ -76,7 +79,7 @@ class Records:
                     yield Question(session, self._view)
                 cancellation.check()
             except Exception:
-                _SESSIONS.forget(self._cluster, session)  # it may be lost: the next question begins another
+                _SESSIONS.forget(session)  # it may be lost: the next question begins another
                 raise
             finally:
                 session.removeTag(tag)
