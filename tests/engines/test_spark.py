@@ -237,14 +237,14 @@ def test_a_worker_lost_in_the_middle_of_a_question_changes_no_bit_of_the_answer(
     opened: Opened, spark: Cluster, storage: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "PART", 250)
-    engine, here = opened(people()), str(storage)
+    engine, here, plain = opened(people()), str(storage), executors.moments
 
     def waiting(task: executors.Task, batches: Iterable[executors.Batch]) -> Iterator[executors.Arrays]:
         """Says that it has begun, and goes on when it is told to."""
         Path(here, f"begun-{os.getpid()}").touch()
         while not Path(here, "go").exists():
             sleep(0.01)
-        yield from executors.moments(task, batches)
+        yield from plain(task, batches)
 
     expected, found = engine.moments(model()), list[object]()
     monkeypatch.setattr(executors, "moments", waiting)
@@ -294,11 +294,17 @@ def test_a_driver_lost_between_questions_is_started_again(opened: Opened, spark:
     assert engine.tally(Tally(())).records.tolist() == [500]
 
 
-def test_a_connection_lost_in_a_question_is_a_fault_and_the_next_is_answered(opened: Opened, spark: Cluster) -> None:
-    engine = opened(people())
+def test_after_a_lost_connection_another_session_is_begun_and_after_a_stop_none(opened: Opened) -> None:
+    engine, cancellation, sessions = opened(people()), Cancellation(), list[object]()
+    with pytest.raises(Stopped), cancellation.applied(), engine._records.question() as question:
+        sessions.append(question._session)
+        cancellation.stop()
     with pytest.raises(Fault, match="connection to the cluster failed"), engine._records.question() as question:
-        question._session.client.close()
-        question.ask("SELECT count(*) FROM records")
+        sessions.append(question._session)
+        raise SparkConnectGrpcException("lost")
+    with engine._records.question() as question:
+        sessions.append(question._session)
+    assert sessions[0] is sessions[1] is not sessions[2]
     assert engine.tally(Tally(())).records.tolist() == [500]
 
 

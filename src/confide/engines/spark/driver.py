@@ -90,13 +90,16 @@ class _Drivers:
             driver = self._running.get(master)
             if driver is None or not driver.running:
                 reach(master)
+                self.close(master)
                 driver = self._running[master] = _Driver(master)
                 driver.wait()
             return driver.address
 
-    def close(self) -> None:
-        for driver in self._running.values():
-            driver.close()
+    def close(self, *masters: str) -> None:
+        """Close the servers of some masters, or all."""
+        for master in masters or tuple(self._running):
+            if driver := self._running.pop(master, None):
+                driver.close()
 
 
 _DRIVERS = _Drivers()

@@ -7,7 +7,7 @@ from confide.cancellation import Stopped, StopReason, current_cancellation
 from confide.engines.spark.connecting import PySparkException, PythonException
 from confide.errors import Fault
 
-__all__ = ["failures"]
+__all__ = ["failures", "lost"]
 
 
 @contextmanager
@@ -20,8 +20,16 @@ def failures() -> Iterator[None]:
         raise _failure(error) from None
 
 
+def lost(error: Exception) -> bool:
+    """Whether a session is lost, so that the next question has to begin another: its server is gone, or has forgotten it."""
+    if not isinstance(error, PySparkException) or isinstance(error, PythonException):
+        return isinstance(error, OSError)
+    forgotten = ("INVALID_HANDLE", "NO_ACTIVE_SESSION", "TABLE_OR_VIEW_NOT_FOUND")
+    return not error.getCondition() or str(error.getCondition()).startswith(forgotten)
+
+
 def _failure(error: Exception) -> Fault | Stopped:
-    condition = (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+    condition = str(error.getCondition()) if isinstance(error, PySparkException) else ""
     if condition.startswith("UNABLE_TO_ACQUIRE_MEMORY") or "OutOfMemory" in str(error):
         return Stopped(StopReason.MEMORY)
     if condition.startswith(("FAILED_READ_FILE", "PATH_NOT_FOUND")):
@@ -33,7 +41,7 @@ def _failure(error: Exception) -> Fault | Stopped:
         )
     if isinstance(error, PythonException):
         return _python(str(error))
-    if condition and not condition.startswith("INVALID_HANDLE"):
+    if not lost(error):
         return Fault(f"The cluster failed ({condition}).")
     return Fault(
         f"The connection to the cluster failed ({type(error).__name__}).",

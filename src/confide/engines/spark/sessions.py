@@ -13,7 +13,7 @@ import pyarrow as pa
 from confide.arrays import Ints
 from confide.cancellation import current_cancellation
 from confide.engines.spark.connecting import SparkSession, address_of, check, connect
-from confide.engines.spark.failures import failures
+from confide.engines.spark.failures import failures, lost
 from confide.engines.spark.store import Pointer
 
 __all__ = ["Question", "Records"]
@@ -38,20 +38,23 @@ class _Sessions:
     """One session a cluster, since executors start other Pythons for each, which load the kernels anew: seconds."""
 
     def __init__(self) -> None:
-        self._lock, self._open = Lock(), dict[str, SparkSession]()
+        self._lock, self._open = Lock(), dict[str, tuple[str, SparkSession]]()
 
     def of(self, cluster: str) -> SparkSession:
-        """The session with a cluster; another one where the former was forgotten or its server is no more."""
+        """The session with a cluster; another one where the former is lost or its server is no more."""
         with self._lock:
-            address = address_of(cluster)
-            if address not in self._open:
-                self._open[address] = connect(address, SETTINGS)
-            return self._open[address]
+            address, (known, session) = address_of(cluster), self._open.get(cluster, ("", None))
+            if session is None or known != address:
+                _close(session)
+                session = connect(address, SETTINGS)
+                self._open[cluster] = address, session
+            return session
 
-    def forget(self, session: SparkSession) -> None:
+    def forget(self, cluster: str, session: SparkSession) -> None:
         with self._lock:
-            for address in [each for each, known in self._open.items() if known is session]:
-                del self._open[address]
+            if self._open.get(cluster, ("", None))[1] is session:
+                del self._open[cluster]
+        _close(session)
 
 
 _SESSIONS = _Sessions()
@@ -78,8 +81,9 @@ class Records:
                 with cancellation.interrupting(partial(_interrupt, session, tag)):
                     yield Question(session, self._view)
                 cancellation.check()
-            except Exception:
-                _SESSIONS.forget(session)  # it may be lost: the next question begins another
+            except Exception as error:
+                if lost(error):
+                    _SESSIONS.forget(self._cluster, session)
                 raise
             finally:
                 session.removeTag(tag)
@@ -121,3 +125,10 @@ class Question:
 def _interrupt(session: SparkSession, tag: str) -> None:
     with suppress(Exception):
         session.interruptTag(tag)
+
+
+def _close(session: SparkSession | None) -> None:
+    """Close the way to a server, so that nothing is sent there when the process ends."""
+    if session is not None:
+        with suppress(Exception):
+            session.client.close()
