@@ -1,12 +1,13 @@
 """How much may be asked in a day, and in whose words it is said."""
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from threading import Lock
+from datetime import UTC, datetime
+from itertools import count
 
 from confide.errors import Reason, Refused
+from confide.site.ledger import Ledger
+from confide.site.state import State
 
 __all__ = ["DayPlaces", "DayQuota"]
 
@@ -39,34 +40,40 @@ class DayQuota:
         )
 
 
-Place = tuple[str, str | None, date]
-
-
 class DayPlaces:
-    """The places that are taken among the questions of a day. `asked` tells how many of somebody's are recorded already.
+    """The places that questions under way have among those of a day, until they are recorded.
 
-    Counted here and not in the ledger, where a question just recorded would for a moment count twice.
+    Promise: of a quota, never more are recorded, in however many processes, and never fewer for want of a place that nobody
+    has any more. What is taken is what the ledger holds and what is under way, counted while nobody records; a question goes from
+    one to the other in a single step.
     """
 
-    def __init__(self, asked: Callable[[str, str | None, date], int]) -> None:
-        self._asked, self._lock, self._taken, self._day = asked, Lock(), Counter[Place](), date.min
+    def __init__(self, ledger: Ledger, state: State) -> None:
+        self._ledger, self._state, self._numbers = ledger, state, count()
+        state.run("CREATE TABLE IF NOT EXISTS places (worker INTEGER, number INTEGER, who TEXT, dataset TEXT)")
+        state.run("DELETE FROM places WHERE worker = ?", state.worker)  # of one that was killed
 
-    def take(self, quotas: Sequence[DayQuota], *, policy: str) -> list[Place]:
-        """A place in each quota; Refused, and none taken, if one is full."""
-        today = datetime.now(UTC).date()
-        places = [(quota.who, quota.dataset, today) for quota in quotas]
-        with self._lock:
-            if today > self._day:  # the days before are over
-                self._taken.clear()
-                self._day = today
-            for quota, place in zip(quotas, places, strict=True):
-                taken = self._taken.setdefault(place, self._asked(*place))
+    def take(self, quotas: Sequence[DayQuota], *, dataset: str, policy: str) -> int:
+        """The number of a place in each quota, for a question about a data set; Refused, and none taken, if one is full."""
+        today, number = datetime.now(UTC).date(), next(self._numbers)
+        with self._ledger.counting() as index:
+            for quota in quotas:
+                taken = index.asked_on(today, quota.who, quota.dataset) + self._under_way(quota)
                 if quota.limit and taken >= quota.limit:
                     raise Refused([quota.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
-            self._taken.update(places)
-        return places
+            for who in {quota.who for quota in quotas}:
+                self._state.run("INSERT INTO places VALUES (?, ?, ?, ?)", self._state.worker, number, who, dataset)
+        return number
 
-    def give_back(self, places: Sequence[Place]) -> None:
-        """Take places back of a question that was not recorded."""
-        with self._lock:
-            self._taken.subtract(places)
+    def give_back(self, number: int) -> None:
+        """Take a place back whose question is recorded, or will not be; once is enough, and twice no harm."""
+        self._state.run("DELETE FROM places WHERE worker = ? AND number = ?", self._state.worker, number)
+
+    def _under_way(self, quota: DayQuota) -> int:
+        """Also of yesterday: they will be recorded today."""
+        if not quota.limit:
+            return 0
+        [(found,)] = self._state.run(
+            "SELECT count(*) FROM places WHERE who = ?1 AND (?2 IS NULL OR dataset = ?2)", quota.who, quota.dataset
+        )
+        return int(found)

@@ -4,9 +4,9 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from itertools import islice
@@ -48,8 +48,10 @@ from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
+from confide.site.locking import in_turn
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
+from confide.site.state import State
 from confide.site.vintages import parse
 from confide.spelling.json import read_request, write_request
 
@@ -107,6 +109,16 @@ SUGGESTIONS = 3
 """So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A question under way: whose it is, on which road, and the number of its place among those of the day."""
+
+    road: Road
+    question: Admitted[Request[Any]]
+    person: Person
+    place: int
+
+
 class Service:
     """An open site. Safe to share among threads."""
 
@@ -117,8 +129,10 @@ class Service:
         allow_open: bool,
         analyses: Sequence[Analysis[Any, Any, Any]] = ANALYSES,
         suggestions: int = SUGGESTIONS,
+        state: State | None = None,
     ) -> None:
-        self._suggestions, self._folder = suggestions, folder
+        """`state` is shared by the processes that serve the site, if there are several."""
+        self._suggestions, self._folder, self.state = suggestions, folder, state or State()
         self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
@@ -128,8 +142,9 @@ class Service:
             self._secret = folder.secret()
             self._before: Opened | None = None
             opened.callback(lambda: self._close_all())
-            self._ledger = opened.enter_context(Ledger(folder.ledger))
-            self._places = DayPlaces(self._ledger.asked)
+            opened.callback(self.state.close)
+            self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.shared))
+            self._places = DayPlaces(self._ledger, self.state)
             self.audit = AuditLog(self._ledger)
             self._keep_policies()
             self._opened = opened.pop_all()
@@ -281,17 +296,18 @@ class Service:
         if to_review and diagnostics:
             raise Mistake("A custodian reviews the model only, so it is given without residuals.")
         reviewed = to_review and self._must_not_be_refused(road, question, person)
-        with self._turn(road, person), self._stoppable(road, question, person):
+        with self._turn(road, question, person) as asked, self._stoppable(asked):
             considered = road.consider(question)
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
-                self._record(road, question, person, considered.reasons, "")
+                self._record(asked, considered.reasons, "")
                 raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
-            self._must_not_isolate(opened, road, question, person)
-            if reviewed:
-                raise self._let_wait(road, question, person)
-            release = road.release(considered, diagnostics=diagnostics)
-            self._record(road, question, person, (), release.digest)
+            with self._limiting_alone(road):
+                self._must_not_isolate(opened, asked)
+                if reviewed:
+                    raise self._let_wait(asked)
+                release = road.release(considered, diagnostics=diagnostics)
+                self._record(asked, (), release.digest)
         return release
 
     def _must_be_for(self, person: Person, asked: Request[Any] | Admitted[Request[Any]]) -> None:
@@ -409,21 +425,22 @@ class Service:
         return self._now.road(name)
 
     def _keep_policies(self) -> None:
+        if self.state.worker:
+            return  # the first does it
         keep(self.papers, self.policy)
         for name in self._roads:
             if not self.follows(name):
                 keep(self.papers, self.policy_of(name), name=name)
 
     @contextmanager
-    def _turn(self, road: Road, person: Person) -> Iterator[None]:
-        """A place among the day's questions, of all vintages together, given back if the question is not recorded."""
-        places = self._places.take(self._quotas(road, person), policy=road.policy.title)
+    def _turn(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Iterator[_Asked]:
+        """A place among the day's questions, of all vintages together, until the question is recorded or fails."""
+        dataset, quotas = parse(road.dataset.name)[0], self._quotas(road, person)
+        place = self._places.take(quotas, dataset=dataset, policy=road.policy.title)
         try:
-            yield
-        except (Refused, Stopped):
-            raise
+            yield _Asked(road, question, person, place)
         except BaseException:
-            self._places.give_back(places)
+            self._places.give_back(place)
             raise
 
     def _quotas(self, road: Road, person: Person) -> list[DayQuota]:
@@ -437,28 +454,40 @@ class Service:
         return found
 
     @contextmanager
-    def _stoppable(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Iterator[None]:
+    def _stoppable(self, asked: _Asked) -> Iterator[None]:
         """Record a question that is stopped: as refused if it took too much, as cancelled if nobody wants the answer."""
         try:
             yield
         except Stopped as stopped:
             reasons = [_TOO_MUCH[stopped.reason]] if stopped.reason in _TOO_MUCH else []
-            self._record(road, question, person, reasons, "", cancelled=not reasons)
+            self._record(asked, reasons, "", cancelled=not reasons)
             if not reasons:
                 raise
             suggestions = ["Ask for less at once, or again when less is asked of the site."]
-            raise Refused(reasons, policy=road.policy.title, suggestions=suggestions) from None
+            raise Refused(reasons, policy=asked.road.policy.title, suggestions=suggestions) from None
 
     def _entries(self) -> list[Entry]:
         return list(ledger.read_questions(self.papers.ledger))
 
-    def _must_not_isolate(self, opened: Opened, road: Road, question: Admitted[Request[Any]], person: Person) -> None:
+    @contextmanager
+    def _limiting_alone(self, road: Road) -> Iterator[None]:
+        """Within this no other process answers what a limit of the audit looks at: it knows what they have recorded only."""
+        if not self.state.shared or not road.policy.audit.limit:
+            yield
+            return
+        places = self._folder.home(parse(road.dataset.name)[0]) / "policies"
+        places.mkdir(mode=0o700, exist_ok=True)
+        with in_turn(places):
+            yield
+
+    def _must_not_isolate(self, opened: Opened, asked: _Asked) -> None:
         """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
-        if not road.policy.audit.limit or self._limit(opened, road).allows(question, person.name):
+        road = asked.road
+        if not road.policy.audit.limit or self._limit(opened, road).allows(asked.question, asked.person.name):
             return
         words = "With what was asked before, this answer would single out too many small groups."
         reasons = [Reason("audit.limit", words)]
-        self._record(road, question, person, reasons, "")
+        self._record(asked, reasons, "")
         suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
         raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
 
@@ -475,9 +504,10 @@ class Service:
             return found is None
         raise not_given(found, policy=road.policy)
 
-    def _let_wait(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Refused:
+    def _let_wait(self, asked: _Asked) -> Refused:
         """Let a result that no rule refuses wait. It is recorded first, so that nothing waits that is not in the ledger."""
-        self._record(road, question, person, [Reason("review.waiting", "")], "")
+        self._record(asked, [Reason("review.waiting", "")], "")
+        road, question, person = asked.road, asked.question, asked.person
         review = self._reviews.ask(
             who=person.name,
             project=person.project,
@@ -490,25 +520,24 @@ class Service:
     def _limit(self, opened: Opened, road: Road) -> QuestionLimit:
         """What was asked of a data set so far; the ledger is read once for each loading."""
         name = road.dataset.name
+
+        def asked(entries: Iterable[Entry]) -> list[Entry]:
+            older = name in opened.older
+            return [e for e in entries if (e.data == road.data if older else e.dataset == name)]
+
         with opened.limiting:
             if name not in opened.limits:
-                older = name in opened.older
-                entries = [e for e in self._entries() if (e.data == road.data if older else e.dataset == name)]
-                opened.limits[name] = QuestionLimit(
-                    road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit
-                )
+                reached, entries = len(self.audit), asked(self._entries())
+                limit = QuestionLimit(road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit)
+                limit.reached, opened.limits[name] = reached, limit
+            elif self.state.shared:
+                limit, reached = opened.limits[name], len(self.audit)
+                limit.take_in(asked(self._ledger.entries(limit.reached, reached)), admit=road.admit)
+                limit.reached = reached
             return opened.limits[name]
 
-    def _record(
-        self,
-        road: Road,
-        question: Admitted[Request[Any]],
-        person: Person,
-        reasons: Sequence[Reason],
-        answer: str,
-        *,
-        cancelled: bool = False,
-    ) -> None:
+    def _record(self, asked: _Asked, reasons: Sequence[Reason], answer: str, *, cancelled: bool = False) -> None:
+        road, question, person = asked.road, asked.question, asked.person
         self._ledger.append(
             who=person.name,
             project=person.project,
@@ -520,6 +549,7 @@ class Service:
             answer=answer,
             policy=f"{road.policy.title} ({road.policy.mark})",
             data=road.data,
+            then=lambda: self._places.give_back(asked.place),
         )
 
 

@@ -55,7 +55,7 @@ class Authentication:
 
     def __init__(self, service: Service, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._service, self._clock = service, clock
-        self._sessions, self._key = Sessions(), secrets.token_bytes(32)
+        self._sessions, self._key = Sessions(service.state), service.signing_key("login")
 
     def recognise(self, scope: Scope) -> Asker:
         """Who sends this request."""

@@ -1,14 +1,16 @@
 """Sessions: a login stands for a token, or for whom a provider knows, for a while, so that neither lies in a browser.
 
-The cookie holds an opaque random id. Everything else is kept here, in memory: a restart ends every session.
+The cookie holds an opaque random id. Everything else is in the state of the running site, which all its processes see: a restart
+ends every session.
 """
 
 import hashlib
+import json
 import secrets
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from confide.cache import Cache
 from confide.site.access import Identity
+from confide.site.state import State
 
 __all__ = ["LONGEST", "LONGEST_IDLE", "Session", "Sessions"]
 
@@ -30,41 +32,61 @@ class Session:
     began: float
     seen: float
 
-    def over(self, now: float) -> bool:
-        return now - self.seen > LONGEST_IDLE or now - self.began > LONGEST
-
 
 class Sessions:
-    """The sessions of a running site, in bounded memory; the one not seen for longest makes room.
+    """The sessions of a running site, in bounded memory; the one not seen for longest makes room. Safe to share among threads.
 
     Promise: an id is never taken from outside, never used for a second login, and kept hashed. `now` is a clock that
-    never goes back.
+    never goes back, the same in all processes of the site.
 
-    >>> sessions = Sessions()
+    >>> sessions = Sessions(State())
     >>> cookie = sessions.begin("digest of a token", now=0.0)
     >>> sessions.find(cookie, now=60.0).seen, sessions.find(cookie, now=60.0 + LONGEST_IDLE + 1)
     (60.0, None)
     """
 
-    def __init__(self, *, most: int = 1000) -> None:
-        self._held: Cache[bytes, Session] = Cache(most, expired=Session.over)
+    def __init__(self, state: State, *, most: int = 1000) -> None:
+        self._state, self._most = state, most
+        state.run(
+            "CREATE TABLE IF NOT EXISTS sessions (key BLOB PRIMARY KEY, shown TEXT, csrf TEXT, began REAL, seen REAL)"
+        )
 
     def begin(self, shown: str | Identity, *, now: float) -> str:
         """The id of a new session of who has shown a token, by its digest, or is known to the provider."""
-        cookie = secrets.token_urlsafe(32)
-        self._held.put(_key(cookie), Session(shown, secrets.token_urlsafe(32), now, now), now=now)
+        cookie, run = secrets.token_urlsafe(32), self._state.run
+        run("DELETE FROM sessions WHERE seen < ? OR began < ?", now - LONGEST_IDLE, now - LONGEST)
+        csrf = secrets.token_urlsafe(32)
+        run("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", _key(cookie), _written(shown), csrf, now, now)
+        longest = "SELECT key FROM sessions ORDER BY seen DESC, rowid DESC LIMIT -1 OFFSET ?"
+        run(f"DELETE FROM sessions WHERE key IN ({longest})", self._most)
         return cookie
 
     def find(self, cookie: str, *, now: float) -> Session | None:
         """The session of this id, used just now; None if there is none or it is over."""
-        return self._held.change(_key(cookie), lambda found: found and replace(found, seen=now), now=now)
+        if not cookie:
+            return None
+        found = self._state.run(
+            "UPDATE sessions SET seen = ?1 WHERE key = ?2 AND seen >= ?3 AND began >= ?4 RETURNING shown, csrf, began, seen",
+            now, _key(cookie), now - LONGEST_IDLE, now - LONGEST,
+        )  # fmt: skip
+        return Session(_read(found[0][0]), *found[0][1:]) if found else None
 
     def end(self, cookie: str) -> None:
         """Log out; an unknown id is none."""
-        self._held.pop(_key(cookie))
+        self._state.run("DELETE FROM sessions WHERE key = ?", _key(cookie))
 
     def __len__(self) -> int:
-        return len(self._held)
+        [(found,)] = self._state.run("SELECT count(*) FROM sessions")
+        return int(found)
+
+
+def _written(shown: str | Identity) -> str:
+    return json.dumps(shown if isinstance(shown, str) else [shown.issuer, shown.name, sorted(shown.says)])
+
+
+def _read(shown: str) -> str | Identity:
+    found = json.loads(shown)
+    return found if isinstance(found, str) else Identity(found[0], found[1], frozenset(map(tuple, found[2])))
 
 
 def _key(cookie: str) -> bytes:

@@ -82,12 +82,19 @@ class QuestionLimit:
         self._store, self._limit, self._lock = store, limit, Lock()
         self._everybody = AskedSoFar(store)
         self._askers: dict[str, AskedSoFar] = {}
+        self.reached = 0
+        """The number of the first entry that was not looked at."""
+        self.take_in(entries, admit=admit)
+
+    def take_in(self, entries: Iterable[Entry], *, admit: Admit) -> None:
+        """Take in what was answered, also by other processes; what was taken in before changes nothing."""
         told: dict[str, list[AskedTable]] = {}
         for entry, tables in asked_of(entries, admit):
             told.setdefault(entry.who, []).extend(tables)
-        for who, answered in told.items():
-            self._of(who).add(answered)
-        self._everybody.add(asked for answered in told.values() for asked in answered)
+        with self._lock:
+            for who, answered in told.items():
+                self._of(who).add(answered)
+            self._everybody.add(asked for answered in told.values() for asked in answered)
 
     def allows(self, question: Admitted[Request[Any]], who: str) -> bool:
         """Whether the question may be answered; if so it counts as answered."""

@@ -10,6 +10,7 @@ Other modules see what is named here, and nothing of files, locks, anchors and c
 
 from confide.site.ledger.entry import Entry, Outcome
 from confide.site.ledger.files import whole_lines
+from confide.site.ledger.holding import held_for_workers
 from confide.site.ledger.index import VISITORS, LedgerIndex, together
 from confide.site.ledger.ledger import COMMAND_LINE, Ledger, accept, record_act
 from confide.site.ledger.reading import Verification, anchored, copy, last, read, read_questions, verify
@@ -25,6 +26,7 @@ __all__ = [
     "accept",
     "anchored",
     "copy",
+    "held_for_workers",
     "last",
     "read",
     "read_questions",

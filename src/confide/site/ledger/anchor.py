@@ -75,6 +75,9 @@ class Anchor:
     def sync(self) -> None:
         os.fsync(self._fd)
 
+    def fileno(self) -> int:
+        return self._fd
+
     def close(self) -> None:
         """Let another process hold the site. Unlocked by name: a forked child may still have the descriptor."""
         fcntl.flock(self._fd, fcntl.LOCK_UN)

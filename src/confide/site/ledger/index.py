@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -95,6 +96,13 @@ class LedgerIndex:
                     return
             byte = 0
         raise Damage(f"entry {number} is gone.")
+
+    def asked_on(self, day: date, who: str, dataset: str | None) -> int:
+        """How many questions somebody asked of a data set, or of all, on a UTC date; of the last days only."""
+        counts = self.asked.get(day.isoformat(), Counter())
+        if dataset is not None:
+            return counts[who, dataset]
+        return sum(many for (asker, _), many in counts.items() if asker == who)
 
     def must_fit(self, anchored: Head | None, files: Sequence[BinaryIO]) -> None:
         """`Damage` if what the anchor knows is not here."""

@@ -1,7 +1,6 @@
 """The ledger of a site, open for writing: nothing is answered that is not recorded."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, date, datetime
@@ -14,6 +13,7 @@ from confide.errors import Fault
 from confide.site.ledger.anchor import Anchor, Head, write_anchor
 from confide.site.ledger.entry import Damage, Entry, Outcome, seal
 from confide.site.ledger.files import damaged, open_files, walk
+from confide.site.ledger.holding import faults, tell_pid, untell_pid
 from confide.site.ledger.index import LedgerIndex
 from confide.site.ledger.tail import HalfWritten, Tail
 
@@ -47,17 +47,20 @@ class Ledger:
         self._path, self._clock, self._owner, self._alone = Path(path), clock, os.getpid(), alone
         self._writing, self._turn, self._syncing = Lock(), Condition(), False
         self._broken = ""
-        with _faults(self._path), _undoing() as undo:
+        with faults(self._path), _undoing() as undo:
             self._anchor = Anchor(self._path, alone=alone)
             undo.append(self._anchor.close)
-            self._tell_pid()
-            undo.append(self._untell_pid)
+            if alone:
+                tell_pid(self._path)
+                undo.append(lambda: untell_pid(self._path))
             self._tail = Tail(self._path.resolve())
             undo.append(self._tail.close)
             anchored = self._anchor.read()
             self._tail.load(anchored)
-            self._anchor.write(self._tail.head)
-            self._synced = self._tail.head.entries
+            durable = self._tail.head
+            with self._tail.held():
+                self._anchor.write(durable)
+            self._synced = durable.entries
         if anchored is None and self._synced:
             # One from before there were anchors: from now on a missing anchor shows.
             self.record(COMMAND_LINE, "ledger anchored")
@@ -75,8 +78,12 @@ class Ledger:
         receipt: str = "",
         answer: str = "",
         project: str = "",
+        then: Callable[[], None] = lambda: None,
     ) -> Entry:
-        """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer."""
+        """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer.
+
+        `then` is done before anybody else, in whatever process, records something or counts.
+        """
         fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
         fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
         fields |= {"project": project} if project else {}
@@ -87,6 +94,7 @@ class Ledger:
             head = self._tail.head
             entry, line = seal(fields, number=head.entries, previous=head.hash)
             self._tail.write(entry, line)
+            then()
         self._sync(entry.number + 1)
         return entry
 
@@ -106,11 +114,13 @@ class Ledger:
 
     def asked(self, who: str, dataset: str | None, day: date) -> int:
         """How many questions a person asked of a data set, or of all, on a UTC date, refused ones included; of the last days only."""
-        with self._writing:
-            counts = self._tail.index.asked.get(day.isoformat(), Counter())
-        if dataset is not None:
-            return counts[who, dataset]
-        return sum(many for (asker, _), many in counts.items() if asker == who)
+        return self.look(lambda index: index.asked_on(day, who, dataset))
+
+    @contextmanager
+    def counting(self) -> Iterator[LedgerIndex]:
+        """Within this, nobody records anything, in whatever process, and the index holds all that was."""
+        with self._writing, self._held():
+            yield self._tail.index
 
     def look(self, view: Callable[[LedgerIndex], T]) -> T:
         """What is read off the index, which holds what other processes recorded too and nobody changes meanwhile."""
@@ -129,14 +139,17 @@ class Ledger:
 
     def close(self) -> None:
         """Let another process use the ledger; who is still appending gets a Fault instead of an answer."""
-        with self._writing, self._turn:
+        with self._writing:
+            mine, self._owner = self._owner == os.getpid(), -1
+            self._broken = self._broken or "is closed"
+        with self._turn:
             self._turn.wait_for(lambda: not self._syncing)
-            if self._owner == os.getpid():
-                self._owner, self._broken = -1, self._broken or "is closed"
+            if mine:
                 with suppress(OSError):
                     self._anchor.sync()
                 self._tail.close()
-                self._untell_pid()
+                if self._alone:
+                    untell_pid(self._path)
                 self._anchor.close()
 
     def __enter__(self) -> Self:
@@ -153,6 +166,12 @@ class Ledger:
         if self._broken or os.getpid() != self._owner:
             why = self._broken or "was opened before this process was forked"
             raise _withheld(self._path, why, "Restart Confide, which checks the ledger.")
+        with self._taking_turns():
+            yield
+
+    @contextmanager
+    def _taking_turns(self) -> Iterator[None]:
+        """The file, held, also if the ledger is being closed."""
         try:
             if not self._anchor.is_in_place():
                 raise Damage("its anchor is gone.")
@@ -192,23 +211,16 @@ class Ledger:
     def _flush(self) -> None:
         try:
             reached = self._tail.sync()
-            self._anchor.write(reached)
         except OSError as error:
             # After a failed fsync the kernel may drop the pages and report success next time: never try again.
             self._broken = f"could not be made durable ({error.strerror})"
             raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
+        with (
+            self._writing,
+            self._taking_turns(),
+        ):  # or of two processes the later head could be written over by the earlier
+            self._anchor.write(reached)
         self._synced = reached.entries
-
-    def _tell_pid(self) -> None:
-        if self._alone:
-            with suppress(OSError):  # only told to people: a full disk must not stop the site from starting
-                _pid_file(self._path).unlink(missing_ok=True)
-                _pid_file(self._path).write_text(f"{os.getpid()}\n", encoding="ascii")
-
-    def _untell_pid(self) -> None:
-        if self._alone:
-            with suppress(OSError):
-                _pid_file(self._path).unlink(missing_ok=True)
 
 
 def accept(path: str | Path) -> Entry:
@@ -217,7 +229,7 @@ def accept(path: str | Path) -> Entry:
     The chain must be sound: entries that were changed are not accepted, only ones that are missing at the end.
     """
     path = Path(path)
-    with _faults(path), closing(Anchor(path, alone=True)) as anchor:
+    with faults(path), closing(Anchor(path, alone=True)) as anchor:
         known = anchor.known()
         head = Head()
         with open_files(path) as files:
@@ -245,32 +257,6 @@ def _undoing() -> Iterator[list[Callable[[], None]]]:
         for each in reversed(undo):
             each()
         raise
-
-
-def _pid_file(path: Path) -> Path:
-    return path.resolve().with_name(path.resolve().name + ".pid")
-
-
-@contextmanager
-def _faults(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Damage as damage:
-        raise damaged(path, damage) from None
-    except BlockingIOError:
-        raise _in_use(path) from None
-    except OSError as error:
-        what = f"The ledger {str(path)!r} cannot be opened: {error.strerror}."
-        raise Fault(what, suggestions=["Check the folder, its permissions and its disk."]) from error
-
-
-def _in_use(path: Path) -> Fault:
-    try:
-        pid = f" (process {int(_pid_file(path).read_text(encoding='ascii'))})"
-    except (OSError, ValueError):
-        pid = ""
-    what = f"Another Confide process{pid} is using this site's ledger, {str(path)!r}."
-    return Fault(what, suggestions=["Stop it, or ask it over HTTP: confide table http://127.0.0.1:8000 ..."])
 
 
 def _withheld(path: Path, why: str, cure: str) -> Fault:

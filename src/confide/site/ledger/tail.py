@@ -3,10 +3,11 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 from confide.site.ledger.anchor import Head
 from confide.site.ledger.entry import Damage, Entry
@@ -130,13 +131,20 @@ class Tail:
         os.close(old)
 
     def _follow(self) -> None:
-        with open_files(self._path) as files:
-            before = os.fstat(files[self.index.file].fileno()) if self.index.file < len(files) else None
-            if before is None or not os.path.samestat(self._known, before) or before.st_size < self.index.end:
-                raise Damage("it is another file.")
-            self.index.follow(files)
-        self._take(self.index)
+        if os.path.samestat(self._known, os.fstat(self._fd)):
+            with open(os.dup(self._fd), "rb") as newest:
+                self._follow_in([newest] * (self.index.file + 1))  # those before are read no more
+        else:
+            with open_files(self._path) as files:
+                self._follow_in(files)
         self._cut_torn()
+
+    def _follow_in(self, files: Sequence[BinaryIO]) -> None:
+        before = os.fstat(files[self.index.file].fileno()) if self.index.file < len(files) else None
+        if before is None or not os.path.samestat(self._known, before) or before.st_size < self.index.end:
+            raise Damage("it is another file.")
+        self.index.follow(files)
+        self._take(self.index)
 
     def _take(self, index: LedgerIndex) -> None:
         self.index, self.head, self._known = index, Head(index.number, index.head), os.fstat(self._fd)
@@ -165,14 +173,15 @@ class Tail:
 
 def hold(fd: int) -> None:
     """Hold a file against other processes; `BlockingIOError` if one does not let it go."""
-    until = time.monotonic() + PATIENCE
+    until, pause = time.monotonic() + PATIENCE, 0.0001
     while True:
         try:
             return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > until:
                 raise
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.005)
 
 
 def _keep(path: Path, torn: bytes) -> None:
