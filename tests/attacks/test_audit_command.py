@@ -2,10 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from confide.cli.main import main
 from confide.errors import Mistake, Refused
 from confide.model.policy import AuditRules, write_policy
 from confide.site.folder import Folder
+from confide.site.state import State, shared_state
 
 Run = Callable[..., tuple[int, str, str]]
 AGES = 3
@@ -48,12 +50,18 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 def attack(site: Path, who: str) -> None:
     """Tables of everyone, and of everyone but one group of ages."""
     with Service.open(site) as service:
-        codes = [code.code for code in service.dataset("people").variables["age_group"].codes or ()]
-        service.answer(python_table("people", rows=["county", "marital"]), who=who)
-        for out in range(AGES):
-            rest = [code for at, code in enumerate(codes) if at != len(codes) - 1 - out]
-            request = python_table("people", rows=["county", "marital"], where={"age_group": rest})
-            service.answer(request, who=who)
+        attack_through([service], who)
+
+
+def attack_through(services: Sequence[Service], who: str) -> None:
+    """The attack, each question through the next of some services of one site."""
+    turns = cycle(services)
+    codes = [code.code for code in services[0].dataset("people").variables["age_group"].codes or ()]
+    next(turns).answer(python_table("people", rows=["county", "marital"]), who=who)
+    for out in range(AGES):
+        rest = [code for at, code in enumerate(codes) if at != len(codes) - 1 - out]
+        request = python_table("people", rows=["county", "marital"], where={"age_group": rest})
+        next(turns).answer(request, who=who)
 
 
 def limit(site: Path, most: float) -> None:
@@ -135,3 +143,16 @@ def test_a_refusal_by_the_limit_is_recorded_and_says_what_to_do(site: Path) -> N
         service.answer(python_table("people", rows=["sex", "region"]), who="ana")
     with pytest.raises(Refused):
         attack(site, "bob")  # the history belongs to the data set, and is read again when a site is opened
+
+
+def test_the_limit_counts_what_other_processes_answered(site: Path) -> None:
+    limit(site, 5)
+    state = site / "state.sqlite"
+    with (
+        shared_state(state),
+        Service.open(site, state=State(state, worker=0)) as one,
+        Service.open(site, state=State(state, worker=1)) as other,
+    ):
+        other.answer(python_table("people", rows=["sex", "region"]), who="ben")  # it has looked at the ledger before
+        with pytest.raises(Refused, match="single out"):
+            attack_through([one, other], "ana")

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain, pairwise
 from pathlib import Path
@@ -16,10 +17,12 @@ import pytest
 
 import confide
 from asking import python_table
+from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service
 from confide.errors import Refused
 from confide.site.access import AccessFile, PersonRole, Reach, add_token, declare, load_access, remove_token
 from confide.site.ledger import Ledger, read, verify
+from confide.site.state import State, shared_state
 
 THREADS, QUOTA = 8, 20
 ENTRY: dict[str, Any] = {"dataset": "people", "request": {}, "outcome": "released", "policy": "p", "data": "d"}
@@ -55,6 +58,51 @@ def test_exactly_the_quota_is_answered_however_many_ask_at_once(service: Service
         answered = sum(pool.map(ask, range(THREADS)), Counter[str]())
     assert answered == {"ana": QUOTA, "ben": QUOTA}
     assert Counter(entry.who for entry in read(service.papers.ledger)) == answered
+
+
+@pytest.fixture
+def several(tmp_path: Path, town: Any) -> Iterator[list[Service]]:
+    """The same site, opened as each of two processes opens it."""
+    confide.add(town.people, tmp_path, name="people", catalog=town.catalog)
+    policy = (tmp_path / "policy.toml").read_text().replace("per_day = 1000", f"per_day = {QUOTA}")
+    (tmp_path / "policy.toml").write_text(policy)
+    state = tmp_path / "state.sqlite"
+    with shared_state(state), ExitStack() as opened:
+        yield [opened.enter_context(Service.open(tmp_path, state=State(state, worker=n))) for n in range(2)]
+
+
+def test_exactly_the_quota_is_answered_by_two_processes_together(several: list[Service]) -> None:
+    together = Barrier(THREADS)
+
+    def ask(thread: int) -> int:
+        together.wait()
+        answered = 0
+        for turn in range(QUOTA // 2):
+            try:
+                several[thread % 2].answer(python_table("people", rows=("sex", "town")[turn % 2]), who="ana")
+                answered += 1
+            except Refused as refused:
+                assert [reason.rule for reason in refused.reasons] == ["quota.per_day"]
+        return answered
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert sum(pool.map(ask, range(THREADS))) == QUOTA
+    assert len(list(read(several[0].papers.ledger))) == QUOTA
+    assert verify(several[0].papers.ledger).problem is None
+
+
+def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_path: Path) -> None:
+    state, quota = tmp_path / "state.sqlite", DayQuota("ana", "people", 1)
+    with shared_state(state), Ledger(tmp_path / "ledger") as ledger:
+        one, killed = (DayPlaces(ledger, State(state, worker=worker)) for worker in range(2))
+        killed.take([quota], dataset="people", policy="p")
+        with pytest.raises(Refused):
+            one.take([quota], dataset="people", policy="p")
+        DayPlaces(ledger, State(state, worker=1))
+        place = one.take([quota], dataset="people", policy="p")
+        ledger.append(who="ana", **ENTRY, then=lambda: one.give_back(place))
+        with pytest.raises(Refused):
+            one.take([quota], dataset="people", policy="p")
 
 
 def test_a_refused_question_takes_its_place_in_the_quota_while_it_is_considered(service: Service) -> None:

@@ -16,7 +16,7 @@ from confide.model.policy import UpdateRules, write_policy
 from confide.site import ledger
 from confide.site.access import PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
-from confide.site.serving import serving, serving_process
+from confide.site.serving import ServingProcess, serving, serving_process
 
 TABLE = "/people/table.json?rows=sex&columns=region"
 OLD = TABLE.replace("people", "people@1")
@@ -154,7 +154,7 @@ def test_nobody_is_told_where_no_server_runs_and_no_other_process_is_signalled(s
 
 def test_a_process_is_found_for_as_long_as_it_serves(site):
     with serving(site):
-        assert serving_process(site) == os.getpid()
+        assert serving_process(site) == ServingProcess(os.getpid(), 1)
     assert serving_process(site) is None and not (site / "server.pid").exists()
 
 

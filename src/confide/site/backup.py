@@ -29,7 +29,7 @@ MANIFEST = "backup.json"
 TRIES = 3
 """How often copying begins again when the site was changed meanwhile."""
 
-_LEFT_OUT = (".partial", ".pid", ".new", ".checkpoint", ".anchor", ".torn")
+_LEFT_OUT = (".partial", ".pid", ".new", ".checkpoint", ".anchor", ".torn", ".sqlite", ".sqlite-shm", ".sqlite-wal")
 """What belongs to a running process or is made anew; the ledger is copied by itself."""
 
 

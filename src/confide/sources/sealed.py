@@ -9,10 +9,13 @@ from pathlib import Path
 
 import duckdb
 
-__all__ = ["open_sealed"]
+__all__ = ["WORKER", "open_sealed"]
 
 _SHARE = 2
 """The part of the machine's memory that one file may have is one in so many."""
+
+WORKER = "CONFIDE_WORKER"
+"""What tells a process of several that serve a site which it is, as in 1/2 for the second of two: the memory is for all of them."""
 
 _TUNED = ["perfect_ht_threshold"]
 """What our own statements change, each for itself: how a table is counted, never what is counted."""
@@ -20,8 +23,9 @@ _TUNED = ["perfect_ht_threshold"]
 
 def open_sealed(path: Path, *, read_only: bool = False, memory: int | None = None) -> duckdb.DuckDBPyConnection:
     """A DuckDB file, opened so that nothing but it can be reached; it takes so many bytes of memory, if said, at most."""
-    share = _memory() // _SHARE
     path = path.resolve()  # one file opened twice must be opened alike
+    worker, _, workers = os.environ.get(WORKER, "0/1").partition("/")
+    share = _memory() // _SHARE // int(workers)
     settings: dict[str, str | bool | int | float | list[str]] = {
         "enable_external_access": "false",
         "autoload_known_extensions": "false",
@@ -30,7 +34,7 @@ def open_sealed(path: Path, *, read_only: bool = False, memory: int | None = Non
         "allow_persistent_secrets": "false",
         "python_enable_replacements": "false",
         "memory_limit": f"{min(memory or share, share) // 2**20}MiB",
-        "temp_directory": f"{path}.tmp",
+        "temp_directory": f"{path}.tmp" if worker == "0" else f"{path}.{worker}.tmp",
         "allowed_configs": _TUNED,
         "lock_configuration": "true",
     }

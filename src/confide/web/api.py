@@ -15,6 +15,7 @@ from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
 from confide.web.closing import at_close
+from confide.web.homes import ALONE, Homes
 from confide.web.metrics import Metrics
 from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
@@ -57,7 +58,7 @@ class Listing(BaseModel):
 Last = Annotated[int, Query(ge=1, le=1000, description="How many.")]
 
 
-def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
+def create_app(service: Service, *, path: SubPath = ROOT, homes: Homes = ALONE) -> FastAPI:
     """The app of an open site, served below a path of its host; closing the site is the caller's business."""
     path.must_not_be(service.datasets)
     app = FastAPI(
@@ -70,10 +71,10 @@ def create_app(service: Service, *, path: SubPath = ROOT) -> FastAPI:
     )
     authentication = Authentication(service)
     context = PageContext(service, authentication, path)
-    metrics = app.state.metrics = Metrics()
+    metrics = app.state.metrics = Metrics(service.state)
     reply = replies(context)
     settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
-    settings |= {"probe": Probes(service).answer, "metrics": metrics, "path": path}
+    settings |= {"probe": Probes(service).answer, "metrics": metrics, "path": path, "homes": homes}
     app.add_middleware(Middleware, access=lambda: service.access, **settings)
     show_problems(app, reply)
     app.state.questions = Questions(service)

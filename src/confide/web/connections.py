@@ -4,6 +4,7 @@ Promise: who is silent, slow or deaf takes nothing from others for longer than t
 """
 
 import asyncio
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,9 @@ class Connection(H11Protocol):
 
     def __init__(self, connections: Connections, **settings: Any) -> None:
         super().__init__(**settings)
+        self.app_state = {**self.app_state, "connection": self}  # for who hands it over
         self._connections, self._limits = connections, connections.limits
+        self._arrived = False
         self._waiting = ""
         self._deadline: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
@@ -92,6 +95,43 @@ class Connection(H11Protocol):
         """End the connection at once, whether or not the client has read everything."""
         self._connections.closed(self)
         self.transport.abort()
+
+    async def hand_over(self, to: socket.socket) -> bool:
+        """Give the connection, with the request that has come, to another process; False if one has just given it to this."""
+        if self._arrived:
+            return False
+        self.flow.pause_reading()
+        until = self.loop.time() + self._limits.reading
+        while not self.transport.is_closing() and not self._sent(to):
+            if self.loop.time() > until:
+                self.drop()
+            await asyncio.sleep(0.002)
+        return True
+
+    def arrive(self, request: bytes) -> None:
+        """Go on with a connection that another process has handed over."""
+        self._arrived = True
+        self.data_received(request)
+
+    def _sent(self, to: socket.socket) -> bool:
+        """Whether another process has it; not while the answer before is still leaving, or others fill the way."""
+        if self.transport.get_write_buffer_size():
+            return False
+        begun = self.transport.get_extra_info("socket")
+        try:
+            socket.send_fds(to, [self._so_far()], [begun.fileno()])
+        except BlockingIOError:
+            return False
+        self.cycle.disconnected = True  # or an answer would be missed here
+        self.drop()
+        return True
+
+    def _so_far(self) -> bytes:
+        """The request as it came, as far as it did, and what followed it."""
+        target = self.scope["raw_path"] + (b"?" + self.scope["query_string"] if self.scope["query_string"] else b"")
+        line = b"%s %s HTTP/%s" % (self.scope["method"].encode(), target, self.scope["http_version"].encode())
+        headers = [name + b": " + value for name, value in self.headers]
+        return b"\r\n".join([line, *headers, b"", b""]) + bytes(self.cycle.body) + self.conn.trailing_data[0]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -110,6 +150,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def on_response_complete(self) -> None:
+        self._arrived = False
         super().on_response_complete()
         self._connections.used(self)
         self._wait()

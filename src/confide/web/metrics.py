@@ -1,11 +1,15 @@
 """What a running site counts, for those who watch it: requests, questions and what waits. Numbers of the data are not among it."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from platform import python_version
 from threading import Lock
+from typing import Any
+
+from confide.site.state import State
 
 __all__ = ["MEDIA_TYPE", "Metrics", "kind_of"]
 
@@ -42,8 +46,17 @@ class Metrics:
     <BLANKLINE>
     """
 
-    def __init__(self) -> None:
+    def __init__(self, state: State | None = None) -> None:
+        """With the state of a site of several processes, what the others counted is added, up to a second late."""
         self._lock, self._requests = Lock(), Counter[tuple[str, int]]()
+        self._state = state if state and state.shared else None
+        self._told, self._summed = "", dict[str, Callable[[], float]]()
+        if self._state:
+            self._state.run(
+                "CREATE TABLE IF NOT EXISTS counts (worker INTEGER PRIMARY KEY, requests TEXT, gauges TEXT)"
+            )
+            before = self._state.run("SELECT requests FROM counts WHERE worker = ?", self._state.worker)
+            self._requests += _counter(before)  # of one that was killed
         self._families = [
             _Family("confide_info", "Versions, as labels.", "gauge", _versions),
             _Family("confide_requests_total", "Requests by kind of address and status.", "counter", self._counted),
@@ -57,6 +70,26 @@ class Metrics:
     def gauge(self, name: str, help: str, read: Callable[[], float]) -> None:
         """Let a number that goes up and down be read whenever somebody looks."""
         self._families.append(_Family(name, help, "gauge", lambda: {(): read()}))
+
+    def sum(self, name: str, help: str, read: Callable[[], float]) -> None:
+        """Let a number that goes up and down be read, of all processes of the site together."""
+        self._summed[name] = read
+        self.gauge(
+            name,
+            help,
+            lambda: read() + sum(gauges.get(name, 0.0) for gauges in map(json.loads, self._others("gauges"))),
+        )
+
+    def publish(self) -> None:
+        """Tell the other processes what this one counted."""
+        if not self._state:
+            return
+        with self._lock:
+            requests = json.dumps([[*key, many] for key, many in self._requests.items()])
+        gauges = json.dumps({name: read() for name, read in self._summed.items()})
+        if requests + gauges != self._told:
+            self._state.run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", self._state.worker, requests, gauges)
+            self._told = requests + gauges
 
     def counter(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
         """Let numbers that only grow be read, each under its value of a label."""
@@ -72,8 +105,16 @@ class Metrics:
 
     def _counted(self) -> Mapping[Labels, float]:
         with self._lock:
-            counted = sorted(self._requests.items())
-        return {(("kind", kind), ("status", str(status))): number for (kind, status), number in counted}
+            counted = self._requests + _counter([(each,) for each in self._others("requests")])
+        return {(("kind", kind), ("status", str(status))): number for (kind, status), number in sorted(counted.items())}
+
+    def _others(self, column: str) -> list[str]:
+        """What the other processes told last."""
+        if not self._state:
+            return []
+        return [
+            told for (told,) in self._state.run(f"SELECT {column} FROM counts WHERE worker != ?", self._state.worker)
+        ]
 
 
 def kind_of(path: str) -> str:
@@ -89,6 +130,13 @@ def kind_of(path: str) -> str:
     if path == "/custodian" or path.startswith("/custodian/"):
         return "custodian"
     return "data" if path.startswith("/api/") or path.endswith((".json", ".csv", ".xlsx")) else "page"
+
+
+def _counter(told: Sequence[tuple[str]] | list[tuple[Any, ...]]) -> Counter[tuple[str, int]]:
+    found = Counter[tuple[str, int]]()
+    for (requests,) in told:
+        found.update({(kind, status): many for kind, status, many in json.loads(requests)})
+    return found
 
 
 def _versions() -> Mapping[Labels, float]:

@@ -8,11 +8,12 @@ from fastapi import Response
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from confide.errors import ConfideError, Denied
+from confide.errors import ConfideError
 from confide.model.policy import Policy
 from confide.site.access import Access
 from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
+from confide.web.homes import ALONE, Homes, client_of
 from confide.web.hosts import check_request
 from confide.web.metrics import Metrics, kind_of
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
@@ -57,10 +58,11 @@ class Middleware:
         probe: Callable[[Scope], Awaitable[Response | None]],
         metrics: Metrics,
         path: SubPath,
+        homes: Homes = ALONE,
     ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
         self._access, self._limit = access, RateLimit(policy().quota.per_minute)
-        self._probe, self._metrics, self._path = probe, metrics, path
+        self._probe, self._metrics, self._path, self._homes = probe, metrics, path, homes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -75,7 +77,10 @@ class Middleware:
                 more = {"Connection": "close"} if foreign.status == 400 else {}  # what follows may be no HTTP
                 return await as_document(foreign, more)(scope, receive, leaving)
             asker = scope.setdefault("state", {})["asker"] = self._authentication.recognise(scope)
-            turned_away = self._size(scope) or self._pace(scope, asker)
+            turned_away = self._size(scope)
+            if not turned_away and await self._homes.sent_home(scope, asker):
+                return None
+            turned_away = turned_away or self._pace(scope, asker)
             await (turned_away or self._app)(_as_get(scope), receive, leaving)
         except Exception as error:
             response = self._fault(scope, error)
@@ -111,7 +116,7 @@ class Middleware:
     def _pace(self, scope: Scope, asker: Asker) -> Response | None:
         """Asking for what is `UNCOUNTED` does not count."""
         self._limit = self._limit.at(self._policy().quota.per_minute)
-        wait = 0.0 if scope["path"].startswith(UNCOUNTED) else self._limit.allow(_client(asker), time.monotonic())
+        wait = 0.0 if scope["path"].startswith(UNCOUNTED) else self._limit.allow(client_of(asker), time.monotonic())
         if not wait:
             return None
         return self._reply(scope, too_many(ceil(wait), self._policy().title), {"Retry-After": str(ceil(wait))})
@@ -137,8 +142,3 @@ class _Leaving:
 def _as_get(scope: Scope) -> Scope:
     """HEAD is GET whose body the server keeps back (RFC 9110, 9.3.2); the question is asked and recorded all the same."""
     return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-
-
-def _client(asker: Asker) -> str:
-    """Whose pace it is: the person's, or the machine's. An unknown token is not a new client, or guessing is free."""
-    return f"machine {asker.machine}" if isinstance(asker.person, Denied) else f"person {asker.person.name}"

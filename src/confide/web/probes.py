@@ -54,7 +54,7 @@ def add_metrics(app: FastAPI, context: PageContext, metrics: Metrics) -> None:
         questions: Questions = app.state.questions
         return questions.waiting
 
-    metrics.gauge("confide_questions_waiting", "Questions that wait for their turn.", waiting)
+    metrics.sum("confide_questions_waiting", "Questions that wait for their turn.", waiting)
 
     def outcomes() -> dict[str, float]:
         everything = audit.summary().everything

@@ -1,10 +1,14 @@
 """The server of a site: uvicorn with bounded connections, a bounded end and a bounded log."""
 
+import asyncio
 import logging
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 from threading import Thread, Timer
 from types import FrameType
@@ -19,7 +23,7 @@ from confide.errors import ConfideError, Fault
 from confide.site.serving import serving
 from confide.web.connections import LIMITS, Connection, ConnectionLimits, Connections
 
-__all__ = ["LONGEST_END", "LogThrottle", "configure", "serve_app"]
+__all__ = ["LONGEST_END", "LogThrottle", "Worker", "configure", "listen", "run_app", "serve_app"]
 
 LONGEST_END = 8.0
 """Seconds after which a server that was told to end does so, whatever clients or questions are still under way. What was recorded
@@ -31,9 +35,25 @@ _GRACE = 4
 _AT_ONCE = 100
 """Connections that are taken up before those that make room for them are closed, and that wait to be taken up."""
 
+_LARGEST = 1 << 18
+"""Bytes of a request, with what followed it, when a connection is handed over."""
+
 _LOG = logging.getLogger("confide.server")
 
 _LOGS = ("confide", "confide.server", "uvicorn.error", "asyncio")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """What a process that serves a site does for the others, where there are several."""
+
+    inbox: socket.socket | None = None
+    """Where they hand connections to it."""
+    started: Callable[[], None] = lambda: None
+    every_second: Callable[[], None] = lambda: None
+
+
+ALONE = Worker()
 
 
 class LogThrottle(logging.Filter):
@@ -67,7 +87,22 @@ class LogThrottle(logging.Filter):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which ends in bounded time once it is told to."""
+    """uvicorn's server, which ends in bounded time once it is told to, and takes in connections that other processes hand over."""
+
+    def __init__(self, config: uvicorn.Config, worker: Worker) -> None:
+        super().__init__(config)
+        self._worker = worker
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self._worker.inbox is not None:
+            asyncio.get_running_loop().add_reader(self._worker.inbox, self._take_in)
+        self._worker.started()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % 10 == 0:  # that is every second
+            self._worker.every_second()
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
@@ -75,6 +110,24 @@ class _Server(uvicorn.Server):
             last.daemon = True
             last.start()
         super().handle_exit(sig, frame)
+
+    def _take_in(self) -> None:
+        assert self._worker.inbox is not None
+        with suppress(BlockingIOError):
+            request, descriptors, _, _ = socket.recv_fds(self._worker.inbox, _LARGEST, 1)
+            for descriptor in descriptors:
+                task = asyncio.ensure_future(self._go_on(socket.socket(fileno=descriptor), request))
+                self.server_state.tasks.add(task)
+                task.add_done_callback(self.server_state.tasks.discard)
+
+    async def _go_on(self, handed: socket.socket, request: bytes) -> None:
+        """Serve a connection on which this request came before."""
+        make: Any = self.config.http_protocol_class
+        settings = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
+        loop = asyncio.get_running_loop()
+        with suppress(OSError):  # the client is gone
+            _, connection = await loop.connect_accepted_socket(lambda: make(_loop=loop, **settings), handed)
+            connection.arrive(request)
 
 
 def configure(app: ASGIApp, service: Service, *, limits: ConnectionLimits = LIMITS, **settings: Any) -> uvicorn.Config:
@@ -93,22 +146,39 @@ def configure(app: ASGIApp, service: Service, *, limits: ConnectionLimits = LIMI
     )
 
 
+def listen(host: str, port: int) -> list[socket.socket]:
+    """The sockets on which a site is reached; a Fault if somebody else has the port."""
+    with ExitStack() as opened:
+        try:
+            found = [
+                opened.enter_context(socket.create_server(address, family=family, backlog=_AT_ONCE))
+                for family, _, _, _, address in dict.fromkeys(
+                    socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+                )
+            ]
+        except OSError:
+            raise Fault(
+                f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
+            ) from None
+        opened.pop_all()
+        return found
+
+
 def serve_app(app: ASGIApp, service: Service, *, host: str, port: int) -> None:
-    """Serve a site until the process is told to end."""
+    """Serve a site by this process alone until it is told to end."""
+    with serving(service.papers.path):
+        run_app(app, service, sockets=listen(host, port))
+
+
+def run_app(app: ASGIApp, service: Service, *, sockets: list[socket.socket], worker: Worker = ALONE) -> None:
+    """Answer who comes to these sockets until the process is told to end."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
-    config, throttle = configure(app, service, host=host, port=port), LogThrottle()
+    config, throttle = configure(app, service), LogThrottle()
     for name in _LOGS:
         logging.getLogger(name).addFilter(throttle)
     signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(service,), name="reload").start())
-    try:
-        with serving(service.papers.path):
-            _Server(config).run()
-    except KeyboardInterrupt:
-        pass
-    except SystemExit:
-        raise Fault(
-            f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
-        ) from None
+    with suppress(KeyboardInterrupt):
+        _Server(config, worker).run(sockets)
 
 
 def _reload(service: Service) -> None:

@@ -11,7 +11,7 @@ from confide.cli.terminal import working
 from confide.data.private import only_mine
 from confide.errors import Mistake
 from confide.records import ingest as ingesting
-from confide.site.access import PersonRole, add_token, list_tokens, must_be_servable
+from confide.site.access import PersonRole, add_token, list_tokens, load_access, must_be_servable
 from confide.site.folder import Folder
 
 __all__ = ["demo", "serve"]
@@ -31,28 +31,44 @@ def serve(
             help="Below which path of its host the site is reached, as in /stats. Otherwise it has all of it."
         ),
     ] = "",
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, help="By how many processes; people are spread over them, and each has a part of the memory."
+        ),
+    ] = 1,
     allow_open: AllowOpen = False,
 ) -> None:
     """Serve the site over HTTP, to those who may reach it (confide access).
 
     Example: confide serve mysite --port 8080
     """
-    _serve(site, host, port, path, allow_open=allow_open)
+    _serve(site, host, port, path, workers=workers, allow_open=allow_open)
 
 
-def _serve(site: Path, host: str, port: int, path: str = "", *, allow_open: bool = False) -> None:
+def _serve(site: Path, host: str, port: int, path: str = "", *, workers: int = 1, allow_open: bool = False) -> None:
     try:
         from confide.web.api import create_app
-        from confide.web.server import serve_app
+        from confide.web.server import listen, serve_app
         from confide.web.subpath import SubPath
+        from confide.web.workers import ServedSite, serve_workers
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
+    folder, shown = Folder(site), f"[{host}]" if ":" in host else host
+    names, access = folder.names(), load_access(folder.access)
+    must_be_servable(access, host)
+
+    def tell() -> None:
+        typer.echo(f"Serving {', '.join(names)} on http://{shown}:{port}{path}  (Ctrl+C stops)", err=True)
+        typer.echo(f"Who may reach the site: {access.words}.", err=True)
+
+    if workers > 1:
+        served = ServedSite(folder=str(site), path=path, allow_open=allow_open)
+        serve_workers(served, listening=listen(host, port), workers=workers, ready=tell)
+        return
     with only_mine(), Service.open(site, allow_open=allow_open) as service:
-        must_be_servable(service.access, host)
         app = create_app(service, path=SubPath(path))
-        shown = f"[{host}]" if ":" in host else host
-        typer.echo(f"Serving {', '.join(service.datasets)} on http://{shown}:{port}{path}  (Ctrl+C stops)", err=True)
-        typer.echo(f"Who may reach the site: {service.access.words}.", err=True)
+        tell()
         serve_app(app, service, host=host, port=port)
 
 

@@ -51,15 +51,17 @@ def reload(site: SiteFolder) -> None:
     if process is None:
         raise Mistake("No server is running on this site.", suggestions=[f"Start one: confide serve {site}"])
     before = _last(folder)
-    os.kill(process, signal.SIGHUP)
+    os.kill(process.pid, signal.SIGHUP)
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        for entry in ledger.last(folder.ledger, 20) if folder.ledger.exists() else ():
-            if entry.number > before and entry.is_act and entry.request["act"] in (RELOADED, NOT_RELOADED):
-                return _tell(entry)
+        entries = ledger.last(folder.ledger, _last(folder) - before) if folder.ledger.exists() else []
+        told = [entry for entry in entries if entry.is_act and entry.request["act"] in (RELOADED, NOT_RELOADED)]
+        if len(told) >= process.workers:  # each tells for itself
+            return _tell(told)
         time.sleep(0.05)
     raise Fault(
-        f"The server (process {process}) did not say that it loaded the site anew.", suggestions=["Look at its log."]
+        f"The server (process {process.pid}) did not say that it loaded the site anew.",
+        suggestions=["Look at its log."],
     )
 
 
@@ -68,7 +70,8 @@ def _last(folder: Folder) -> int:
     return entries[-1].number if entries else -1
 
 
-def _tell(entry: ledger.Entry) -> None:
-    if entry.request["act"] == NOT_RELOADED:
-        raise Mistake(f"The server goes on as before. {entry.request['why']}")
+def _tell(told: list[ledger.Entry]) -> None:
+    for entry in told:
+        if entry.request["act"] == NOT_RELOADED:
+            raise Mistake(f"The server goes on as before. {entry.request['why']}")
     typer.echo("The server answers from the newest data under the policies in force.")

@@ -1,0 +1,101 @@
+"""What a second worker brings: small tables a second with one worker and with two, of many people at once.
+
+    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3]
+
+Servers run one at a time, each for the same time, one worker and two in turn; the ratio is that of the medians of one run. Questions
+are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine.
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from load import PORT, Client, People, different, make_site
+
+from confide.site.ledger import verify
+
+CLIENTS = 32
+WORKERS = (1, 2)
+
+
+@contextmanager
+def served(site: Path, workers: int) -> Iterator[subprocess.Popen[bytes]]:
+    words = [sys.executable, "-m", "confide", "serve", str(site), "--port", str(PORT), "--workers", str(workers)]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE)
+    try:
+        assert process.stderr and b"Serving" in process.stderr.readline()  # when all workers answer
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def processor(process: subprocess.Popen[bytes]) -> float:
+    """Seconds of the processor that a server and its workers have taken."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    used = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in (process.pid, *children)]
+    return sum(int(each[11]) + int(each[12]) for each in used) / os.sysconf("SC_CLK_TCK")
+
+
+async def ask(client: Client, addresses: Iterator[str], until: float) -> int:
+    """So many answers somebody was given, or refusals."""
+    many = 0
+    while time.perf_counter() < until:
+        status, _ = await client.get(next(addresses))
+        assert status in (200, 403), status
+        many += 1
+    return many
+
+
+async def asked(people: People, addresses: Iterator[str], seconds: float) -> float:
+    """Answers a second."""
+    clients = [Client(people.one()) for _ in range(CLIENTS)]
+    for some in (1.0, seconds):  # the first second warms up
+        begun = time.perf_counter()
+        many = sum(await asyncio.gather(*(ask(client, addresses, begun + some) for client in clients)))
+        took = time.perf_counter() - begun
+    for client in clients:
+        client.close()
+    return many / took
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--rows", type=int, default=20_000)
+    options.add_argument("--seconds", type=float, default=8.0)
+    options.add_argument("--rounds", type=int, default=3)
+    given = options.parse_args()
+    found: dict[int, list[float]] = {workers: [] for workers in WORKERS}
+    addresses = iter(different())
+    with tempfile.TemporaryDirectory() as folder:
+        site = make_site(Path(folder) / "site", given.rows)
+        policy = site / "policy.toml"
+        policy.write_text(policy.read_text().replace("per_day = 0", "per_day = 100000"))  # places are taken
+        people = People(site)
+        for _ in range(given.rounds):
+            for workers in WORKERS:
+                with served(site, workers) as process:
+                    before, mine = processor(process), time.process_time()
+                    rate = asyncio.run(asked(people, addresses, given.seconds))
+                    cpu, mine = processor(process) - before, time.process_time() - mine
+                print(
+                    f"{workers} workers: {rate:6.1f} tables a second; server {cpu:.1f} s, clients {mine:.1f} s of the processor",
+                    flush=True,
+                )
+                found[workers].append(rate)
+        checked = verify(site / "ledger.jsonl")
+        print(f"The ledger of {checked.entries} entries is {'whole' if checked.problem is None else checked.problem}.")
+    one, two = (median(found[workers]) for workers in WORKERS)
+    print(f"Two workers to one: {two / one:.2f}")
+
+
+if __name__ == "__main__":
+    main()
