@@ -55,15 +55,17 @@ async def ask(client: Client, addresses: Iterator[str], until: float) -> int:
     return many
 
 
-async def asked(people: People, addresses: Iterator[str], seconds: float) -> float:
+async def asked(people: People, addresses: Iterator[str], seconds: float, process: subprocess.Popen[bytes]) -> float:
     """Answers a second."""
     clients = [Client(people.one()) for _ in range(CLIENTS)]
     for some in (1.0, seconds):  # the first second warms up
-        begun = time.perf_counter()
+        begun, used, mine = time.perf_counter(), processor(process), time.process_time()
         many = sum(await asyncio.gather(*(ask(client, addresses, begun + some) for client in clients)))
-        took = time.perf_counter() - begun
+        took, used, mine = time.perf_counter() - begun, processor(process) - used, time.process_time() - mine
     for client in clients:
         client.close()
+    each = f"{1e3 * used / many:.1f} ms of the processor each, {1e3 * mine / many:.2f} of the client's"
+    print(f"{many / took:6.1f} tables a second; {used / took:.2f} cores, {each}", flush=True)
     return many / took
 
 
@@ -83,14 +85,8 @@ def main() -> None:
         for _ in range(given.rounds):
             for workers in WORKERS:
                 with served(site, workers) as process:
-                    before, mine = processor(process), time.process_time()
-                    rate = asyncio.run(asked(people, addresses, given.seconds))
-                    cpu, mine = processor(process) - before, time.process_time() - mine
-                print(
-                    f"{workers} workers: {rate:6.1f} tables a second; server {cpu:.1f} s, clients {mine:.1f} s of the processor",
-                    flush=True,
-                )
-                found[workers].append(rate)
+                    print(f"{workers} worker{'s' if workers > 1 else ' '}:", end=" ")
+                    found[workers].append(asyncio.run(asked(people, addresses, given.seconds, process)))
         checked = verify(site / "ledger.jsonl")
         print(f"The ledger of {checked.entries} entries is {'whole' if checked.problem is None else checked.problem}.")
     one, two = (median(found[workers]) for workers in WORKERS)

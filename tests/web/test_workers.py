@@ -57,13 +57,21 @@ def tokens(site: Path) -> TOKEN:
     return shown | {"carla": add_token(file, name="carla", role=PersonRole.CUSTODIAN)}
 
 
+@pytest.fixture
+def several(site: Path, serve: Callable[..., Any], tokens: TOKEN) -> Any:
+    """The site, served by two workers that both answer."""
+    server = serve(site, "--workers", "2")
+    until(lambda: "Who may reach the site" in server.log.read_text())
+    return server
+
+
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def workers_of(server: Any) -> list[int]:
+def workers_of(several: Any) -> list[int]:
     """The processes of the workers, the first first."""
-    pid = server.process.pid
+    pid = several.process.pid
     return sorted(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 
@@ -80,13 +88,13 @@ def entries(site: Path) -> list[ledger.Entry]:
     return list(ledger.read_questions(Folder(site).ledger))
 
 
-def test_a_quota_shared_by_people_of_both_workers_is_neither_exceeded_nor_wasted(site, serve, tokens):
-    server, outcomes, lock = serve(site, "--workers", "2"), Counter[str](), threading.Lock()
+def test_a_quota_shared_by_people_of_both_workers_is_neither_exceeded_nor_wasted(site, tokens, several):
+    outcomes, lock = Counter[str](), threading.Lock()
 
     def ask(name: str, questions: list[str]) -> None:
         with httpx.Client(timeout=LONG, headers=bearer(tokens[f"{name} together"])) as client:
             for question in questions:
-                found = client.get(server.url + question)
+                found = client.get(several.url + question)
                 rules = [reason["rule"] for reason in found.json()["reasons"]] if found.status_code == 403 else []
                 with lock:
                     outcomes["full" if rules == ["quota.project"] else "counted"] += 1
@@ -104,13 +112,12 @@ def test_a_quota_shared_by_people_of_both_workers_is_neither_exceeded_nor_wasted
     assert ledger.verify(Folder(site).ledger).problem is None
 
 
-def test_a_login_and_an_answer_are_known_whichever_worker_takes_the_connection(site, serve, tokens, browser):
+def test_a_login_and_an_answer_are_known_whichever_worker_takes_the_connection(site, tokens, browser, several):
     """While one worker stands still the other takes every connection, and hands over what is not its own."""
-    server = serve(site, "--workers", "2")
     for name in (PEOPLE[0][0], PEOPLE[1][0]):
-        here = browser(server, Connection="close")
+        here = browser(several, Connection="close")
         assert here.log_in(tokens[name], "/").status_code == 303
-        for still in workers_of(server):
+        for still in workers_of(several):
             os.kill(still, signal.SIGSTOP)
             later = threading.Timer(0.5, os.kill, (still, signal.SIGCONT))
             later.start()
@@ -123,10 +130,9 @@ def test_a_login_and_an_answer_are_known_whichever_worker_takes_the_connection(s
     )
 
 
-def test_a_form_that_comes_in_pieces_is_handed_over_whole(site, serve, tokens, browser):
-    server = serve(site, "--workers", "2")
-    for still in workers_of(server):
-        here = browser(server)
+def test_a_form_that_comes_in_pieces_is_handed_over_whole(site, tokens, browser, several):
+    for still in workers_of(several):
+        here = browser(several)
         body = f"csrf={here.secret('/login')}&token={tokens['carla']}&next=%2Fcustodian".encode()
 
         def pieces(whole: bytes = body) -> Iterator[bytes]:
@@ -135,20 +141,21 @@ def test_a_form_that_comes_in_pieces_is_handed_over_whole(site, serve, tokens, b
                 time.sleep(0.02)
 
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(len(body))}
-        headers |= {"Origin": server.url, "Sec-Fetch-Site": "same-origin"}
+        headers |= {"Origin": several.url, "Sec-Fetch-Site": "same-origin"}
         os.kill(still, signal.SIGSTOP)
         later = threading.Timer(0.5, os.kill, (still, signal.SIGCONT))
         later.start()
         with httpx.Client(timeout=LONG, cookies=here.client.cookies) as fresh:
-            found = fresh.post(server.url + "/login", content=pieces(), headers=headers)
+            found = fresh.post(several.url + "/login", content=pieces(), headers=headers)
         later.join()
         assert (found.status_code, found.headers["location"]) == (303, "/custodian")
 
 
 @pytest.mark.parametrize("killed", [0, 1])
-def test_kill_9_of_a_worker_in_a_stream_of_questions_loses_no_answer_and_the_site_goes_on(site, serve, tokens, killed):
-    server = serve(site, "--workers", "2")
-    before, answers, wrong, over = workers_of(server), Counter[str](), [], threading.Event()
+def test_kill_9_of_a_worker_in_a_stream_of_questions_loses_no_answer_and_the_site_goes_on(
+    site, tokens, killed, several
+):
+    before, answers, wrong, over = workers_of(several), Counter[str](), [], threading.Event()
     receipts: list[str] = []
 
     def ask(name: str, questions: list[str]) -> None:
@@ -157,7 +164,7 @@ def test_kill_9_of_a_worker_in_a_stream_of_questions_loses_no_answer_and_the_sit
                 if over.is_set():
                     return
                 try:
-                    found = client.get(server.url + questions[number % len(questions)])
+                    found = client.get(several.url + questions[number % len(questions)])
                 except httpx.TransportError:
                     continue
                 if found.status_code == 200:
@@ -172,7 +179,7 @@ def test_kill_9_of_a_worker_in_a_stream_of_questions_loses_no_answer_and_the_sit
         asker.start()
     until(lambda: wrong or all(answers[name] > 5 for name in everybody))
     os.kill(before[killed], signal.SIGKILL)
-    until(lambda: len(workers_of(server)) == 2 and before[killed] not in workers_of(server))
+    until(lambda: len(workers_of(several)) == 2 and before[killed] not in workers_of(several))
     reached = Counter(answers)
     until(lambda: wrong or all(answers[name] > reached[name] + 5 for name in everybody))
     over.set()
@@ -181,52 +188,48 @@ def test_kill_9_of_a_worker_in_a_stream_of_questions_loses_no_answer_and_the_sit
     assert not wrong
     assert set(receipts) <= {entry.receipt for entry in entries(site) if entry.outcome == "released"}
     assert ledger.verify(Folder(site).ledger).problem is None
-    assert server.stop() == 0
+    assert several.stop() == 0
 
 
-def test_a_site_that_is_told_to_end_ends_with_all_its_workers(site, serve, tokens):
+def test_a_site_that_is_told_to_end_ends_with_all_its_workers(site, tokens, several):
     assert LONGEST_END < LONGEST < 10
-    server = serve(site, "--workers", "2")
-    server.get(QUESTIONS[0], headers=bearer(tokens["carla"]))
-    workers = workers_of(server)
-    assert server.stop() == 0
+    several.get(QUESTIONS[0], headers=bearer(tokens["carla"]))
+    workers = workers_of(several)
+    assert several.stop() == 0
     assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
     assert not [file.name for file in site.iterdir() if file.name.startswith("state.") or file.name.endswith(".pid")]
     with confide.open(site) as opened:
         assert opened["people"].table(rows="sex")
 
 
-def test_workers_end_when_the_process_that_looks_after_them_is_killed(site, serve, tokens):
-    server = serve(site, "--workers", "2")
-    workers = workers_of(server)
+def test_workers_end_when_the_process_that_looks_after_them_is_killed(site, serve, tokens, several):
+    workers = workers_of(several)
     with pytest.raises(Fault, match="Another Confide process"):
         confide.open(site)
-    server.kill()
+    several.kill()
     until(lambda: not [pid for pid in workers if Path(f"/proc/{pid}").exists()])
     assert serve(site, "--workers", "2").get("/health").status_code == 200
 
 
-def test_what_all_workers_counted_is_told_together(site, serve, tokens):
-    server = serve(site, "--workers", "2")
+def test_what_all_workers_counted_is_told_together(site, tokens, several):
     for home in PEOPLE.values():
         for name in home:
-            server.get("/people/table.json?rows=sex", headers={**bearer(tokens[name]), "Connection": "close"})
+            several.get("/people/table?rows=sex", headers={**bearer(tokens[name]), "Connection": "close"})
 
     def told() -> str:
-        found: str = server.get("/metrics", headers=bearer(tokens["carla"])).text
+        found: str = several.get("/metrics", headers=bearer(tokens["carla"])).text
         return found
 
-    until(lambda: 'confide_requests_total{kind="data",status="200"} 4\n' in told())
+    until(lambda: 'confide_requests_total{kind="page",status="200"} 4\n' in told())
     assert 'confide_questions_total{outcome="answered"} 4\n' in told()
 
 
-def test_all_workers_take_up_new_data_and_policies_before_the_reload_is_told(site, serve, tokens, run):
-    server = serve(site, "--workers", "2")
+def test_all_workers_take_up_new_data_and_policies_before_the_reload_is_told(site, tokens, run, several):
     policy = site / "policy.toml"
     policy.write_text(policy.read_text().replace("version = 1", "version = 2", 1))
     assert run("reload", site).returncode == 0
     for name in (PEOPLE[0][0], PEOPLE[1][0]):
-        server.get("/people/table.json?rows=sex", headers=bearer(tokens[name]))
+        several.get("/people/table.json?rows=sex", headers=bearer(tokens[name]))
     told = [entry.policy for entry in entries(site)]
     assert len(told) == 2 and len(set(told)) == 1 and "2" in told[0]
 

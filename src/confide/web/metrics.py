@@ -3,12 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from platform import python_version
 from threading import Lock
 from typing import Any
 
+from confide.errors import Fault
 from confide.site.state import State
 
 __all__ = ["MEDIA_TYPE", "Metrics", "kind_of"]
@@ -88,7 +90,8 @@ class Metrics:
             requests = json.dumps([[*key, many] for key, many in self._requests.items()])
         gauges = json.dumps({name: read() for name, read in self._summed.items()})
         if requests + gauges != self._told:
-            self._state.run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", self._state.worker, requests, gauges)
+            with suppress(Fault):  # who looks at the counts will see it
+                self._state.run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", self._state.worker, requests, gauges)
             self._told = requests + gauges
 
     def counter(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:

@@ -41,8 +41,10 @@ LONGEST = LONGEST_END + 1
 TRIES, PAUSE = 5, 1.0
 """So often, after so many seconds each, a worker that cannot start is tried again before the site ends."""
 
-_WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
-"""What wakes the process that looks after the others; it takes one at a time, and nothing interrupts it."""
+_WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""What wakes the process that looks after the others."""
+
+_END = (signal.SIGTERM, signal.SIGINT)
 
 _LOG = logging.getLogger("confide.server")
 
@@ -94,11 +96,26 @@ class _Running:
         self.answers = True
 
 
+class _Signals:
+    """What this process is told, one after the other; none is lost, whatever thread it reaches and whatever goes on."""
+
+    def __init__(self) -> None:
+        self._heard, told = os.pipe()
+        os.set_blocking(told, False)
+        for each in _WATCHED:
+            signal.signal(each, lambda *_: None)
+        signal.set_wakeup_fd(told)
+
+    def next(self, seconds: float) -> int | None:
+        """The next one, within so many seconds."""
+        return os.read(self._heard, 1)[0] if select.select([self._heard], [], [], seconds)[0] else None
+
+
 class _Workers:
     """The workers of a site, and what each inherits."""
 
     def __init__(self, site: ServedSite, *, listening: Sequence[socket.socket], held: int, number: int) -> None:
-        self._site, self._listening, self._held = site, listening, held
+        self._site, self._listening, self._held, self._signals = site, listening, held, _Signals()
         self._pairs = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(number)]
         """Where connections are handed to each: they outlive a worker, and wait for the next."""
         self._lifeline = os.pipe()
@@ -107,22 +124,25 @@ class _Workers:
 
     def start(self) -> bool:
         """Start all, the first alone, since it may have to mend the ledger; False if told to end meanwhile."""
+        heard = set[int | None]()
         for number in range(len(self._pairs)):
             self._running.append(self._begun(number))
             while not self._running[-1].answers:
                 self._running[-1].hear(0.1)
-                told = signal.sigtimedwait(_WATCHED - {signal.SIGCHLD}, 0)
-                if told and told.si_signo != signal.SIGHUP:
+                heard.add(self._signals.next(0))
+                if heard.intersection(_END):
                     return False
+        if signal.SIGHUP in heard:
+            self._tell(signal.SIGHUP)
         return True
 
     def look_after(self) -> None:
         """Start again what ends, and pass on what is to be passed on, until this process is told to end."""
         while True:
-            told = signal.sigtimedwait(_WATCHED, PAUSE)
-            if told and told.si_signo in (signal.SIGTERM, signal.SIGINT):
+            told = self._signals.next(PAUSE)
+            if told in _END:
                 return
-            if told and told.si_signo == signal.SIGHUP:
+            if told == signal.SIGHUP:
                 self._tell(signal.SIGHUP)
             for number in range(len(self._running)):
                 self._look_at(number)
@@ -160,7 +180,7 @@ class _Workers:
             ready=ready,
         )
         inherited = [*task.listening, *task.doors, task.inbox, task.lifeline, task.ready, self._held]
-        command = [sys.executable, "-m", __name__, json.dumps([asdict(self._site), asdict(task)])]
+        command = [sys.executable, "-P", "-m", __name__, json.dumps([asdict(self._site), asdict(task)])]
         told = {**os.environ, "CONFIDE_WORKER": f"{number}/{len(self._pairs)}"}
         process = subprocess.Popen(command, pass_fds=inherited, env=told)
         os.close(ready)
@@ -177,28 +197,23 @@ def serve_workers(
 ) -> None:
     """Serve a site by so many workers until this process is told to end; `ready` is called when all of them answer."""
     papers = Papers(Path(site.folder))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    try:
-        with (
-            only_mine(),
-            held_for_workers(papers.ledger) as held,
-            shared_state(site.state),
-            serving(papers.path, workers=workers),
-        ):
-            crew = _Workers(site, listening=listening, held=held, number=workers)
-            try:
-                if crew.start():
-                    ready()
-                    crew.look_after()
-            finally:
-                crew.end()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with (
+        only_mine(),
+        held_for_workers(papers.ledger) as held,
+        shared_state(site.state),
+        serving(papers.path, workers=workers),
+    ):
+        crew = _Workers(site, listening=listening, held=held, number=workers)
+        try:
+            if crew.start():
+                ready()
+                crew.look_after()
+        finally:
+            crew.end()
 
 
 def _work(site: ServedSite, task: _Task) -> None:
     """Answer as one of the workers of a site, until told to end or left alone."""
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
     Thread(target=_end_with, args=(task.lifeline,), name="lifeline", daemon=True).start()
     doors = tuple(_socket(each) for each in task.doors)
     state = State(site.state, worker=task.number)

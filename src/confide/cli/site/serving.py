@@ -1,5 +1,6 @@
 """Serving a site over HTTP, and the demo site."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -62,6 +63,8 @@ def _serve(site: Path, host: str, port: int, path: str = "", *, workers: int = 1
         typer.echo(f"Serving {', '.join(names)} on http://{shown}:{port}{path}  (Ctrl+C stops)", err=True)
         typer.echo(f"Who may reach the site: {access.words}.", err=True)
 
+    if workers > 1 and not sys.platform.startswith("linux"):
+        raise Mistake("Several workers need Linux.", suggestions=["Leave --workers out."])
     if workers > 1:
         served = ServedSite(folder=str(site), path=path, allow_open=allow_open)
         serve_workers(served, listening=listen(host, port), workers=workers, ready=tell)
