@@ -66,10 +66,10 @@ class Sessions:
         if not cookie:
             return None
         found = self._state.run(
-            "UPDATE sessions SET seen = ?1 WHERE key = ?2 AND seen >= ?3 AND began >= ?4 RETURNING shown, csrf, began, seen",
+            "UPDATE sessions SET seen = ?1 WHERE key = ?2 AND seen >= ?3 AND began >= ?4 RETURNING shown, csrf, began",
             now, _key(cookie), now - LONGEST_IDLE, now - LONGEST,
         )  # fmt: skip
-        return Session(_read(found[0][0]), *found[0][1:]) if found else None
+        return Session(_read(found[0][0]), found[0][1], float(found[0][2]), now) if found else None
 
     def end(self, cookie: str) -> None:
         """Log out; an unknown id is none."""
