@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from itertools import cycle
@@ -18,6 +18,7 @@ from confide.cli.main import main
 from confide.errors import Mistake, Refused
 from confide.model.policy import AuditRules, write_policy
 from confide.site.folder import Folder
+from confide.site.ledger import read_questions
 from confide.site.state import State, shared_state
 
 Run = Callable[..., tuple[int, str, str]]
@@ -146,13 +147,18 @@ def test_a_refusal_by_the_limit_is_recorded_and_says_what_to_do(site: Path) -> N
 
 
 def test_the_limit_counts_what_other_processes_answered(site: Path) -> None:
+    """Two processes that answer in turn refuse the same question as one that answers all."""
     limit(site, 5)
-    state = site / "state.sqlite"
-    with (
-        shared_state(state),
-        Service.open(site, state=State(state, worker=0)) as one,
-        Service.open(site, state=State(state, worker=1)) as other,
-    ):
-        other.answer(python_table("people", rows=["sex", "region"]), who="ben")  # it has looked at the ledger before
-        with pytest.raises(Refused, match="single out"):
-            attack_through([one, other], "ana")
+    state, told = site / "state.sqlite", list[int]()
+    for at_once in (1, 2):
+        with shared_state(state), ExitStack() as opened:
+            services = [opened.enter_context(Service.open(site, state=State(state, worker=n))) for n in range(at_once)]
+            for service in services:  # each has looked at the ledger before
+                service.answer(python_table("people", rows=["sex", "region"]), who="ben")
+            with pytest.raises(Refused, match="single out"):
+                attack_through(services, "ana")
+            outcomes = [entry.outcome for entry in read_questions(Folder(site).ledger) if entry.who == "ana"]
+        told.append(outcomes.index("refused"))
+        Folder(site).ledger.unlink()
+        Folder(site).ledger.with_suffix(".anchor").unlink()
+    assert told[0] == told[1] < AGES + 1
