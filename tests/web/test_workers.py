@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -15,10 +16,12 @@ import httpx
 import pytest
 
 import confide
-from confide.errors import Fault
+from confide.errors import Denied, Fault
 from confide.site import ledger
-from confide.site.access import PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
+from confide.site.access import Person, PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
+from confide.web.authentication import Asker
+from confide.web.homes import Homes
 from confide.web.server import LONGEST_END
 from confide.web.workers import LONGEST
 
@@ -86,6 +89,22 @@ def until(holds: Callable[[], object]) -> None:
 
 def entries(site: Path) -> list[ledger.Entry]:
     return list(ledger.read_questions(Folder(site).ledger))
+
+
+def test_everybody_has_one_worker_whatever_they_ask_for():
+    homes = Homes(0, (socket.socket(), socket.socket(), socket.socket()))
+    carla, strange = Asker(Person("carla", PersonRole.CUSTODIAN), None, "a"), Asker(Denied("No."), None, "b")
+    found = set[int]()
+    for name in map(str, range(30)):
+        asker = Asker(Person(name, PersonRole.ANALYST), None, "b")
+        mine = {
+            homes.home(path, asker) for path in ("/", "/people/table", "/jobs/1", "/charts/x/light.svg", "/loginstats")
+        }
+        assert len(mine) == 1 and homes.home("/login", asker) == homes.home("/", strange)
+        found |= mine
+    assert found == {0, 1, 2} and homes.home("/people/table", carla) == homes.home("/custodian", carla) == 0
+    for door in homes.doors:
+        door.close()
 
 
 def test_a_quota_shared_by_people_of_both_workers_is_neither_exceeded_nor_wasted(site, tokens, several):

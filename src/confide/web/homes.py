@@ -36,12 +36,12 @@ class Homes:
         connection: Connection | None = scope["state"].get("connection")
         if len(self.doors) < 2 or connection is None or scope["path"].startswith(_ANYWHERE):
             return False
-        home = self._home(scope["path"], asker)
+        home = self.home(scope["path"], asker)
         return home != self.here and await connection.hand_over(self.doors[home])
 
-    def _home(self, path: str, asker: Asker) -> int:
-        """The first is the custodians', whose pages share their work."""
-        if path.startswith(_OF_MACHINES):
+    def home(self, path: str, asker: Asker) -> int:
+        """The number of the process of who asks for a path. The first is the custodians', whose pages share their work."""
+        if path == _OF_MACHINES or path.startswith(f"{_OF_MACHINES}/"):
             return self._number(f"machine {asker.machine}")
         if not isinstance(asker.person, Denied) and asker.person.role is PersonRole.CUSTODIAN:
             return 0
