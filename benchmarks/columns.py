@@ -18,7 +18,6 @@ from itertools import combinations, cycle
 from math import inf
 from pathlib import Path
 
-import duckdb
 import numpy as np
 from models import design
 
@@ -33,7 +32,7 @@ from confide.model.evidence import Box, Step, Tally
 from confide.model.request import Family, TableRequest
 from confide.site.folder import Folder
 from confide.spelling.python import read_arguments
-from tables import UNION
+from tables import UNION, beside
 
 THREE = ("age_group", "county", "education")
 
@@ -45,7 +44,7 @@ class Bench:
         engine = self.road._engine
         assert isinstance(engine, ColumnsEngine)
         self.engine, self.store = engine, engine._store
-        self.raw = duckdb.connect(str(Folder(site).store("people")), read_only=True)
+        self.raw = beside(Folder(site).store("people"))
         self.within = resolve(self._request(["sex"], UNION).where, self.service.datasets["people"]).boxes
 
     def measured(self, run: Callable[[], object]) -> float:

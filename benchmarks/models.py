@@ -17,7 +17,6 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import statsmodels.api as sm
 
@@ -30,6 +29,7 @@ from confide.model.evidence import Step
 from confide.model.formula import Transform
 from confide.model.request import Family
 from confide.site.folder import Folder
+from tables import beside
 
 CLASSES = ("region", "age_group", "sex", "marital", "country_of_birth", "children", "education", "employment")
 CLASSES += ("occupation_major", "industry", "hours", "wages", "taxes")
@@ -80,7 +80,7 @@ def median(run: Callable[[], object], repeat: int) -> float:
 
 def scan(path: Path, engine: DuckDBEngine, model: Design, repeat: int) -> float:
     sums = ", ".join(f"sum({column})" for column in columns_of(model, engine.facts) if column not in ("unit", "key"))
-    with duckdb.connect(str(path), read_only=True) as raw:
+    with beside(path) as raw:
         return median(lambda: raw.execute(f"SELECT count(*), {sums} FROM records").fetchall(), repeat)
 
 

@@ -434,6 +434,55 @@ def _small(value: float) -> str:
     return "< 1e-5" if 0 < value < 1e-5 else f"{value:.3g}"
 
 
+def _scaled() -> dict[str, dict[tuple[str, int], Any]]:
+    """What was measured by benchmarks/scale.py --record, by what was done, then by engine and records."""
+    measured = json.loads((ROOT / "docs" / "reference" / "performance.json").read_text(encoding="utf-8"))
+    found: dict[str, dict[tuple[str, int], Any]] = {}
+    for one in measured["figures"]:
+        found.setdefault(one["what"], {})[one["engine"], one["rows"]] = one
+    return found
+
+
+def _performance() -> Iterator[list[str]]:
+    """A line for whatever is done, a column for each engine and size."""
+    scaled = _scaled()
+    parts = list(scaled["ingest"])
+    yield ["", *(f"`{engine}`, {rows / 1e6:g} million" for engine, rows in parts)]
+    yield ["---"] * (1 + len(parts))
+    for what, found in scaled.items():
+        if any(one["seconds"] for one in found.values()):
+            yield [what, *(_seconds(found.get(part)) for part in parts)]
+    for what in ("ingest", "answering"):
+        held = [scaled[what].get(part) for part in parts]
+        yield [f"memory: {what}", *(f"{one['megabytes'] / 1024:.1f} GB" if one else "–" for one in held)]
+
+
+def _seconds(one: Any) -> str:
+    if one is None:
+        return "–"
+    ratio = f", {one['seconds'] / one['raw']:.2g} of raw" if one["raw"] else ""
+    return f"{one['seconds']:.3g} s{ratio}"
+
+
+def _slopes() -> Iterator[list[str]]:
+    """Seconds a million records between the two largest sizes, and 1.4 billion times that."""
+    yield from (["", "engine", "seconds a million", "1.4 billion"], ["---"] * 4)
+    for what, found in _scaled().items():
+        for engine in dict.fromkeys(engine for engine, _ in found):
+            sizes = sorted(rows for each, rows in found if each == engine)[-2:]
+            if len(sizes) == 2 and found[engine, sizes[1]]["seconds"]:
+                less, more = (found[engine, rows]["seconds"] for rows in sizes)
+                slope = max((more - less) / (sizes[1] - sizes[0]) * 1e6, 0.0)
+                yield [what, f"`{engine}`", f"{slope:.2g}", _duration(1400 * slope)]
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def _proportions() -> Iterator[list[str]]:
     yield from (["of what", "how often"], ["---"] * 2)
     yield from (list(row) for row in PROPORTIONS.described())
@@ -444,6 +493,8 @@ TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_more": _red_team_more,
     "red_team_firms": partial(_red_team, "firms"),
     "frontier": _frontier,
+    "performance": _performance,
+    "slopes": _slopes,
     "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,
