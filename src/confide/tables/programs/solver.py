@@ -87,6 +87,11 @@ class Solver:
         """What a unit on the right side of each row was worth in the last solution."""
         return np.array(self._highs.getSolution().row_dual)
 
+    def basis(self) -> tuple[Bools, Bools]:
+        """Which columns, and which rows, are in the basis of the last solution; a row in it follows from those that are not."""
+        basis, basic = self._highs.getBasis(), highspy.HighsBasisStatus.kBasic
+        return np.array([one == basic for one in basis.col_status]), np.array([one == basic for one in basis.row_status])
+
 
 class Master:
     """Which cells to suppress at the least cost, so that every inequality row @ x >= 1 added so far holds.

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
+from confide.tables.suppression.ball import ball_within
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
-from confide.tables.suppression.mixtures import KnownMoves, kept, settled, stronger
+from confide.tables.suppression.mixtures import Around, KnownMoves, kept, settled, stronger
 from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_reach
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
@@ -38,7 +39,7 @@ STEEP = 1e3
 """Prices differ by no more than this factor up and down: others are hard on the solver."""
 
 OFTEN = 1_000
-"""After so many demands progress is told."""
+"""So many demands are looked at together, and then progress is told."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
@@ -46,11 +47,15 @@ SEED = 19590317
 
 @dataclass(frozen=True, eq=False)
 class OpenPairs:
-    """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from."""
+    """Demands, by number, and insiders, the share `need` of the demand that the insider must be kept from, and what they share.
+
+    That is in the ball: how the demand and what the insider knows move together.
+    """
 
     demand: Ints
     who: Ints
     need: Floats
+    shared: Floats
 
     def __len__(self) -> int:
         return len(self.who)
@@ -70,6 +75,10 @@ class OpenPairs:
         return OpenPairs(*(column[kept] for column in vars(self).values()))
 
 
+def _all_of(parts: list[OpenPairs]) -> OpenPairs:
+    return OpenPairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+
+
 class Crowd:
     """The pairs of demands and insiders for whom no witness was found yet."""
 
@@ -81,24 +90,36 @@ class Crowd:
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
         self._stronger = stronger(self._boxes)
+        self._ball = ball_within(points.matrix, points.low, points.high, points.deadline)
+        self._width = self._ball.reach
+        self._first = np.append(self.known.of, 0)[np.minimum(starts[:-1], len(self.known.of))]
+        self._learned, self._learned_by = np.unique(self._first, return_inverse=True)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
 
-    def pairs(self, numbers: Ints) -> tuple[OpenPairs, int]:
-        """The demands and the insiders for whom no mixture of the points does, and how many demands there was time to look at."""
-        places, found = self._places(), []
-        for number in numbers.tolist():
-            if self.points.deadline.over:
-                break
-            need = self._needs(self.demands[number])
-            reach = places[self.targets.of[number]] * self._share[number]
-            who = np.flatnonzero(~kept(reach, places, self._boxes, need))
-            found.append((np.full(len(who), number), who, need[who]))
-            if len(found) % OFTEN == 0:
-                self.points.tell(OUTSIDERS, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
-        nobody = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-        return OpenPairs(*map(np.concatenate, zip(nobody, *found, strict=True))), len(found)
+    def pairs(self, numbers: Ints) -> tuple[OpenPairs, Ints]:
+        """The demands and the insiders for whom neither ball nor mixtures of points do, and the demands not looked at in time."""
+        places, found = self._places(), [OpenPairs(*(np.zeros(0, kind) for kind in (np.int64, np.int64, float, float)))]
+        numbers = numbers[np.argsort(self.targets.of[numbers], kind="stable")]
+        for start in range(0, len(numbers), OFTEN):
+            some = numbers[start : start + OFTEN]
+            unknowns, at = np.unique(self.targets.of[some], return_inverse=True)
+            shared = self._ball.shared(unknowns, self._learned)
+            for number, row in zip(some.tolist(), at.tolist(), strict=True):
+                if self.points.deadline.over:
+                    return _all_of(found), numbers[len(found) - 1 :]
+                found.append(self._open(number, places, shared[row]))
+            self.points.tell(OUTSIDERS, f"{len(found) - 1:,} of {len(numbers):,} levels looked at for contributors")
+        return _all_of(found), numbers[:0]
+
+    def _open(self, number: int, places: Floats, shared: Floats) -> OpenPairs:
+        """The insiders of whom it is open whether they undo one demand, from what its unknown shares with all that are known."""
+        need, share = self._needs(self.demands[number]), self._share[number]
+        shared = shared[self._learned_by] * share
+        around = Around(float(self._width[self.targets.of[number]] * abs(share)), self._width[self._first], shared)
+        who = np.flatnonzero(~kept(places[self.targets.of[number]] * share, places, self._boxes, need, around))
+        return OpenPairs(np.full(len(who), number), who, need[who], shared[who])
 
     def _needs(self, demand: Demand) -> Floats:
         """The share of a demand that each insider must be kept from: none of it if they know its cell.
@@ -261,7 +282,8 @@ class Crowd:
     def left(self, pairs: OpenPairs) -> OpenPairs:
         """The pairs that the last point does not settle either."""
         reach = (self.targets.of, self._share)
-        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes))
+        around = self._width, pairs.shared
+        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes, around))
 
     def against(self, who: int, pairs: OpenPairs) -> tuple[Ints, OpenPairs]:
         """The demands that one insider is now known to undo, and the pairs that are left without these."""

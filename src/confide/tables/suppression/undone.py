@@ -48,9 +48,9 @@ def undone(
 
 def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
     """Those of the demands, by number, that an insider undoes, with one who does, or that are not decided."""
-    pairs, seen = crowd.pairs(numbers)
+    pairs, unseen = crowd.pairs(numbers)
     everybody = len(crowd.problem.insiders)
-    yield from (Undone(crowd.demands[number], 0, everybody) for number in numbers[seen:].tolist())
+    yield from (Undone(crowd.demands[number], 0, everybody) for number in unseen.tolist())
     sure = pairs.where(crowd.impossible(pairs))
     yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
