@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from confide.tables.suppression.mixtures import Around, KnownMoves, kept, settled, stronger
+from confide.tables.suppression.mixtures import KnownMoves, Swung, kept, settled, stronger
 
 POINTS = 8
 
-NO_BALL = Around(0.0, np.zeros(30), np.zeros(30))
+STILL = Swung(0.0, *(np.zeros(30) for _ in range(4)))
 
 
 def farthest(reach: np.ndarray, moves: np.ndarray, low: float, high: float) -> float:
@@ -33,7 +33,7 @@ def test_a_demand_is_kept_from_those_from_whom_the_best_mixture_keeps_it(seed):
     places, boxes = drawn(seed)
     best = [farthest(places[0], places[1 + who], boxes.low[who], boxes.high[who]) for who in range(29)]
     for share in (0.3, 0.7, 1.0):
-        found = kept(places[0], places, boxes, np.full(29, share), NO_BALL)
+        found = kept(places[0], places, boxes, np.full(29, share), STILL)
         np.testing.assert_array_equal(found, np.array(best) >= share)
 
 
@@ -41,23 +41,23 @@ def test_a_demand_is_kept_from_those_from_whom_the_best_mixture_keeps_it(seed):
 def test_what_the_last_point_settles_is_what_was_not_settled_before(seed):
     places, boxes = drawn(seed)
     need = np.full(29, 0.8)
-    before = kept(places[0, :-1], np.ascontiguousarray(places[:, :-1]), boxes, need, NO_BALL)
+    before = kept(places[0, :-1], np.ascontiguousarray(places[:, :-1]), boxes, need, STILL)
     left = np.flatnonzero(~before)
     reach = np.array([0]), np.array([1.0])
-    found = settled(np.zeros(len(left), np.int64), left, need[left], reach, places, boxes, (np.zeros(30), np.zeros(len(left))))
-    np.testing.assert_array_equal(found, kept(places[0], places, boxes, need, NO_BALL)[left])
+    found = settled(np.zeros(len(left), np.int64), left, need[left], reach, places, boxes, tuple(np.zeros((3, 30))))
+    np.testing.assert_array_equal(found, kept(places[0], places, boxes, need, STILL)[left])
 
 
 def test_who_knows_two_unknowns_is_kept_from_a_demand_by_a_part_of_a_point_that_goes_far_enough():
     places = np.array([[0.0, 4.0], [0.0, 2.0], [0.0, -2.0]])
     boxes = KnownMoves(np.array([0, 2]), np.array([1, 2]), np.array([-0.6, -0.6]), np.array([0.6, 0.6]))
-    assert kept(places[0], places, boxes, np.array([1.0]), NO_BALL).all()
-    assert not kept(places[0], places, boxes, np.array([1.5]), NO_BALL).any()
+    assert kept(places[0], places, boxes, np.array([1.0]), STILL).all()
+    assert not kept(places[0], places, boxes, np.array([1.5]), STILL).any()
 
 
 def test_who_need_not_be_kept_from_a_demand_is():
     places, boxes = drawn(1)
-    assert kept(np.zeros(POINTS + 1), places, boxes, np.zeros(29), NO_BALL).all()
+    assert kept(np.zeros(POINTS + 1), places, boxes, np.zeros(29), STILL).all()
 
 
 def test_who_knows_less_of_the_same_unknown_than_another_follows_from_them():

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.suppression.ball import ball_within
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
-from confide.tables.suppression.mixtures import Around, KnownMoves, kept, settled, stronger
+from confide.tables.suppression.mixtures import KnownMoves, Swung, kept, settled, stronger
 from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_reach
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
+from confide.tables.suppression.swings import swings_within
 from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["Crowd", "OpenPairs"]
@@ -47,15 +47,15 @@ SEED = 19590317
 
 @dataclass(frozen=True, eq=False)
 class OpenPairs:
-    """Demands, by number, and insiders, the share `need` of the demand that the insider must be kept from, and what they share.
+    """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from.
 
-    That is in the ball: how the demand and what the insider knows move together.
+    The `gain` is the share of it that goes with a unit of what the insider knows, in its swing.
     """
 
     demand: Ints
     who: Ints
     need: Floats
-    shared: Floats
+    gain: Floats
 
     def __len__(self) -> int:
         return len(self.who)
@@ -90,8 +90,7 @@ class Crowd:
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
         self._stronger = stronger(self._boxes)
-        self._ball = ball_within(points.matrix, points.low, points.high, points.deadline)
-        self._width = self._ball.reach
+        self._swings = swings_within(points.matrix, points.low, points.high, points.deadline)
         self._first = np.append(self.known.of, 0)[np.minimum(starts[:-1], len(self.known.of))]
         self._learned, self._learned_by = np.unique(self._first, return_inverse=True)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
@@ -99,13 +98,13 @@ class Crowd:
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
 
     def pairs(self, numbers: Ints) -> tuple[OpenPairs, Ints]:
-        """The demands and the insiders for whom neither ball nor mixtures of points do, and the demands not looked at in time."""
+        """The demands and the insiders for whom no mixture of points and swings does, and the demands not looked at in time."""
         places, found = self._places(), [OpenPairs(*(np.zeros(0, kind) for kind in (np.int64, np.int64, float, float)))]
         numbers = numbers[np.argsort(self.targets.of[numbers], kind="stable")]
         for start in range(0, len(numbers), OFTEN):
             some = numbers[start : start + OFTEN]
             unknowns, at = np.unique(self.targets.of[some], return_inverse=True)
-            shared = self._ball.shared(unknowns, self._learned)
+            shared = self._swings.shared(unknowns, self._learned)
             for number, row in zip(some.tolist(), at.tolist(), strict=True):
                 if self.points.deadline.over:
                     return _all_of(found), numbers[len(found) - 1 :]
@@ -115,11 +114,13 @@ class Crowd:
 
     def _open(self, number: int, places: Floats, shared: Floats) -> OpenPairs:
         """The insiders of whom it is open whether they undo one demand, from what its unknown shares with all that are known."""
-        need, share = self._needs(self.demands[number]), self._share[number]
-        shared = shared[self._learned_by] * share
-        around = Around(float(self._width[self.targets.of[number]] * abs(share)), self._width[self._first], shared)
-        who = np.flatnonzero(~kept(places[self.targets.of[number]] * share, places, self._boxes, need, around))
-        return OpenPairs(np.full(len(who), number), who, need[who], shared[who])
+        need, unknown, share = self._needs(self.demands[number]), int(self.targets.of[number]), self._share[number]
+        swings, theirs, shared = self._swings, self._first, shared[self._learned_by]
+        own = float(swings.up[unknown] if share > 0 else swings.down[unknown])
+        gain = shared / swings.square[theirs] * share
+        swung = Swung(own * share, shared / swings.square[unknown] * own, swings.down[theirs], swings.up[theirs], gain)
+        who = np.flatnonzero(~kept(places[unknown] * share, places, self._boxes, need, swung))
+        return OpenPairs(np.full(len(who), number), who, need[who], gain[who])
 
     def _needs(self, demand: Demand) -> Floats:
         """The share of a demand that each insider must be kept from: none of it if they know its cell.
@@ -282,8 +283,8 @@ class Crowd:
     def left(self, pairs: OpenPairs) -> OpenPairs:
         """The pairs that the last point does not settle either."""
         reach = (self.targets.of, self._share)
-        around = self._width, pairs.shared
-        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes, around))
+        swings = self._swings.down, self._swings.up, pairs.gain
+        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes, swings))
 
     def against(self, who: int, pairs: OpenPairs) -> tuple[Ints, OpenPairs]:
         """The demands that one insider is now known to undo, and the pairs that are left without these."""

@@ -2,7 +2,7 @@
 
 A mixture of tables that nobody can rule out is another one, and the true table is one of them. So for those who know something
 of one unknown it is enough that on one side of what they know there is a point, on the other side another, and that on the way
-from one to the other the demand is met. Or, instead of one of the two, that there is a ball of tables around the true one.
+from one to the other the demand is met. One of the two may be a swing.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
 
-__all__ = ["Around", "KnownMoves", "kept", "settled", "stronger"]
+__all__ = ["KnownMoves", "Swung", "kept", "settled", "stronger"]
 
 
 ROUNDS = 20
@@ -20,9 +20,6 @@ ROUNDS = 20
 
 BETTER = 1e-12
 """A mixture that goes farther by less than this share of a demand is no better."""
-
-ALIKE = 1e-6
-"""Two unknowns that move independently by less than this share of what they do in the ball, move alike."""
 
 
 class KnownMoves(NamedTuple):
@@ -51,17 +48,22 @@ def stronger(boxes: KnownMoves) -> Ints:
     return found
 
 
-class Around(NamedTuple):
-    """The ball of tables around the true one: how far the demand goes in it, and each insider's unknown, and what these share."""
+class Swung(NamedTuple):
+    """How far a demand goes in its own swing, and for each insider the swing of what they know: how far it goes and the demand with it.
 
-    own: float
-    width: Floats
-    shared: Floats
+    `moves` is where the demand's swing takes what the insiders know.
+    """
+
+    far: float
+    moves: Floats
+    down: Floats
+    up: Floats
+    gain: Floats
 
 
 @compiled
-def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats, around: Around) -> Bools:
-    """From which insiders a demand is kept by mixtures of the points and the ball.
+def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats, swung: Swung) -> Bools:
+    """From which insiders a demand is kept by mixtures of the points and swings.
 
     `reach` is how far the demand goes in each point, in shares of what it asks for, and `places` is how far each unknown goes in
     each; the first point is the true table. Each insider must be kept from the share `need`, 1 at most.
@@ -78,10 +80,10 @@ def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats, around:
                 out[who] = out[who] or _shrunk(reach[point], places[:, point], boxes, who, need[who])
             continue
         moves, low, high = places[boxes.of[first]], boxes.low[first], boxes.high[first]
-        ball = around.own, around.width[who], around.shared[who]
-        out[who] = _in_ball(low, high, need[who], ball) or _between(moves, far, low, high)
+        swing = swung.down[who], swung.up[who], swung.gain[who]
+        out[who] = _mended(swung.far, swung.moves[who], low, high, need[who], swing) or _between(moves, far, low, high)
         for point in range(0 if out[who] else len(reach)):
-            out[who] = out[who] or _beside_ball(reach[point], moves[point], low, high, need[who], ball)
+            out[who] = out[who] or _mended(reach[point], moves[point], low, high, need[who], swing)
         out[who] = out[who] or _mixed(reach, moves, low, high, need[who])
     return out
 
@@ -94,13 +96,13 @@ def settled(
     reach: tuple[Ints, Floats],
     places: Floats,
     boxes: KnownMoves,
-    around: tuple[Floats, Floats],
+    swings: tuple[Floats, Floats, Floats],
 ) -> Bools:
-    """Which pairs of a demand and an insider the last point settles, by itself or mixed with one before or with the ball.
+    """Which pairs of a demand and an insider the last point settles, by itself or mixed with one before or with a swing.
 
-    `reach` has the unknown of each demand, and what share of the demand a unit of it is; `around` how far each unknown goes in the
-    ball, and what both of each pair share in it. If the points before have not settled a pair, a mixture that does has the last
-    one in it.
+    `reach` has the unknown of each demand, and what share of the demand a unit of it is; `swings` how far each unknown goes down
+    and up in its own, and how much of the demand of each pair goes with a unit. If the points before have not settled a pair, a
+    mixture that does has the last one in it.
     """
     out = np.zeros(len(who), dtype=np.bool_)
     shares, mine = np.zeros(places.shape[1]), -1
@@ -114,9 +116,8 @@ def settled(
             out[number] = _shrunk(shares[-1], places[:, -1], boxes, one, need[number])
         else:
             moves, low, high = places[boxes.of[first]], boxes.low[first], boxes.high[first]
-            width, own = around[0][boxes.of[first]], around[0][reach[0][mine]] * abs(reach[1][mine])
-            ball = own, width, around[1][number]
-            out[number] = _beside_ball(shares[-1], moves[-1], low, high, need[number], ball)
+            swing = swings[0][boxes.of[first]], swings[1][boxes.of[first]], swings[2][number]
+            out[number] = _mended(shares[-1], moves[-1], low, high, need[number], swing)
             out[number] = out[number] or _joined(shares, moves, low, high, need[number])
     return out
 
@@ -134,48 +135,20 @@ def _between(moves: Floats, far: Ints, low: float, high: float) -> bool:
 
 
 @compiled
-def _in_ball(low: float, high: float, need: float, ball: tuple[float, float, float]) -> bool:
-    """Whether the ball goes far enough where it fits what somebody knows of one unknown.
+def _mended(far: float, move: float, low: float, high: float, need: float, swing: tuple[float, float, float]) -> bool:
+    """Whether a point, mixed with a swing of the unknown that somebody knows if it contradicts them, goes far enough.
 
-    That is where the demand goes farthest of all, or else as near to it as what is known allows.
+    The swing goes from `down` to `up`, and so many shares of the demand go with a unit of it.
     """
-    own, width, shared = ball
-    if own < need or width <= 0.0:
+    if low <= move <= high:
+        return far >= need
+    end = high if move > high else low
+    down, up, gain = swing
+    other = down if move > high else up
+    if (other - end) * (move - end) > 0.0 or other == move:
         return False
-    at = min(max(shared / own, low), high) / width
-    slope = shared / width
-    return abs(at) <= 1.0 and slope * at + np.sqrt(max(0.0, (own * own - slope * slope) * (1.0 - at * at))) >= need
-
-
-@compiled
-def _beside_ball(
-    far: float, move: float, low: float, high: float, need: float, ball: tuple[float, float, float]
-) -> bool:
-    """Whether a mixture of a point and a table of the ball goes far enough and fits what somebody knows of one unknown.
-
-    Where the ball is a circle of radius 1, the farthest of them are on the lines from the point that touch it.
-    """
-    own, width, shared = ball
-    if low <= move <= high and far >= need:
-        return True
-    if width <= 0.0 or max(own, far) < need:
-        return False
-    slope = shared / width
-    across = np.sqrt(max(0.0, own * own - slope * slope))
-    if across <= ALIKE * own:
-        return False
-    x, y = move / width, (far - slope * move / width) / across
-    square = x * x + y * y
-    if square <= 1.0:
-        return False
-    root = np.sqrt(square - 1.0)
-    for side in (-1.0, 1.0):
-        right, up = (x + side * y * root) / square, (y - side * x * root) / square
-        for end in (low / width, high / width):
-            crossed = up > ALIKE and (right - end) * (x - end) < 0.0
-            if crossed and across * (1.0 - right * end) / up + slope * end >= need:
-                return True
-    return False
+    part = (end - other) / (move - other)
+    return part * far + (1.0 - part) * gain * other >= need
 
 
 @compiled
