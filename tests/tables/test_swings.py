@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from confide.tables.programs.deadline import Deadline
 from confide.tables.suppression.mixtures import KnownMoves, Swung, kept
-from confide.tables.suppression.swings import Swings, swings_within
+from confide.tables.suppression.swings import Possible, Swings, swings_within
 
 
 def drawn(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
@@ -26,7 +26,7 @@ def every(swings: Swings) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(10))
 def test_swings_fit_relations_and_bounds_and_reach_one_of_these(seed):
     matrix, low, high = drawn(seed)
-    swings = swings_within(matrix, low, high, Deadline())
+    swings = swings_within(Possible(matrix, low, high), Deadline())
     for ends in (swings.up, swings.down):
         points = every(swings) * ends
         np.testing.assert_allclose(np.diag(points), ends)
@@ -38,7 +38,7 @@ def test_swings_fit_relations_and_bounds_and_reach_one_of_these(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_whom_swings_keep_from_a_demand_a_program_keeps_from_it_too(seed):
     matrix, low, high = drawn(seed)
-    swings = swings_within(matrix, low, high, Deadline())
+    swings = swings_within(Possible(matrix, low, high), Deadline())
     swing, up = every(swings), float(swings.up[0])
     others = np.arange(1, 30)
     boxes = KnownMoves(np.arange(30), others, np.zeros(29), np.zeros(29))
@@ -50,6 +50,18 @@ def test_whom_swings_keep_from_a_demand_a_program_keeps_from_it_too(seed):
         assert found.any() or share == 1.0
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_what_stands_still_does_not_move_when_another_swings_beside_it(seed):
+    matrix, low, high = drawn(seed)
+    swings = swings_within(Possible(matrix, low, high), Deadline())
+    others = np.array([3, 7, 11, 19])
+    row = swings.beside(0, others)
+    point = swings.spread @ row / (swings.spread[0] @ row) * swings.ends(np.array([0]), row[None])[1]
+    np.testing.assert_allclose(point[others], 0.0, atol=1e-9 * float(np.abs(point).max()))
+    assert point[0] > 0
+    assert np.maximum(point / high, point / low).max() == pytest.approx(1.0)
+
+
 def _farthest(matrix: sparse.csr_array, low: np.ndarray, high: np.ndarray, still: int) -> float:
     """How far the first unknown goes if another stands still."""
     bounds = np.column_stack([low, high])
@@ -59,7 +71,8 @@ def _farthest(matrix: sparse.csr_array, low: np.ndarray, high: np.ndarray, still
 
 
 def test_who_knows_nothing_has_no_swings_and_what_cannot_move_none_either():
-    nothing = swings_within(sparse.csr_array((0, 0)), np.zeros(0), np.zeros(0), Deadline())
+    nothing = swings_within(Possible(sparse.csr_array((0, 0)), np.zeros(0), np.zeros(0)), Deadline())
     assert len(nothing.up) == 0
-    fixed = swings_within(sparse.csr_array([[1.0, 1.0]]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]), Deadline())
+    possible = Possible(sparse.csr_array([[1.0, 1.0]]), np.array([-1.0, 0.0]), np.array([1.0, 0.0]))
+    fixed = swings_within(possible, Deadline())
     assert fixed.up.tolist() == fixed.down.tolist() == [0.0, 0.0]

@@ -20,7 +20,7 @@ from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_rea
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
-from confide.tables.suppression.swings import swings_within
+from confide.tables.suppression.swings import Possible, swings_within
 from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["Crowd", "OpenPairs"]
@@ -40,6 +40,9 @@ STEEP = 1e3
 
 OFTEN = 1_000
 """So many demands are looked at together, and then progress is told."""
+
+FEW, AT_ONCE = 1_000, 100
+"""Demands with no more pairs than this swing beside what their insiders know, so many at once."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
@@ -90,9 +93,8 @@ class Crowd:
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
         self._stronger = stronger(self._boxes)
-        self._swings = swings_within(points.matrix, points.low, points.high, points.deadline)
-        self._first = np.append(self.known.of, 0)[np.minimum(starts[:-1], len(self.known.of))]
-        self._learned, self._learned_by = np.unique(self._first, return_inverse=True)
+        self._swings = swings_within(Possible(points.matrix, points.low, points.high), points.deadline)
+        self._learned, self._learned_by = np.unique(self.known.of, return_inverse=True)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
@@ -115,12 +117,12 @@ class Crowd:
     def _open(self, number: int, places: Floats, shared: Floats) -> OpenPairs:
         """The insiders of whom it is open whether they undo one demand, from what its unknown shares with all that are known."""
         need, unknown, share = self._needs(self.demands[number]), int(self.targets.of[number]), self._share[number]
-        swings, theirs, shared = self._swings, self._first, shared[self._learned_by]
+        swings, theirs, shared = self._swings, self.known.of, shared[self._learned_by]
         own = float(swings.up[unknown] if share > 0 else swings.down[unknown])
         gain = shared / swings.square[theirs] * share
         swung = Swung(own * share, shared / swings.square[unknown] * own, swings.down[theirs], swings.up[theirs], gain)
         who = np.flatnonzero(~kept(places[unknown] * share, places, self._boxes, need, swung))
-        return OpenPairs(np.full(len(who), number), who, need[who], gain[who])
+        return OpenPairs(np.full(len(who), number), who, need[who], gain[self._boxes.starts[who]])
 
     def _needs(self, demand: Demand) -> Floats:
         """The share of a demand that each insider must be kept from: none of it if they know its cell.
@@ -146,6 +148,26 @@ class Crowd:
         out = np.zeros(len(pairs), dtype=np.bool_)
         out[order] = out_of_reach(asked, net_of(self.points.matrix, self.points.low, self.points.high), self._boxes)
         return out
+
+    def beside(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs left of demands that cannot swing far enough if all stands still that their insiders know."""
+        there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
+        few = np.flatnonzero(many <= FEW)
+        met = np.zeros(len(self.demands), dtype=np.bool_)
+        for start in range(0, len(few), AT_ONCE):
+            if not self.points.deadline.over:
+                some = few[start : start + AT_ONCE]
+                theirs = [np.unique(self.known.of[self._entries(pairs.who[at : at + count])])
+                          for at, count in zip(first[some].tolist(), many[some].tolist(), strict=True)]  # fmt: skip
+                met[there[some]] = self._far_beside(there[some], theirs)
+        return pairs.where(~met[pairs.demand])
+
+    def _far_beside(self, numbers: Ints, others: list[Ints]) -> Bools:
+        """Which demands swing far enough if others stand still."""
+        unknowns = self.targets.of[numbers]
+        rows = [self._swings.beside(unknown, theirs) for unknown, theirs in zip(unknowns.tolist(), others, strict=True)]
+        down, up = self._swings.ends(unknowns, np.array(rows))
+        return np.asarray(np.where(self._share[numbers] > 0, up, down) * self._share[numbers] >= 1.0)
 
     def bounds(self, held: Ints) -> tuple[Floats, Floats]:
         """The bounds of those who know what all of these know."""

@@ -49,9 +49,9 @@ def stronger(boxes: KnownMoves) -> Ints:
 
 
 class Swung(NamedTuple):
-    """How far a demand goes in its own swing, and for each insider the swing of what they know: how far it goes and the demand with it.
+    """How far a demand goes in its own swing, and where that takes what insiders know, by entry.
 
-    `moves` is where the demand's swing takes what the insiders know.
+    And for each entry how far its own swing goes down and up, and how much of the demand goes with a unit of it.
     """
 
     far: float
@@ -80,8 +80,8 @@ def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats, swung: 
                 out[who] = out[who] or _shrunk(reach[point], places[:, point], boxes, who, need[who])
             continue
         moves, low, high = places[boxes.of[first]], boxes.low[first], boxes.high[first]
-        swing = swung.down[who], swung.up[who], swung.gain[who]
-        out[who] = _mended(swung.far, swung.moves[who], low, high, need[who], swing) or _between(moves, far, low, high)
+        swing = swung.down[first], swung.up[first], swung.gain[first]
+        out[who] = _mended(swung.far, swung.moves[first], low, high, need[who], swing) or _between(moves, far, low, high)
         for point in range(0 if out[who] else len(reach)):
             out[who] = out[who] or _mended(reach[point], moves[point], low, high, need[who], swing)
         out[who] = out[who] or _mixed(reach, moves, low, high, need[who])

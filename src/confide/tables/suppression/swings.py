@@ -5,7 +5,7 @@ instead of a program each (the ellipsoid of Dikin 1967 around the true table). H
 themselves. A point that contradicts what somebody knows of an unknown is mended by its swing to the other side.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,7 +15,7 @@ from confide.data.compiling import compiled
 from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
 
-__all__ = ["Swings", "swings_within"]
+__all__ = ["Possible", "Swings", "swings_within"]
 
 
 LARGEST = 16_000
@@ -30,6 +30,9 @@ MANY = 500
 NOTHING = 1e-12
 """A move of less than this for a unit of the unknown itself is none."""
 
+STILL = 1e-9
+"""What is left of a swing if others stand still is nothing if it is less than this share of it."""
+
 FIT = 1e-7
 """So far a swing of 1 may be from fitting a relation: what can hardly move is nothing but rounding."""
 
@@ -38,9 +41,25 @@ SEED = 19670101
 
 
 @dataclass(frozen=True, eq=False)
+class Possible:
+    """What is possible for unknowns: matrix @ z = 0 and low <= z <= high."""
+
+    matrix: sparse.csr_array
+    low: Floats
+    high: Floats
+
+    def ends(self, swings: Floats) -> Floats:
+        """How far down, and up, each column can be multiplied; 0 if it does not fit the relations."""
+        fits = np.abs(self.matrix @ swings).max(axis=0, initial=0.0) <= FIT
+        ends = np.array(_ends(swings, self.low, self.high))
+        return np.where(fits & np.isfinite(ends), ends, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
 class Swings:
     """Where unknown i moves by 1, unknown j moves by spread[i] @ spread[j] / square[i]: from `down` to `up` that is possible."""
 
+    possible: Possible
     spread: Floats
     square: Floats
     down: Floats
@@ -50,33 +69,46 @@ class Swings:
         """The products of the rows of some unknowns and of others."""
         return np.asarray(self.spread[some] @ self.spread[others].T)
 
+    def beside(self, unknown: int, others: Ints) -> Floats:
+        """What is left of the row of an unknown if these others stand still."""
+        still = linalg.qr(self.spread[others].T, mode="economic")[0]
+        row = self.spread[unknown]
+        for _ in range(2):  # once more for what rounding left
+            row = row - still @ (still.T @ row)
+        return np.asarray(row)
 
-def swings_within(matrix: sparse.csr_array, low: Floats, high: Floats, deadline: Deadline) -> Swings:
-    """The swings of all unknowns, within these bounds; they go nowhere if that would take too long.
+    def ends(self, unknowns: Ints, rows: Floats) -> Floats:
+        """How far down, and up, unknowns can go if all move by such rows."""
+        own = np.einsum("ij,ij->i", self.spread[unknowns], rows)
+        moving = own > STILL * self.square[unknowns]
+        swings = self.spread @ rows.T / np.where(moving, own, 1.0)
+        return np.where(moving, self.possible.ends(swings), 0.0)
 
-    Promise: they are within the bounds, and fit the relations to within rounding.
 
-    >>> swings = swings_within(sparse.csr_array([[1.0, 1, -1]]), np.array([-1.0, -1, -9]), np.array([1.0, 1, 9]), Deadline())
-    >>> swings.up.round(6).tolist()
+def swings_within(possible: Possible, deadline: Deadline) -> Swings:
+    """The swings of all unknowns; they go nowhere if that would take too long.
+
+    Promise: they are possible, to within rounding.
+
+    >>> possible = Possible(sparse.csr_array([[1.0, 1, -1]]), np.array([-1.0, -1, -9]), np.array([1.0, 1, 9]))
+    >>> swings_within(possible, Deadline()).up.round(6).tolist()
     [1.0, 1.0, 2.0]
     """
+    low, high = possible.low, possible.high
     room = np.minimum(high, -low)
     there = np.flatnonzero(room > ROOM * np.median(room)) if 0 < len(room) <= LARGEST else np.zeros(0, np.int64)
-    moves = _moves(sparse.csc_array(matrix[:, there]), (low[there], high[there]), deadline)
+    moves = _moves(sparse.csc_array(possible.matrix[:, there]), (low[there], high[there]), deadline)
     spread = np.zeros((len(room), moves.shape[1]))
     if moves.size and not deadline.over:
         spread[there] = _spread(moves, room[there])
-    square = np.einsum("ij,ij->i", spread, spread)
+    square, nowhere = np.einsum("ij,ij->i", spread, spread), np.zeros(len(room))
     square[square == 0] = 1.0
-    down, up = np.zeros(len(room)), np.zeros(len(room))
-    for start in range(0, len(room), MANY):
-        some = slice(start, start + MANY)
-        if not deadline.over:
-            swings = spread @ spread[some].T / square[some]
-            fits = np.abs(matrix @ swings).max(axis=0, initial=0.0) <= FIT
-            ends = _ends(swings, low, high)
-            down[some], up[some] = (np.where(fits & np.isfinite(end), end, 0.0) for end in ends)
-    return Swings(spread, square, down, up)
+    swings = Swings(possible, spread, square, nowhere, nowhere)
+    every = np.arange(len(room))
+    some = (every[start : start + MANY] for start in range(0, len(room), MANY))
+    ends = [np.zeros((2, len(part))) if deadline.over else swings.ends(part, spread[part]) for part in some]
+    down, up = np.concatenate([np.zeros((2, 0)), *ends], axis=1)
+    return replace(swings, down=down, up=up)
 
 
 def _moves(matrix: sparse.csc_array, bounds: tuple[Floats, Floats], deadline: Deadline) -> Floats:

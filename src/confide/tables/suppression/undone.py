@@ -54,7 +54,7 @@ def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
     sure = pairs.where(crowd.impossible(pairs))
     yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
-    pairs = yield from _all_at_once(crowd, pairs)
+    pairs = yield from _all_at_once(crowd, crowd.beside(pairs))
     pairs = yield from _one_by_one(crowd, pairs)
     yield from _each(crowd, pairs, undecided=True)
 
