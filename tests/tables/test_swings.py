@@ -14,7 +14,11 @@ def drawn(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
     """Twelve relations among thirty unknowns, one of them said twice, and skew bounds."""
     random = np.random.default_rng(seed)
     rows = random.choice([0.0, 0.0, 0.0, 1.0, -1.0], (12, 30))
-    return sparse.csr_array(np.vstack([rows, rows[0] + rows[1]])), -random.lognormal(1, 2, 30), random.lognormal(2, 2, 30)
+    return (
+        sparse.csr_array(np.vstack([rows, rows[0] + rows[1]])),
+        -random.lognormal(1, 2, 30),
+        random.lognormal(2, 2, 30),
+    )
 
 
 def every(swings: Swings) -> np.ndarray:

@@ -90,7 +90,9 @@ class Solver:
     def basis(self) -> tuple[Bools, Bools]:
         """Which columns, and which rows, are in the basis of the last solution; a row in it follows from those that are not."""
         basis, basic = self._highs.getBasis(), highspy.HighsBasisStatus.kBasic
-        return np.array([one == basic for one in basis.col_status]), np.array([one == basic for one in basis.row_status])
+        return np.array([one == basic for one in basis.col_status]), np.array(
+            [one == basic for one in basis.row_status]
+        )
 
 
 class Master:

@@ -81,7 +81,9 @@ def kept(reach: Floats, places: Floats, boxes: KnownMoves, need: Floats, swung: 
             continue
         moves, low, high = places[boxes.of[first]], boxes.low[first], boxes.high[first]
         swing = swung.down[first], swung.up[first], swung.gain[first]
-        out[who] = _mended(swung.far, swung.moves[first], low, high, need[who], swing) or _between(moves, far, low, high)
+        out[who] = _mended(swung.far, swung.moves[first], low, high, need[who], swing) or _between(
+            moves, far, low, high
+        )
         for point in range(0 if out[who] else len(reach)):
             out[who] = out[who] or _mended(reach[point], moves[point], low, high, need[who], swing)
         out[who] = out[who] or _mixed(reach, moves, low, high, need[who])
