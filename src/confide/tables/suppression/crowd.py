@@ -7,8 +7,6 @@ know. Points are turned: others that meet the same demands, on the other side of
 few pairs are left are finished, as many at once as there is a point for that fits what all of these insiders know.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
@@ -16,6 +14,7 @@ from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
 from confide.tables.suppression.knowledge import knowledge
 from confide.tables.suppression.mixtures import KnownMoves, Swung, kept, settled, stronger
+from confide.tables.suppression.pairs import OpenPairs
 from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_reach
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
@@ -23,14 +22,11 @@ from confide.tables.suppression.protection import Protection
 from confide.tables.suppression.swings import Possible, swings_within
 from confide.tables.suppression.witness import TINY, Finder
 
-__all__ = ["Crowd", "OpenPairs"]
+__all__ = ["Crowd"]
 
 
 HELD = 0.03
 """What share of the insiders, of those that are left, a new point is made to fit."""
-
-STRETCHED = 2
-"""How many points that go as far as they can are made for one that fits what insiders know."""
 
 FINISHED, LARGER = 0.4, 1.5
 """If a point finishes more than this share of its demands, the next is made for more, by this factor; else for fewer."""
@@ -41,45 +37,11 @@ STEEP = 1e3
 OFTEN = 1_000
 """So many demands are looked at together, and then progress is told."""
 
-FEW, AT_ONCE = 1_000, 100
+FEW, AT_ONCE = 50, 100
 """Demands with no more pairs than this swing beside what their insiders know, so many at once."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
-
-
-@dataclass(frozen=True, eq=False)
-class OpenPairs:
-    """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from.
-
-    The `gain` is the share of it that goes with a unit of what the insider knows, in its swing.
-    """
-
-    demand: Ints
-    who: Ints
-    need: Floats
-    gain: Floats
-
-    def __len__(self) -> int:
-        return len(self.who)
-
-    @property
-    def fewest(self) -> int:
-        """The demand with the fewest pairs."""
-        there, many = np.unique(self.demand, return_counts=True)
-        return int(there[many.argmin()])
-
-    @property
-    def most(self) -> int:
-        """The demand with the most pairs."""
-        return int(np.bincount(self.demand).argmax())
-
-    def where(self, kept: Bools | Ints) -> "OpenPairs":
-        return OpenPairs(*(column[kept] for column in vars(self).values()))
-
-
-def _all_of(parts: list[OpenPairs]) -> OpenPairs:
-    return OpenPairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
 class Crowd:
@@ -97,11 +59,13 @@ class Crowd:
         self._learned, self._learned_by = np.unique(self.known.of, return_inverse=True)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
+        self._weight = np.ones(len(demands))
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
 
     def pairs(self, numbers: Ints) -> tuple[OpenPairs, Ints]:
         """The demands and the insiders for whom no mixture of points and swings does, and the demands not looked at in time."""
-        places, found = self._places(), [OpenPairs(*(np.zeros(0, kind) for kind in (np.int64, np.int64, float, float)))]
+        places: Floats = self._places()
+        found: list[OpenPairs] = []
         numbers = numbers[np.argsort(self.targets.of[numbers], kind="stable")]
         for start in range(0, len(numbers), OFTEN):
             some = numbers[start : start + OFTEN]
@@ -109,10 +73,10 @@ class Crowd:
             shared = self._swings.shared(unknowns, self._learned)
             for number, row in zip(some.tolist(), at.tolist(), strict=True):
                 if self.points.deadline.over:
-                    return _all_of(found), numbers[len(found) - 1 :]
+                    return OpenPairs.all_of(found), numbers[len(found) :]
                 found.append(self._open(number, places, shared[row]))
-            self.points.tell(OUTSIDERS, f"{len(found) - 1:,} of {len(numbers):,} levels looked at for contributors")
-        return _all_of(found), numbers[:0]
+            self.points.tell(OUTSIDERS, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
+        return OpenPairs.all_of(found), numbers[:0]
 
     def _open(self, number: int, places: Floats, shared: Floats) -> OpenPairs:
         """The insiders of whom it is open whether they undo one demand, from what its unknown shares with all that are known."""
@@ -177,20 +141,22 @@ class Crowd:
         np.minimum.at(high, entries.of, entries.high)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
-    def thin(self, pairs: OpenPairs, weight: Floats) -> OpenPairs:
-        """The pairs that are left after some more points, those first of which many are left."""
-        for _ in range(STRETCHED):
-            many = np.bincount(pairs.demand, minlength=len(self.demands))
-            ends = self.points.low, self.points.high
-            point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
-            pairs = pairs if point is None else self.left(pairs)
+    def stretch(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs that are left after a point at which demands go far, those most of which most are left."""
+        many = np.bincount(pairs.demand, minlength=len(self.demands))
+        ends = self.points.low, self.points.high
+        point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
+        return pairs if point is None else self.left(pairs)
+
+    def hold(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs that are left after a point that fits what some of the insiders know, those first of whom many are left."""
         many = np.bincount(pairs.who, minlength=len(self.problem.insiders))
         order = np.argsort(-many * self._random.random(len(many)), kind="stable")
         held = order[: int(np.ceil(HELD * (many > 0).sum()))]
         wanted = np.zeros(len(self.demands), dtype=np.bool_)
         wanted[pairs.demand[np.isin(pairs.who, held)]] = True
-        point = self.points.push(self.targets, wanted, weight, self.bounds(held))
-        weight[wanted] *= BOOST
+        point = self.points.push(self.targets, wanted, self._weight, self.bounds(held))
+        self._weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
     def finish(self, pairs: OpenPairs) -> OpenPairs:

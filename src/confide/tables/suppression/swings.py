@@ -33,7 +33,7 @@ NOTHING = 1e-12
 STILL = 1e-9
 """What is left of a swing if others stand still is nothing if it is less than this share of it."""
 
-FIT = 1e-7
+FIT = 1e-9
 """So far a swing of 1 may be from fitting a relation: what can hardly move is nothing but rounding."""
 
 SEED = 19670101

@@ -1,0 +1,46 @@
+"""Pairs of a demand and an insider of whom it is not known yet whether they undo it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.arrays import Bools, Floats, Ints
+
+__all__ = ["OpenPairs"]
+
+
+@dataclass(frozen=True, eq=False)
+class OpenPairs:
+    """Demands, by number, and insiders, and the share `need` of the demand that the insider must be kept from.
+
+    The `gain` is the share of it that goes with a unit of what the insider knows, in its swing.
+    """
+
+    demand: Ints
+    who: Ints
+    need: Floats
+    gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+    @property
+    def fewest(self) -> int:
+        """The demand with the fewest pairs."""
+        there, many = np.unique(self.demand, return_counts=True)
+        return int(there[many.argmin()])
+
+    @property
+    def most(self) -> int:
+        """The demand with the most pairs."""
+        return int(np.bincount(self.demand).argmax())
+
+    def where(self, kept: Bools | Ints) -> "OpenPairs":
+        return OpenPairs(*(column[kept] for column in vars(self).values()))
+
+    @classmethod
+    def all_of(cls, parts: Sequence["OpenPairs"]) -> "OpenPairs":
+        """The pairs of all parts, one after the other."""
+        none = cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+        return cls(*(np.concatenate([getattr(part, name) for part in (none, *parts)]) for name in vars(none)))
