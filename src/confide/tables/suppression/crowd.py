@@ -1,7 +1,8 @@
 """Many attackers against many demands: which of them are kept from which by the points that were found for all.
 
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
-pairs of a demand and an insider are settled so by what was found for the outsider. For the others there are more points: some
+pairs of a demand and an insider are settled so by what was found for the outsider and by the swings of both: one goes far enough,
+the other makes good what the insider knows better. For the others there are more points: some
 go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
 know. Points are turned: others that meet the same demands, on the other side of what the insiders left know. And demands of which
 few pairs are left are finished, as many at once as there is a point for that fits what all of these insiders know.

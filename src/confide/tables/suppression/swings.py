@@ -124,9 +124,12 @@ def _moves(matrix: sparse.csc_array, bounds: tuple[Floats, Floats], deadline: De
         return np.zeros((count, 0))
     columns, rows = solver.basis()
     kept = sparse.csc_array(matrix[~rows])
+    if columns.sum() != kept.shape[0]:  # no vertex was found, which the solver does not promise
+        return np.zeros((count, 0))
     moves = np.zeros((count, int((~columns).sum())), order="F")
     moves[np.flatnonzero(~columns), np.arange(moves.shape[1])] = 1.0
-    moves[columns] = -linalg.solve(kept[:, columns].toarray(), kept[:, ~columns].toarray(), overwrite_a=True)
+    factors = linalg.lu_factor(kept[:, columns].toarray(), overwrite_a=True)
+    moves[columns] = -linalg.lu_solve(factors, kept[:, ~columns].toarray(), overwrite_b=True)
     return moves
 
 
@@ -135,7 +138,10 @@ def _spread(moves: Floats, room: Floats) -> Floats:
     shares = moves / room[:, None]
     size = np.sqrt(np.einsum("ij,ij->j", shares, shares))
     shares /= size
-    root = linalg.cholesky(shares.T @ shares, lower=True, overwrite_a=True)
+    try:
+        root = linalg.cholesky(shares.T @ shares, lower=True, overwrite_a=True)
+    except linalg.LinAlgError:  # rooms too unlike for floats: better no swings than wrong ones
+        return np.zeros_like(moves)
     return np.asarray(linalg.solve_triangular(root, (moves / size).T, lower=True, overwrite_b=True).T)
 
 
