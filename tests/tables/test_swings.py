@@ -60,6 +60,7 @@ def test_what_stands_still_does_not_move_when_another_swings_beside_it(seed):
     swings = swings_within(Possible(matrix, low, high), Deadline())
     others = np.array([3, 7, 11, 19])
     row = swings.beside(0, others)
+    # What is left of a move is rounding, which goes with the largest.
     point = swings.spread @ row / (swings.spread[0] @ row) * swings.ends(np.array([0]), row[None])[1]
     np.testing.assert_allclose(point[others], 0.0, atol=1e-9 * float(np.abs(point).max()))
     assert point[0] > 0
