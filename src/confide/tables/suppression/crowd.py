@@ -29,6 +29,9 @@ __all__ = ["Crowd"]
 HELD = 0.03
 """What share of the insiders, of those that are left, a new point is made to fit."""
 
+STRETCHED = 2
+"""How many points that go as far as they can are made for one that fits what insiders know."""
+
 FINISHED, LARGER = 0.4, 1.5
 """If a point finishes more than this share of its demands, the next is made for more, by this factor; else for fewer."""
 
@@ -60,7 +63,6 @@ class Crowd:
         self._learned, self._learned_by = np.unique(self.known.of, return_inverse=True)
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
-        self._weight = np.ones(len(demands))
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
 
     def pairs(self, numbers: Ints) -> tuple[OpenPairs, Ints]:
@@ -142,22 +144,20 @@ class Crowd:
         np.minimum.at(high, entries.of, entries.high)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
-    def stretch(self, pairs: OpenPairs) -> OpenPairs:
-        """The pairs that are left after a point at which demands go far, those most of which most are left."""
-        many = np.bincount(pairs.demand, minlength=len(self.demands))
-        ends = self.points.low, self.points.high
-        point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
-        return pairs if point is None else self.left(pairs)
-
-    def hold(self, pairs: OpenPairs) -> OpenPairs:
-        """The pairs that are left after a point that fits what some of the insiders know, those first of whom many are left."""
+    def thin(self, pairs: OpenPairs, weight: Floats) -> OpenPairs:
+        """The pairs that are left after some more points, those first of which many are left."""
+        for _ in range(STRETCHED):
+            many = np.bincount(pairs.demand, minlength=len(self.demands))
+            ends = self.points.low, self.points.high
+            point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
+            pairs = pairs if point is None else self.left(pairs)
         many = np.bincount(pairs.who, minlength=len(self.problem.insiders))
         order = np.argsort(-many * self._random.random(len(many)), kind="stable")
         held = order[: int(np.ceil(HELD * (many > 0).sum()))]
         wanted = np.zeros(len(self.demands), dtype=np.bool_)
         wanted[pairs.demand[np.isin(pairs.who, held)]] = True
-        point = self.points.push(self.targets, wanted, self._weight, self.bounds(held))
-        self._weight[wanted] *= BOOST
+        point = self.points.push(self.targets, wanted, weight, self.bounds(held))
+        weight[wanted] *= BOOST
         return pairs if point is None else self.left(pairs)
 
     def finish(self, pairs: OpenPairs) -> OpenPairs:

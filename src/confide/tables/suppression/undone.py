@@ -1,6 +1,6 @@
 """The demands that somebody undoes, in tables so large that all are looked at together: first by points for many, then one by one."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -70,29 +70,16 @@ def _each(crowd: Crowd, pairs: OpenPairs, *, undecided: bool = False) -> Iterato
 def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
     """The demands undone of those with most pairs; gives back the pairs left after points for many demands at once.
 
-    There are several kinds of points. The next is of the kind that was worth most the last time it was tried, as long as that
-    settles many pairs or finishes many demands.
+    These are made as long as they settle many pairs or finish many demands.
     """
+    weight, worth = np.ones(len(crowd.demands)), 1.0
     tired: set[int] = set()
-    kinds: list[Callable[[OpenPairs], Generator[Undone, None, OpenPairs]]] = [
-        lambda pairs: _nobody(crowd.stretch(pairs)),
-        lambda pairs: _nobody(crowd.finish(pairs)),
-        lambda pairs: _nobody(_turn(crowd, pairs, tired)),
-        lambda pairs: _nobody(crowd.hold(pairs)),
-        lambda pairs: _stretch(crowd, pairs, pairs.most),
-    ]
-    worth = np.ones(len(kinds))
-    while len(pairs) and worth.max() >= WORTH and not crowd.over(pairs):
-        kind, before = int(worth.argmax()), pairs
-        pairs = yield from kinds[kind](before)
-        left = len(np.unique(pairs.demand)) / len(np.unique(before.demand))
-        worth[kind] = 1 - min(len(pairs) / len(before), left)
-    return pairs
-
-
-def _nobody(pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
-    """The pairs that are left, and no demand that is undone."""
-    yield from ()
+    while len(pairs) and worth >= WORTH and not crowd.over(pairs):
+        before = pairs
+        pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
+        pairs = (yield from _stretch(crowd, pairs, pairs.most)) if len(pairs) else pairs
+        pairs = crowd.finish(pairs) if len(pairs) else pairs
+        worth = 1 - min(len(pairs) / len(before), len(np.unique(pairs.demand)) / len(np.unique(before.demand)))
     return pairs
 
 
