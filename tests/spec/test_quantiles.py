@@ -173,3 +173,12 @@ def test_noise_of_records_is_taken_back() -> None:
         found = Distributions(bins, counts, np.ones_like(counts), means, counts.sum(), spread)
         worst = max(abs(found.values(q) / np.quantile(true, q) - 1) for q in (0.25, 0.5, 0.75))
         assert (worst > off) == (spread == 0.0), worst
+
+
+def test_the_mean_of_a_wide_bin_tells_where_its_numbers_are() -> None:
+    """From 0 to 999 with a mean at a quarter of that, three quarters lie below the mean: the median is two thirds of the way to it."""
+    bins = Bins(np.array([0.0, 1_000.0]), np.array([999.0, 2_000.0]), 1.0)
+    counts = np.array([100.0, 0.0])
+    for mean, median in ((249.75, 999 / 6), (499.5, 499.5), (np.nan, 499.5)):
+        found = Distributions(bins, counts, np.ones(2), np.array([mean, np.nan]), counts.sum(), 0.0)
+        assert found.values(0.5) == pytest.approx(median)
