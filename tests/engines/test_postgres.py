@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from math import inf
 from pathlib import Path
 from threading import Thread
@@ -13,47 +13,28 @@ from time import sleep
 
 import numpy as np
 import psycopg
-import pyarrow as pa
 import pytest
 
 import confide
 from confide.attacks.truth.copies import copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
-from confide.engines import Coded, StoreFacts, relation
+from confide.engines import Coded, relation
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.postgres import connecting, streaming
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.failures import failures
 from confide.engines.postgres.store import read_pointer, remove_postgres, write_postgres
-from confide.engines.squares import square_shifts
 from confide.errors import Fault, Mistake
-from confide.model.design import Block, Design, Number
-from confide.model.evidence import Cells, Step, Tally
-from confide.model.request import Family
+from confide.model.evidence import Cells, Tally
 from confide.records import ingest
 from confide.site.doctor import Examined, examine
 from confide.site.folder import Folder
 from confide.web.job import Job
 from postgres_server import Server
+from some_people import model, people
 
 Opened = Callable[[Coded], PostgresEngine]
-
-
-def people(n: int = 500, *, several: bool = False) -> Coded:
-    draw = np.random.default_rng(3)
-    unit = draw.integers(-(2**63), 2**63 - 1, n)
-    unit = unit[draw.integers(0, max(n // 3, 1), n)] if several else unit
-    columns = {
-        "unit": pa.array(unit),
-        "key": pa.array(draw.integers(-(2**31), 2**31 - 1, n).astype(np.int32)),
-        "c0": pa.array(draw.integers(0, 30, n).astype(np.uint8)),
-        "n1": pa.array(draw.integers(-(2**40), 2**40, n), mask=draw.random(n) < 0.1),
-    }
-    records = pa.table(columns)
-    facts = StoreFacts("d", "", "mark", "", several, False, 0, {"class": "c0"}, {"value": "n1"})
-    facts = replace(facts, values={"value": "n1"}, value_decimals={"value": 2})
-    return Coded(replace(facts, shifts=square_shifts(records, facts.numbers)), records)
 
 
 def content(cells: Cells) -> list[object]:
@@ -372,11 +353,6 @@ def test_threads_that_share_an_engine_get_the_same_answers(opened: Opened) -> No
         answers = list(pool.map(found.tally, tallies * 3))
     expected = [content(plain.tally(tally)) for tally in tallies]
     assert [content(cells) for cells in answers] == expected * 3
-
-
-def model() -> Step:
-    design = Design(Number("value"), (), ("class",), (Block((), (), 0, 1), Block((), ((0, (-1, *range(29))),), 1, 29)))
-    return Step(design, Family.GAUSSIAN, beta=(0.1,) * 30)
 
 
 @pytest.mark.parametrize("several", [False, True])
