@@ -66,7 +66,8 @@ class Records:
     def __init__(self, cluster: str, pointer: Pointer) -> None:
         check(cluster)
         self._cluster, self._pointer = cluster, pointer
-        self._view = Path(pointer.folder).name
+        # Not the folder's name alone: another engine may read the same records, and close first.
+        self._view = f"{Path(pointer.folder).name}_{secrets.token_hex(4)}"
         self._lock, self._seen = Lock(), list[SparkSession]()
 
     @contextmanager
