@@ -3,11 +3,18 @@
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from confide import demo
 from confide.data import scratch
 from confide.data.scratch import Scratch
+from confide.demo.texts import catalog_text
 from confide.errors import Fault
+from confide.model.catalog.toml import read_dataset
+from confide.site.encode import encode
+from confide.site.secret import Secret
+from confide.sources.source import read_source
 
 
 @pytest.mark.parametrize("array", [pa.array([1, None, 3]), pa.array([1, 2], pa.uint8()), pa.array([None], pa.int32())])
@@ -27,3 +34,17 @@ def test_where_there_is_no_room_it_is_said(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(scratch, "LARGE", 0)
     with pytest.raises(Fault, match="put aside"):
         Scratch(tmp_path / "nowhere").keep(pa.array([1]))
+
+
+def test_records_read_by_column_and_put_aside_are_coded_as_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "LARGE", 0)
+    people, secret = read_dataset(catalog_text("people"), name="people", read_file=str), Secret(b"x" * 32)
+    table = demo.people(700)
+    pq.write_table(table, tmp_path / "people.parquet", row_group_size=300)
+    by_column = read_source(tmp_path / "people.parquet", by_column=True).table
+    found = encode(people, by_column, secret=secret, scratch=Scratch(tmp_path))
+    expected = encode(people, table, secret=secret)
+    assert found.records.equals(expected.records) and found.facts == expected.facts
+    assert found.household is not None and found.household.equals(expected.household)
