@@ -22,7 +22,7 @@ from confide.site.access import Person, PersonRole, Project, Reach, TokenTerms, 
 from confide.site.folder import Folder
 from confide.web.authentication import Asker
 from confide.web.homes import Homes
-from confide.web.server import LONGEST_END
+from confide.web.server import LONGEST_END, listen
 from confide.web.workers import LONGEST
 
 LONG = 120
@@ -259,3 +259,11 @@ def test_what_stops_the_start_is_told_once_as_by_one_process(site, run):
     alone, several = (run("serve", site, "--port", "1", "--workers", many) for many in ("1", "2"))
     assert several.returncode == alone.returncode == 2
     assert alone.stderr == several.stderr and b"not ingested" in several.stderr
+
+
+def test_an_answer_does_not_wait_for_the_clients_word_on_its_head():
+    """Without the option, the body of an answer waits up to 40 ms for the client to confirm the head (Nagle 1984)."""
+    with listen("127.0.0.1", 0)[0] as taking, socket.create_connection(taking.getsockname()):
+        connection, _ = taking.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -160,6 +160,9 @@ def listen(host: str, port: int) -> list[socket.socket]:
             raise Fault(
                 f"The server could not start on {host}:{port}. Is the port taken? Choose another with --port."
             ) from None
+        for one in found:
+            # accepted connections have it too; asyncio sets it where a socket was made for TCP by number, which these were not
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         opened.pop_all()
         return found
 
