@@ -460,27 +460,12 @@ def _performance() -> Iterator[list[str]]:
 def _seconds(one: Any) -> str:
     if one is None:
         return "–"
-    ratio = f", {one['seconds'] / one['raw']:.2g} of raw" if one["raw"] else ""
+    ratio = f", {_ratio(one['seconds'] / one['raw'])} of raw" if one["raw"] else ""
     return f"{one['seconds']:.3g} s{ratio}"
 
 
-def _slopes() -> Iterator[list[str]]:
-    """Seconds a million records between the two largest sizes, and 1.4 billion times that."""
-    yield from (["", "engine", "seconds a million", "1.4 billion"], ["---"] * 4)
-    for what, found in _scaled().items():
-        for engine in dict.fromkeys(engine for engine, _ in found):
-            sizes = sorted(rows for each, rows in found if each == engine)[-2:]
-            if len(sizes) == 2 and found[engine, sizes[1]]["seconds"]:
-                less, more = (found[engine, rows]["seconds"] for rows in sizes)
-                slope = max((more - less) / (sizes[1] - sizes[0]) * 1e6, 0.0)
-                yield [what, f"`{engine}`", f"{slope:.2g}", _duration(1400 * slope)]
-
-
-def _duration(seconds: float) -> str:
-    for unit, size in (("hours", 3600), ("minutes", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _proportions() -> Iterator[list[str]]:
@@ -494,7 +479,6 @@ TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_firms": partial(_red_team, "firms"),
     "frontier": _frontier,
     "performance": _performance,
-    "slopes": _slopes,
     "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,
