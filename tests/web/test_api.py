@@ -211,6 +211,8 @@ def test_the_description_lists_every_address(server):
         "where",
         "measure",
         "of",
+        "percent",
+        "interval",
     ]
     assert all(p["description"] for p in table["parameters"])
     assert list(table["responses"]["403"]["content"]) == ["application/problem+json"]

@@ -16,7 +16,7 @@ REFUSED = [
     "/people/table?rows=occupation&columns=municipality",
     "/people/table?rows=occupation_sub&columns=sex&where=municipality=N504;age_group=20-29",
     "/people/table?rows=age,sex,education,marital,region",
-    "/people/table?rows=occupation&where=municipality=N504;sex=female&percent=row",
+    "/people/table?rows=occupation&where=municipality=N504;sex=female&percent=total",
 ]
 
 
