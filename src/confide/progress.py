@@ -5,16 +5,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-__all__ = ["Progress", "current_progress", "time_left"]
+__all__ = ["StagedProgress", "current_progress", "time_left"]
 
 Tell = Callable[[str, float], None]
 
 
 @dataclass
-class Progress:
+class StagedProgress:
     """What is done now, and which share of all work is behind.
 
-    >>> progress = Progress(lambda doing, share: print(f"{doing} {share:.0%}"))
+    >>> progress = StagedProgress(lambda doing, share: print(f"{doing} {share:.0%}"))
     >>> with progress.applied(), current_progress().stage("Writing", 0.5, 1.0):
     ...     current_progress().report(0.25)
     Writing 50%
@@ -49,12 +49,12 @@ class Progress:
             _CURRENT.reset(before)
 
 
-_CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_CURRENT: ContextVar[StagedProgress | None] = ContextVar("progress", default=None)
 
 
-def current_progress() -> Progress:
+def current_progress() -> StagedProgress:
     """Who is told how far the work of this thread is: nobody, unless somebody applied it."""
-    return _CURRENT.get() or Progress(lambda doing, share: None)
+    return _CURRENT.get() or StagedProgress(lambda doing, share: None)
 
 
 def time_left(share: float, seconds: float) -> str:

@@ -21,7 +21,7 @@ KILLED = """
     import os, signal, sys
     from confide import demo
     from confide.demo.texts import catalog_text
-    from confide.progress import Progress
+    from confide.progress import StagedProgress
     from confide.records.ingest import add, ingest
 
     again, site, stage, reports = sys.argv[1] == "again", sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -32,7 +32,7 @@ KILLED = """
         if heard.count(stage) == reports:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with Progress(tell).applied():
+    with StagedProgress(tell).applied():
         if again:
             ingest(demo.people(600, seed=2), site, name="people")
         else:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from asking import python_table
-from confide.answering.tables.quantiles import Bins, Distributions
+from confide.answering.tables.quantiles import Distributions, QuantileBins
 from confide.errors import Mistake
 
 QUANTILES = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
@@ -62,7 +62,7 @@ def test_they_follow_from_the_table_by_bins_that_anybody_may_ask_for(cut: Any) -
         ).columns
         bins = slice(0, len(CUTS) + 1)
         found = Distributions(
-            Bins.of(cut.dataset.variables["income"]),
+            QuantileBins.of(cut.dataset.variables["income"]),
             *(table["weighted_count"].__dict__[part][..., bins] for part in ("values", "noise")),
             table["mean"].values[..., bins],
             table["count"].values[..., bins].sum(axis=-1),
@@ -168,7 +168,7 @@ def test_noise_of_records_is_taken_back() -> None:
     edges = np.concatenate([[0], np.exp(np.linspace(6, 12, 40)).round(), [1e7]])
     counts, sums = (np.histogram(noised, edges, weights=w)[0].astype(float) for w in (None, noised))
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    bins = Bins(edges[:-1], edges[1:] - 1, 1.0)
+    bins = QuantileBins(edges[:-1], edges[1:] - 1, 1.0)
     for spread, off in ((0.0, 0.06), (0.4, 0.015)):
         found = Distributions(bins, counts, np.ones_like(counts), means, counts.sum(), spread)
         worst = max(abs(found.values(q) / np.quantile(true, q) - 1) for q in (0.25, 0.5, 0.75))
@@ -177,7 +177,7 @@ def test_noise_of_records_is_taken_back() -> None:
 
 def test_the_mean_of_a_wide_bin_tells_where_its_numbers_are() -> None:
     """From 0 to 999 with a mean at a quarter of that, three quarters lie below the mean: the median is two thirds of the way to it."""
-    bins = Bins(np.array([0.0, 1_000.0]), np.array([999.0, 2_000.0]), 1.0)
+    bins = QuantileBins(np.array([0.0, 1_000.0]), np.array([999.0, 2_000.0]), 1.0)
     counts = np.array([100.0, 0.0])
     for mean, median in ((249.75, 999 / 6), (499.5, 499.5), (np.nan, 499.5)):
         found = Distributions(bins, counts, np.ones(2), np.array([mean, np.nan]), counts.sum(), 0.0)

@@ -7,14 +7,14 @@ import pytest
 from confide import demo
 from confide.cli.terminal import told, working
 from confide.demo.texts import catalog_text
-from confide.progress import Progress, current_progress, time_left
+from confide.progress import StagedProgress, current_progress, time_left
 from confide.records.ingest import add
 
 
 @pytest.mark.parametrize("preset", ["standard", "drop-q"])
 def test_ingesting_tells_how_far_it_is(tmp_path: Path, preset: str) -> None:
     heard: list[tuple[str, float]] = []
-    with Progress(lambda doing, share: heard.append((doing, share))).applied():
+    with StagedProgress(lambda doing, share: heard.append((doing, share))).applied():
         add(demo.people(500), tmp_path / "site", name="people", preset=preset, catalog=catalog_text("people"))
     shares = [share for _, share in heard]
     assert shares == sorted(shares) and shares[0] == 0.0 and 0.5 < shares[-1] <= 1.0

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from confide.errors import Mistake
-from confide.progress import Progress, time_left
+from confide.progress import StagedProgress, time_left
 
 __all__ = ["told", "width", "working", "write"]
 
@@ -24,7 +24,7 @@ def working(text: str) -> Iterator[None]:
         return
     begun = monotonic()
     with console.status(text) as status:
-        progress = Progress(lambda doing, share: status.update(told(doing, share, monotonic() - begun)))
+        progress = StagedProgress(lambda doing, share: status.update(told(doing, share, monotonic() - begun)))
         with progress.applied():
             yield
 

@@ -64,7 +64,7 @@ class ServedSite:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Task:
+class _WorkerTask:
     """What a worker is told: its number, and the descriptors that it inherits."""
 
     number: int
@@ -171,7 +171,7 @@ class _Workers:
 
     def _begun(self, number: int, *, failed: int = 0) -> _Running:
         words, ready = os.pipe()
-        task = _Task(
+        task = _WorkerTask(
             number=number,
             listening=[each.fileno() for each in self._listening],
             doors=[door.fileno() for door, _ in self._pairs],
@@ -212,7 +212,7 @@ def serve_workers(
             crew.end()
 
 
-def _work(site: ServedSite, task: _Task) -> None:
+def _work(site: ServedSite, task: _WorkerTask) -> None:
     """Answer as one of the workers of a site, until told to end or left alone."""
     Thread(target=_end_with, args=(task.lifeline,), name="lifeline", daemon=True).start()
     doors = tuple(_socket(each) for each in task.doors)
@@ -245,7 +245,7 @@ def main() -> None:
     """What a worker is started with."""
     site, task = json.loads(sys.argv[1])
     try:
-        _work(ServedSite(**site), _Task(**task))
+        _work(ServedSite(**site), _WorkerTask(**task))
     except ConfideError as error:
         _say(task["ready"], error)
         sys.exit(1)

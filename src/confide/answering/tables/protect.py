@@ -10,7 +10,7 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
-from confide.answering.tables.quantiles import Bins, Distributions
+from confide.answering.tables.quantiles import Distributions, QuantileBins
 from confide.arrays import Ints
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
@@ -113,7 +113,7 @@ def _distributions(
     there = list(present_places(bins))
     counts = columns["weighted_count" if dataset.weight else "count"]
     return Distributions(
-        Bins.of(replace(_number(request, dataset), cutpoints=bins.cutpoints)),
+        QuantileBins.of(replace(_number(request, dataset), cutpoints=bins.cutpoints)),
         counts.values[..., there],
         counts.noise[..., there],
         columns["mean"].values[..., there],

@@ -18,7 +18,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.data.noise_law import log_mean, log_variance
 from confide.model.catalog.dataset import Variable
 
-__all__ = ["Bins", "Distributions"]
+__all__ = ["Distributions", "QuantileBins"]
 
 QUARTILES = 1.349
 """The distance between the quartiles of a normal distribution, in standard deviations."""
@@ -35,7 +35,7 @@ EDGE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Bins:
+class QuantileBins:
     """The least and the largest number of each bin, infinite where it is open; numbers are multiples of the step."""
 
     low: Floats
@@ -43,7 +43,7 @@ class Bins:
     step: float
 
     @classmethod
-    def of(cls, variable: Variable) -> "Bins":
+    def of(cls, variable: Variable) -> "QuantileBins":
         least = -np.inf if variable.minimum is None else variable.minimum
         most = np.inf if variable.maximum is None else variable.maximum
         ends = [*pairwise((least, *variable.cutpoints)), (variable.cutpoints[-1], most)]
@@ -59,7 +59,7 @@ class Distributions:
     `units` are those of each cell; `spread` is that of the noise in the logarithm of the number, 0 if it has none.
     """
 
-    bins: Bins
+    bins: QuantileBins
     counts: Floats
     noise: Floats
     means: Floats

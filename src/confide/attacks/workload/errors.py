@@ -137,13 +137,13 @@ class _Sums:
             cell = [at[there] if keep else np.zeros(there.sum(), int) for at, keep in zip(self.cell, kept, strict=True)]
             flat = np.ravel_multi_index(cell, sizes)
             place = tuple(slice(None, -1) if keep else slice(-1, None) for keep in kept)
-            groups = _Ranked.of(flat, self.values[there], self.weights[there], int(np.prod(sizes)))
+            groups = _RankedNumbers.of(flat, self.values[there], self.weights[there], int(np.prod(sizes)))
             found[(slice(None), *place)] = np.reshape(groups.quantile_and_error(share), (2, *sizes))
         return found[0], found[1]
 
 
 @dataclass(frozen=True, eq=False)
-class _Ranked:
+class _RankedNumbers:
     """Numbers in order within each of several groups, the weights of all before the end of each, and where groups end."""
 
     values: Floats
@@ -152,7 +152,7 @@ class _Ranked:
     effective: Floats
 
     @classmethod
-    def of(cls, group: Ints, values: Floats, weights: Floats, size: int) -> "_Ranked":
+    def of(cls, group: Ints, values: Floats, weights: Floats, size: int) -> "_RankedNumbers":
         order = np.lexsort((values, group))
         whole, square = (np.bincount(group, w, minlength=size) for w in (weights, weights**2))
         effective = whole**2 / np.where(square > 0, square, 1.0)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from confide.arrays import Ints
 from confide.engines.duckdb.pair_kernels import join_codes, see_codes
 
-__all__ = ["BATCH", "Bundle", "Places", "find_bundles", "parts"]
+__all__ = ["BATCH", "PairBundle", "Places", "find_bundles", "parts"]
 
 Places = Mapping[str, NDArray[Any]]
 
@@ -29,7 +29,7 @@ cache. Of 32, 64 and 128, 64 took the least time on people of the demonstration.
 
 
 @dataclass(frozen=True, eq=False)
-class Bundle:
+class PairBundle:
     """Some variables. `places` has a row for each combination of theirs that there is, `joined` how codes are made of them."""
 
     names: tuple[str, ...]
@@ -38,12 +38,12 @@ class Bundle:
     classes: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, name: str, classes: int) -> "Bundle":
+    def of(cls, name: str, classes: int) -> "PairBundle":
         """A single variable."""
         return cls((name,), np.arange(classes)[:, None])
 
     @classmethod
-    def nothing(cls) -> "Bundle":
+    def nothing(cls) -> "PairBundle":
         """No variable: every record has the same code."""
         return cls((), np.zeros((1, 0), np.int64))
 
@@ -56,7 +56,7 @@ class Bundle:
             join_codes(codes, columns[name][start:stop], joined, classes)
         return codes
 
-    def with_variable(self, name: str, classes: int, columns: Places, rows: int) -> "Bundle":
+    def with_variable(self, name: str, classes: int, columns: Places, rows: int) -> "PairBundle":
         """The bundle with one variable more, as the first so many records combine them."""
         seen = np.zeros(len(self.places) * classes, bool)
         for start, stop in parts(rows):
@@ -64,14 +64,14 @@ class Bundle:
         there = np.flatnonzero(seen)
         joined = (np.cumsum(seen) - 1).astype(np.int32)
         places = np.column_stack([self.places[there // classes], there % classes])
-        return Bundle((*self.names, name), places, (*self.joined, joined), (*self.classes, classes))
+        return PairBundle((*self.names, name), places, (*self.joined, joined), (*self.classes, classes))
 
 
-def find_bundles(columns: Places, sizes: Mapping[str, int], rows: int) -> list[Bundle]:
+def find_bundles(columns: Places, sizes: Mapping[str, int], rows: int) -> list[PairBundle]:
     """Every variable in one bundle, those with most classes first."""
     found = []
     for names in _grouped(columns, sizes, min(rows, SAMPLE)):
-        bundle = Bundle.of(names[0], sizes[names[0]])
+        bundle = PairBundle.of(names[0], sizes[names[0]])
         for name in names[1:]:
             bundle = bundle.with_variable(name, sizes[name], columns, rows)
         found.append(bundle)
@@ -80,14 +80,14 @@ def find_bundles(columns: Places, sizes: Mapping[str, int], rows: int) -> list[B
 
 def _grouped(columns: Places, sizes: Mapping[str, int], rows: int) -> list[Sequence[str]]:
     """The variables of each bundle: each joins the one that grows least by it."""
-    bundles: list[Bundle] = []
+    bundles: list[PairBundle] = []
     for name in sorted(sizes, key=lambda each: (-sizes[each], each)):
         grown = [bundle.with_variable(name, sizes[name], columns, rows) for bundle in bundles]
         growth = [len(new.places) / max(1, len(old.places)) for new, old in zip(grown, bundles, strict=True)]
         able = [at for at, new in enumerate(grown) if len(new.places) <= MOST_COMBINATIONS or growth[at] <= 1]
         best = min(able, key=growth.__getitem__, default=None)
         if best is None:
-            bundles.append(Bundle.of(name, sizes[name]))
+            bundles.append(PairBundle.of(name, sizes[name]))
         else:
             bundles[best] = grown[best]
     return [bundle.names for bundle in bundles]

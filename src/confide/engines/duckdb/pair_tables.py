@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from confide.arrays import Ints
 from confide.engines import Coded
-from confide.engines.duckdb.bundles import Bundle, find_bundles, parts
+from confide.engines.duckdb.bundles import PairBundle, find_bundles, parts
 from confide.engines.duckdb.pair_kernels import AMOUNT, COUNTED, add_amounts, add_counts, merge_cells
 from confide.engines.duckdb.store import STORED_TOP
 
@@ -44,7 +44,7 @@ def stored_pairs(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
 
 def count_pairs(coded: Coded, sizes: Mapping[str, int], numbers: Sequence[str]) -> Iterator[pa.Table]:
     """The stored tables, one after the other, in any order; `numbers` are those whose contributions are never missing."""
-    work = _Work.of(coded, numbers)
+    work = _PairWork.of(coded, numbers)
     columns = {name: np.asarray(coded.records[column].to_numpy()) for name, column in coded.facts.classes.items()}
     wanted = stored_pairs(sizes)
     crosses = _crosses(find_bundles(columns, sizes, work.rows), wanted, sizes)
@@ -57,14 +57,14 @@ def count_pairs(coded: Coded, sizes: Mapping[str, int], numbers: Sequence[str]) 
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _PairCells:
     """What is counted in each cell, and what each amount adds up to there."""
 
     counts: Ints
     sums: Ints
 
     @classmethod
-    def empty(cls, cells: int, amounts: int) -> "_Cells":
+    def empty(cls, cells: int, amounts: int) -> "_PairCells":
         return cls(np.zeros((cells, COUNTED), np.int64), np.zeros((amounts, cells, AMOUNT), np.int64))
 
 
@@ -72,8 +72,8 @@ class _Cells:
 class _Cross:
     """Every combination of one bundle with every one of another."""
 
-    one: Bundle
-    two: Bundle
+    one: PairBundle
+    two: PairBundle
 
     @property
     def names(self) -> frozenset[str]:
@@ -83,12 +83,12 @@ class _Cross:
     def cells(self) -> int:
         return len(self.one.places) * len(self.two.places)
 
-    def merged(self, by: Sequence[str], cells: _Cells, sizes: Mapping[str, int]) -> _Cells:
+    def merged(self, by: Sequence[str], cells: _PairCells, sizes: Mapping[str, int]) -> _PairCells:
         """The cells of a table by some of the variables."""
         target = np.zeros(self.cells, np.int64)
         for name in by:
             target = target * sizes[name] + self._places(name)
-        coarse = _Cells.empty(prod(sizes[name] for name in by), len(cells.sums))
+        coarse = _PairCells.empty(prod(sizes[name] for name in by), len(cells.sums))
         merge_cells(cells.counts, cells.sums, target, coarse.counts, coarse.sums)
         return coarse
 
@@ -99,7 +99,7 @@ class _Cross:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class _PairWork:
     """The columns that are added up."""
 
     rows: int
@@ -110,7 +110,7 @@ class _Work:
     shifts: Sequence[int]
 
     @classmethod
-    def of(cls, coded: Coded, numbers: Sequence[str]) -> "_Work":
+    def of(cls, coded: Coded, numbers: Sequence[str]) -> "_PairWork":
         def column(name: str) -> NDArray[Any]:
             return np.asarray(coded.records[name].to_numpy())
 
@@ -120,16 +120,16 @@ class _Work:
         shifts = [facts.shifts.get(name, 0) for name in numbers]
         return cls(coded.records.num_rows, names, column("key"), weight, amounts, shifts)
 
-    def count(self, crosses: Sequence[_Cross], columns: Mapping[str, NDArray[Any]]) -> list[_Cells]:
+    def count(self, crosses: Sequence[_Cross], columns: Mapping[str, NDArray[Any]]) -> list[_PairCells]:
         """The cells of some crosses, each by one thread: no sum is of two parts."""
-        found = [_Cells.empty(cross.cells, len(self.amounts)) for cross in crosses]
+        found = [_PairCells.empty(cross.cells, len(self.amounts)) for cross in crosses]
         work = list(zip(crosses, found, strict=True))
         with ThreadPoolExecutor(THREADS) as pool:
             for done in [pool.submit(self._count, work[at::THREADS], columns) for at in range(THREADS)]:
                 done.result()
         return found
 
-    def _count(self, work: Sequence[tuple[_Cross, _Cells]], columns: Mapping[str, NDArray[Any]]) -> None:
+    def _count(self, work: Sequence[tuple[_Cross, _PairCells]], columns: Mapping[str, NDArray[Any]]) -> None:
         bundles = {id(bundle): bundle for cross, _ in work for bundle in (cross.one, cross.two)}
         for start, stop in parts(self.rows):
             codes = {which: bundle.codes(columns, start, stop) for which, bundle in bundles.items()}
@@ -141,16 +141,16 @@ class _Work:
 
 
 def _crosses(
-    bundles: Sequence[Bundle], wanted: Sequence[tuple[str, ...]], sizes: Mapping[str, int]
+    bundles: Sequence[PairBundle], wanted: Sequence[tuple[str, ...]], sizes: Mapping[str, int]
 ) -> dict[_Cross, list[tuple[str, ...]]]:
     """Crosses, each with the tables that are made of it: of all that have its variables, it has the fewest cells."""
-    nothing, left = Bundle.nothing(), set(wanted)
+    nothing, left = PairBundle.nothing(), set(wanted)
     able = [_Cross(one, two) for one, two in itertools.combinations(bundles, 2)]
     able = [cross for cross in able if cross.cells <= CROSS_CELLS]
     for by in wanted:
         if not any(set(by) <= cross.names for cross in able):
             within = next((bundle for bundle in bundles if set(by) <= set(bundle.names)), None)
-            single = [Bundle.of(name, sizes[name]) for name in by]
+            single = [PairBundle.of(name, sizes[name]) for name in by]
             able.append(_Cross(within, nothing) if within else _Cross(*[*single, nothing, nothing][:2]))
     found: dict[_Cross, list[tuple[str, ...]]] = {cross: [] for cross in able}
     for by in sorted(left):
@@ -173,7 +173,9 @@ def _groups(
     yield group
 
 
-def _stored(cells: _Cells, number: int, by: Sequence[str], sizes: Mapping[str, int], names: Sequence[str]) -> pa.Table:
+def _stored(
+    cells: _PairCells, number: int, by: Sequence[str], sizes: Mapping[str, int], names: Sequence[str]
+) -> pa.Table:
     """The cells of a table that are not empty, as they are stored."""
     rows = np.flatnonzero(cells.counts[:, 0])
     counts = cells.counts[rows]

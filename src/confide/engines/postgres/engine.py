@@ -15,7 +15,7 @@ from confide.arrays import Floats, Ints
 from confide.cancellation import current_cancellation
 from confide.engines import StoreFacts
 from confide.engines.postgres.dialect import POSTGRES
-from confide.engines.postgres.sessions import Sessions
+from confide.engines.postgres.sessions import DatabaseSessions
 from confide.engines.postgres.store import FORMAT, read_pointer
 from confide.engines.postgres.streaming import read_records
 from confide.engines.relation import Relation
@@ -36,7 +36,7 @@ class PostgresEngine:
     """Answers tallies from records written by `write_postgres`; safe to share among threads."""
 
     def __init__(self, path: Path, database: str) -> None:
-        self._sessions = Sessions(database, read_pointer(path))
+        self._sessions = DatabaseSessions(database, read_pointer(path))
         with self._sessions.question() as connection:
             [(written, text)] = connection.execute("SELECT format, described FROM meta").fetchall()
         try:

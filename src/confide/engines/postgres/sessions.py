@@ -11,19 +11,19 @@ from psycopg import Error, OperationalError
 from confide.cancellation import current_cancellation
 from confide.engines.postgres.connecting import Connection, connect
 from confide.engines.postgres.failures import INGEST_AGAIN, failures
-from confide.engines.postgres.store import Pointer
+from confide.engines.postgres.store import SchemaPointer
 from confide.errors import Fault
 
-__all__ = ["Sessions"]
+__all__ = ["DatabaseSessions"]
 
 GRACE = 2.0
 """Seconds after which the server ends by itself what it should have been told to stop: nobody may be left to tell it."""
 
 
-class Sessions:
+class DatabaseSessions:
     """Safe to share among threads. Every question sees one state of the database, and cannot change it."""
 
-    def __init__(self, database: str, pointer: Pointer) -> None:
+    def __init__(self, database: str, pointer: SchemaPointer) -> None:
         self._database, self._pointer = database, pointer
         self._idle: deque[Connection] = deque()
         self._closed = False

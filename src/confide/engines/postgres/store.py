@@ -23,7 +23,7 @@ from confide.engines.postgres.connecting import Connection, connect
 from confide.engines.postgres.failures import writing_failures
 from confide.errors import Fault
 
-__all__ = ["FORMAT", "Pointer", "read_pointer", "remove_postgres", "write_postgres"]
+__all__ = ["FORMAT", "SchemaPointer", "read_pointer", "remove_postgres", "write_postgres"]
 
 FORMAT = 1
 """The version of the layout; records with another are not read."""
@@ -33,7 +33,7 @@ BATCH = 1 << 16
 
 
 @dataclass(frozen=True)
-class Pointer:
+class SchemaPointer:
     """Where the records of a vintage are: the schema, the mark that its `meta` must have, and the database they were written to."""
 
     schema: str
@@ -47,7 +47,7 @@ def write_postgres(coded: Coded, path: Path, database: str) -> None:
     Promise: the schema appears whole, in one transaction. The file is there first, so that whoever is killed in
     between leaves a name by which the schema can be taken away.
     """
-    pointer = Pointer(f"confide_{secrets.token_hex(8)}", secrets.token_hex(16), database)
+    pointer = SchemaPointer(f"confide_{secrets.token_hex(8)}", secrets.token_hex(16), database)
     with writing_failures():
         with only_mine(), replacing(path) as partial:
             partial.write_text(json.dumps({"format": FORMAT, **vars(pointer)}) + "\n", encoding="utf-8")
@@ -59,13 +59,13 @@ def write_postgres(coded: Coded, path: Path, database: str) -> None:
             raise
 
 
-def read_pointer(path: Path) -> Pointer:
+def read_pointer(path: Path) -> SchemaPointer:
     """What the file of a vintage names."""
     try:
         named = json.loads(path.read_text(encoding="utf-8"))
         if named.pop("format") != FORMAT:
             raise Fault(f"The store {path.name} was written by another version of Confide. Ingest the data again.")
-        return Pointer(**named)
+        return SchemaPointer(**named)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Fault(f"The store {path.name} cannot be read ({type(error).__name__}). Ingest the data again.") from None
 
@@ -78,7 +78,7 @@ def remove_postgres(path: Path) -> None:
     path.unlink()
 
 
-def _fill(connection: Connection, coded: Coded, pointer: Pointer) -> None:
+def _fill(connection: Connection, coded: Coded, pointer: SchemaPointer) -> None:
     kinds = {name: _kind(coded, name) for name in coded.records.column_names}
     columns = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
     schema = sql.Identifier(pointer.schema)

@@ -14,7 +14,7 @@ from confide.arrays import Floats, Ints
 from confide.engines import StoreFacts
 from confide.engines.relation import Relation
 from confide.engines.spark.dialect import SPARK
-from confide.engines.spark.sessions import Records
+from confide.engines.spark.sessions import SparkRecords
 from confide.engines.spark.store import read_pointer
 from confide.engines.sql import inside
 from confide.errors import Fault
@@ -37,7 +37,7 @@ class SparkEngine:
             self._relation = Relation(self.facts, described["sizes"], SPARK)
         except (KeyError, TypeError):
             raise Fault("The records were written by another version of Confide. Ingest the data again.") from None
-        self._records = Records(cluster, pointer)
+        self._records = SparkRecords(cluster, pointer)
         with self._records.question():
             pass  # a fault says what the cluster lacks
 

@@ -14,9 +14,9 @@ from confide.arrays import Ints
 from confide.cancellation import current_cancellation
 from confide.engines.spark.connecting import SparkSession, address_of, check, connect
 from confide.engines.spark.failures import failures, lost
-from confide.engines.spark.store import Pointer
+from confide.engines.spark.store import ParquetPointer
 
-__all__ = ["Question", "Records"]
+__all__ = ["Question", "SparkRecords"]
 
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -60,10 +60,10 @@ class _Sessions:
 _SESSIONS = _Sessions()
 
 
-class Records:
+class SparkRecords:
     """The records that a pointer names, as a cluster reads them. Safe to share among threads."""
 
-    def __init__(self, cluster: str, pointer: Pointer) -> None:
+    def __init__(self, cluster: str, pointer: ParquetPointer) -> None:
         check(cluster)
         self._cluster, self._pointer = cluster, pointer
         # Not the folder's name alone: another engine may read the same records, and close first.

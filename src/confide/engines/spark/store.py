@@ -25,7 +25,7 @@ from confide.data.replacing import replacing
 from confide.engines import Coded
 from confide.errors import Fault, Mistake
 
-__all__ = ["Pointer", "read_pointer", "remove_spark", "write_spark"]
+__all__ = ["ParquetPointer", "read_pointer", "remove_spark", "write_spark"]
 
 FORMAT = 1
 """The version of the layout; records with another are not read."""
@@ -40,7 +40,7 @@ INGEST_AGAIN = "Ingest the data again."
 
 
 @dataclass(frozen=True)
-class Pointer:
+class ParquetPointer:
     """Where the records of a vintage are: the folder, and the mark that its `meta.json` must have."""
 
     folder: str
@@ -72,7 +72,7 @@ def write_spark(coded: Coded, path: Path, storage: str) -> None:
     Promise: the folder appears whole, by being renamed. The file is there first, so that whoever is killed in between
     leaves a name by which the folder can be taken away.
     """
-    pointer = Pointer(str(_checked(storage) / f"confide_{secrets.token_hex(8)}"), secrets.token_hex(16))
+    pointer = ParquetPointer(str(_checked(storage) / f"confide_{secrets.token_hex(8)}"), secrets.token_hex(16))
     with _writing_failures(), only_mine():
         with replacing(path) as partial:
             partial.write_text(json.dumps({"format": FORMAT, **vars(pointer)}) + "\n", encoding="utf-8")
@@ -84,13 +84,13 @@ def write_spark(coded: Coded, path: Path, storage: str) -> None:
             raise
 
 
-def read_pointer(path: Path) -> Pointer:
+def read_pointer(path: Path) -> ParquetPointer:
     """What the file of a vintage names."""
     try:
         named = json.loads(path.read_text(encoding="utf-8"))
         if named.pop("format") != FORMAT:
             raise Fault(f"The store {path.name} was written by another version of Confide. {INGEST_AGAIN}")
-        return Pointer(**named)
+        return ParquetPointer(**named)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Fault(f"The store {path.name} cannot be read ({type(error).__name__}). {INGEST_AGAIN}") from None
 
@@ -113,7 +113,7 @@ def _checked(storage: str) -> Path:
     return Path(storage)
 
 
-def _write(coded: Coded, pointer: Pointer) -> None:
+def _write(coded: Coded, pointer: ParquetPointer) -> None:
     folder = Path(pointer.folder)
     partial = _partial(pointer)
     partial.mkdir()
@@ -167,11 +167,11 @@ def _open_as(storage: Path, folder: Path) -> None:
     folder.chmod(0o700 | group)
 
 
-def _partial(pointer: Pointer) -> Path:
+def _partial(pointer: ParquetPointer) -> Path:
     return Path(f"{pointer.folder}.partial")
 
 
-def _remove(pointer: Pointer) -> None:
+def _remove(pointer: ParquetPointer) -> None:
     for folder in (Path(pointer.folder), _partial(pointer)):
         shutil.rmtree(folder, ignore_errors=True)
     if Path(pointer.folder).exists():

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from confide.errors import Mistake
-from confide.sources.dictionaries.described import Described
+from confide.sources.dictionaries.entry import DictionaryEntry
 
 __all__ = ["read_ddi", "read_xml"]
 
@@ -20,7 +20,7 @@ MOST = 5_000_000
 """More elements than this are not read: some 10,000 variables with 100 categories each have fewer."""
 
 
-def read_ddi(path: Path) -> Mapping[str, Described]:
+def read_ddi(path: Path) -> Mapping[str, DictionaryEntry]:
     """What a DDI-Codebook file says of each variable."""
     root = read_xml(path)
     found = [variable for variable in root.iter("var") if variable.get("name")]
@@ -29,13 +29,13 @@ def read_ddi(path: Path) -> Mapping[str, Described]:
     return {variable.get("name", ""): _described(variable) for variable in found}
 
 
-def _described(variable: Element) -> Described:
+def _described(variable: Element) -> DictionaryEntry:
     categories = [(_text(c, "catValu"), _text(c, "labl"), c.get("missing", "")) for c in variable.findall("catgry")]
     values = {code: label or code for code, label, _ in categories if code}
     declared = [item.get("VALUE", "").strip() for item in variable.findall("invalrng/item")]
     declared += [code for code, _, missing in categories if code and missing.upper() == "Y"]
     label = _text(variable, "labl") or _text(variable, "qstn/qstnLit")
-    return Described(label, values, tuple(dict.fromkeys(filter(None, declared))), _text(variable, "universe"))
+    return DictionaryEntry(label, values, tuple(dict.fromkeys(filter(None, declared))), _text(variable, "universe"))
 
 
 def _text(element: Element, path: str) -> str:

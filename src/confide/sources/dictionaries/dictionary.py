@@ -8,7 +8,7 @@ from pathlib import Path
 from confide.errors import Mistake, nearest
 from confide.sources.columns import distinct, texts
 from confide.sources.dictionaries.ddi import read_ddi
-from confide.sources.dictionaries.described import Described
+from confide.sources.dictionaries.entry import DictionaryEntry
 from confide.sources.dictionaries.json import read_json
 from confide.sources.dictionaries.tabular import read_rows, read_sheet
 from confide.sources.labelled import READERS, read_labelled
@@ -30,7 +30,7 @@ class Dictionary:
     """What a codebook says of each variable, and the file it is from."""
 
     file: str
-    variables: Mapping[str, Described] = field(default_factory=dict)
+    variables: Mapping[str, DictionaryEntry] = field(default_factory=dict)
 
     def describe(self, source: Source) -> Source:
         """The data with what the codebook says of them; a Mistake if it is that of other data."""
@@ -52,13 +52,13 @@ class Dictionary:
             notes=(*source.notes, *self._unmatched(source, found), *_strange(source, spelled)),
         )
 
-    def _matched(self, columns: list[str]) -> dict[str, Described]:
+    def _matched(self, columns: list[str]) -> dict[str, DictionaryEntry]:
         """What is said of each column, capitals aside where only they differ."""
         folded = {name.casefold(): entry for name, entry in self.variables.items()}
         said = {name: self.variables.get(name, folded.get(name.casefold())) for name in columns}
         return {name: entry for name, entry in said.items() if entry is not None}
 
-    def _unmatched(self, source: Source, found: Mapping[str, Described]) -> list[str]:
+    def _unmatched(self, source: Source, found: Mapping[str, DictionaryEntry]) -> list[str]:
         there = {name.casefold() for name in found}
         absent = [name for name in self.variables if name.casefold() not in there]
         untold = [name for name in source.table.column_names if name not in found]
@@ -72,7 +72,7 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
-def _as_in_data(source: Source, name: str, entry: Described) -> Described:
+def _as_in_data(source: Source, name: str, entry: DictionaryEntry) -> DictionaryEntry:
     """The codes as the data spell them, where they differ by leading zeros or a decimal point only: 01, 1 and 1.0."""
     if not (entry.values or entry.missing):
         return entry
@@ -98,7 +98,7 @@ def _plain(code: str) -> str:
     return re.sub(r"^(-?)0+(?=\d)", r"\1", re.sub(r"\.0+$", "", code)) if re.match(r"-?\d", code) else code
 
 
-def _strange(source: Source, spelled: Mapping[str, Described]) -> list[str]:
+def _strange(source: Source, spelled: Mapping[str, DictionaryEntry]) -> list[str]:
     """Variables none of whose codes in the data the codebook lists, numbers with a few labels aside."""
     odd = []
     for name, entry in spelled.items():
@@ -120,7 +120,7 @@ def read_dictionary(path: Path) -> Dictionary:
     return Dictionary(path.name, variables)
 
 
-def _read(path: Path, kind: str) -> Mapping[str, Described]:
+def _read(path: Path, kind: str) -> Mapping[str, DictionaryEntry]:
     if kind in ("csv", "tsv", "txt"):
         table = read_source(path, encoding="likely").table
         return read_rows([table.column_names, *(list(row.values()) for row in table.to_pylist())], path.name)
@@ -133,5 +133,5 @@ def _read(path: Path, kind: str) -> Mapping[str, Described]:
     if kind in READERS:
         _, labels, values, missing = read_labelled(path, kind)
         names = dict.fromkeys([*labels, *values, *missing])
-        return {n: Described(labels.get(n, ""), values.get(n, {}), tuple(missing.get(n, ()))) for n in names}
+        return {n: DictionaryEntry(labels.get(n, ""), values.get(n, {}), tuple(missing.get(n, ()))) for n in names}
     raise Mistake(f"Cannot tell what codebook {path.name!r} is.", suggestions=[f"Known endings: {KNOWN}."])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake
-from confide.sources.dictionaries.described import Described
+from confide.sources.dictionaries.entry import DictionaryEntry
 
 __all__ = ["read_json"]
 
@@ -16,7 +16,7 @@ RANGE = {"min", "max"}
 """Among values these are the bounds of a number, not codes."""
 
 
-def read_json(path: Path) -> Mapping[str, Described]:
+def read_json(path: Path) -> Mapping[str, DictionaryEntry]:
     """The variables of a JSON dictionary, such as that of the NIST excerpts of the American Community Survey."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -39,14 +39,14 @@ def _listed(raw: Any) -> Iterable[tuple[str, Any]]:
     return [(row[key], row) for row in rows for key in ("name", "variable") if isinstance(row.get(key), str)]
 
 
-def _described(entry: dict[str, Any] | str) -> Described:
+def _described(entry: dict[str, Any] | str) -> DictionaryEntry:
     if isinstance(entry, str):
-        return Described(entry)
+        return DictionaryEntry(entry)
     label = next((str(entry[key]) for key in LABELS if isinstance(entry.get(key), str)), "")
     values = next((_values(entry[key]) for key in VALUES if key in entry), {})
     missing = entry.get("missing")
     lost = tuple(str(code) for code in missing) if isinstance(missing, list) else ()
-    return Described(label, values, lost, str(entry.get("universe") or ""))
+    return DictionaryEntry(label, values, lost, str(entry.get("universe") or ""))
 
 
 def _values(raw: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake
-from confide.sources.dictionaries.described import Described
+from confide.sources.dictionaries.entry import DictionaryEntry
 
 __all__ = ["read_rows", "read_sheet"]
 
@@ -30,11 +30,11 @@ _YES = {"1", "y", "yes", "true", "x"}
 Row = Sequence[str | None]
 
 
-def read_rows(rows: Sequence[Row], file: str) -> Mapping[str, Described]:
+def read_rows(rows: Sequence[Row], file: str) -> Mapping[str, DictionaryEntry]:
     """The variables of a codebook from its rows, of which the first names the columns.
 
     >>> read_rows([["variable", "label", "code", "meaning"], ["sex", "Sex", "1", "Man"], [None, None, "2", "Woman"]], "f")
-    {'sex': Described(label='Sex', values={'1': 'Man', '2': 'Woman'}, missing=(), universe='')}
+    {'sex': DictionaryEntry(label='Sex', values={'1': 'Man', '2': 'Woman'}, missing=(), universe='')}
     """
     places = _places(rows[0] if rows else (), file)
     found: dict[str, dict[str, Any]] = {}
@@ -45,7 +45,9 @@ def read_rows(rows: Sequence[Row], file: str) -> Mapping[str, Described]:
         if name:
             _add(found.setdefault(name, {"values": {}, "missing": []}), told)
     return {
-        name: Described(e.get("label", ""), e["values"], tuple(dict.fromkeys(e["missing"])), e.get("universe", ""))
+        name: DictionaryEntry(
+            e.get("label", ""), e["values"], tuple(dict.fromkeys(e["missing"])), e.get("universe", "")
+        )
         for name, e in found.items()
     }
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Described"]
+__all__ = ["DictionaryEntry"]
 
 
 @dataclass(frozen=True)
-class Described:
+class DictionaryEntry:
     """Its label, the labels of its codes, the codes that mean missing, and whom the question was asked of."""
 
     label: str = ""
