@@ -7,7 +7,7 @@ the custodian. No engine, no road and no evidence leaves it.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
-from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit, audit_questions, joined
+from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit
 from confide.answering.auditing.limit import QuestionLimit
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import ReleaseMap
@@ -25,7 +25,7 @@ from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
-from confide.answering.opening import named, open_roads
+from confide.answering.opening import named
 from confide.answering.projects import project_policy
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
@@ -33,17 +33,18 @@ from confide.answering.reviewing import decision, marks_for_review, not_given
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
-from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial, whole_trial
+from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial
+from confide.answering.unopened import audit, audit_roads, check, frontier, replay
 from confide.cancellation import Stopped, StopReason
 from confide.data.private import only_mine
-from confide.errors import Fault, Mistake, Reason, Refused, nearest
+from confide.errors import Fault, Mistake, Reason, Refused
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
-from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by, load_access
+from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by
 from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
@@ -352,7 +353,7 @@ class Service:
 
     def audit_questions(self, dataset: str = "", *, who: str | None = None, since: str = "") -> QuestionAudit:
         """What the recorded questions isolate, of one data set or of all: for the custodian alone."""
-        return _audited(self._roads, self._entries(), dataset=dataset, who=who, since=since)
+        return audit_roads(self._roads, self._entries(), dataset=dataset, who=who, since=since)
 
     def explain(self, request: Request[Any], policy: Policy | None = None) -> list[Checked]:
         """How every rule comes out on a request, under the policy in force or another. Nothing is recorded or released."""
@@ -551,79 +552,3 @@ class Service:
             data=road.data,
             then=lambda: self._places.give_back(asked.place),
         )
-
-
-def replay(
-    path: str | Path, policy: Policy, *, dataset: str | None = None, allow_open: bool = False
-) -> Iterator[Replayed]:
-    """Every recorded question of a site under a draft policy, as `Service.replay` gives it; the site need not be stopped."""
-    folder = Folder(Path(path))
-    with open_roads(folder, allow_open=allow_open) as roads:
-        yield from replay_roads(folder, roads, policy, dataset=dataset, trying=whole_trial)
-
-
-def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
-    """The findings for a site that is not open, as `Service.check` gives them. Nothing is recorded."""
-    folder = Folder(Path(path))
-    with open_roads(folder, allow_open=allow_open) as roads:
-        return check_roads(roads, load_access(folder.access))
-
-
-def audit(
-    path: str | Path, dataset: str = "", *, who: str | None = None, since: str = "", allow_open: bool = False
-) -> QuestionAudit:
-    """The audit of a site's questions as `Service.audit_questions` gives it; the site need not be stopped."""
-    folder = Folder(Path(path))
-    with open_roads(folder, allow_open=allow_open) as roads:
-        entries = list(ledger.read_questions(folder.ledger))
-        return _audited(roads, entries, dataset=dataset, who=who, since=since)
-
-
-def frontier(
-    path: str | Path,
-    dataset: str,
-    *,
-    sensitive: str,
-    variables: Sequence[str] | None = None,
-    risk: str = "released",
-    utility: str = "rsqwt",
-    threshold: float | None = None,
-    slope: float | None = None,
-    allow_open: bool = False,
-) -> Mapped:
-    """The map of models of a sensitive variable of a site that is not open, with a release chosen by a threshold of risk or
-    a slope, if one is given. True figures: for the custodian alone.
-    """
-    folder = Folder(Path(path))
-    with open_roads(folder, allow_open=allow_open) as roads:
-        road = named(roads, dataset)
-        found = map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
-    return found.choose(threshold=threshold, slope=slope)
-
-
-def _audited(
-    roads: Mapping[str, Road], entries: Sequence[Entry], *, dataset: str, who: str | None, since: str
-) -> QuestionAudit:
-    chosen = [named(roads, dataset)] if dataset else list(roads.values())
-    askers = {entry.who for entry in entries}
-    if who is not None and who not in askers:
-        raise Mistake(f"Nobody called {who[:60]!r} has asked anything.", suggestions=nearest(who, askers))
-    if since and not _is_date(since):
-        raise Mistake(f"{since[:60]!r} is no date.", suggestions=["Write it as in 2026-01-31."])
-    return joined(
-        audit_questions(
-            [entry for entry in entries if entry.dataset == road.dataset.name and entry.time >= since],
-            road.store,
-            road.admit,
-            policy=road.policy,
-            who=who,
-        )
-        for road in chosen
-    )
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False
