@@ -30,7 +30,7 @@ from confide.model.evidence import Cells, Tally
 from confide.records import ingest
 from confide.site.doctor import Examined, examine
 from confide.site.folder import Folder
-from confide.web.job import Job
+from confide.web.under_way.job import Job
 from postgres_server import Server
 from some_people import model, people
 

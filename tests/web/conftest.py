@@ -25,7 +25,7 @@ from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add, protect_again
 from confide.site.access import PersonRole, Reach, add_token, declare
 from confide.web.api import create_app
-from confide.web.server import configure
+from confide.web.serving.server import configure
 
 LONG = 120
 """Seconds after which a test gives up: only a test that fails waits so long, however busy the machine."""

@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from confide.site.access import Reach, declare
-from confide.web.connections import ConnectionLimits
+from confide.web.serving.connections import ConnectionLimits
 
 LONG = 120
 TABLE = "/people/table.json?rows=sex"
@@ -191,7 +191,7 @@ import sys, tempfile, time
 from pathlib import Path
 from types import SimpleNamespace
 from confide.site.access import Access
-from confide.web import server
+from confide.web.serving import server
 
 async def app(scope, receive, send):
     if scope["type"] == "lifespan":

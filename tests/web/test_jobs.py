@@ -10,7 +10,7 @@ import pytest
 from confide.cache import Cache
 from confide.cancellation import StopReason, current_cancellation
 from confide.errors import Fault, Mistake, Reason, Refused
-from confide.web.jobs import LONGEST_RETRY, MOST_OPEN, MOST_OPEN_EACH, Job, Jobs, JobState, Progress, Stopped
+from confide.web.under_way.jobs import LONGEST_RETRY, MOST_OPEN, MOST_OPEN_EACH, Job, Jobs, JobState, Progress, Stopped
 
 LONG = 60
 """Seconds after which a test gives up: only a test that fails waits so long."""

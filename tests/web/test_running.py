@@ -91,7 +91,7 @@ def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path, confide_in):
 
 
 def test_the_unit_gives_the_server_the_time_it_needs_to_end():
-    from confide.web.server import LONGEST_END
+    from confide.web.serving.server import LONGEST_END
 
     assert int(unit()["Service"]["TimeoutStopSec"]) > LONGEST_END
 

@@ -7,7 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
-from confide.web.scheduler import NICER, Scheduler
+from confide.web.under_way.scheduler import NICER, Scheduler
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
 LONG = 60
@@ -112,7 +112,7 @@ def test_work_that_is_begun_by_a_thread_that_gives_way_has_the_usual_priority(sc
 def test_work_of_one_who_wants_several_pieces_waits_for_that_of_others(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("confide.web.scheduler.LONGEST", LONG)
+    monkeypatch.setattr("confide.web.under_way.scheduler.LONGEST", LONG)
     first, last, bob, gave_way = Piece(), Piece(), Piece(), Event()
     second = Giving(scheduler, gave_way)
     for piece in (first, second, last):
@@ -144,7 +144,7 @@ def test_work_that_gives_way_is_never_kept_from_its_end(scheduler: Scheduler) ->
 
 
 def test_who_wants_one_piece_waits_for_nobody(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("confide.web.scheduler.LONGEST", LONG)
+    monkeypatch.setattr("confide.web.under_way.scheduler.LONGEST", LONG)
     gave_way, bob = Event(), Piece()
     scheduler.submit("bob", bob)
     bob.found()

@@ -20,8 +20,8 @@ from confide.cancellation import current_cancellation
 from confide.site.access import PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
 from confide.site.ledger import Entry, read
-from confide.web import jobs
 from confide.web.questions import EACH, WORKERS
+from confide.web.under_way import jobs
 
 LONG = 60
 TABLE = "/people/table.json?rows=sex"

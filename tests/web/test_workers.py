@@ -21,9 +21,9 @@ from confide.site import ledger
 from confide.site.access import Person, PersonRole, Project, Reach, TokenTerms, add_project, add_token, declare
 from confide.site.folder import Folder
 from confide.web.authentication import Asker
-from confide.web.homes import Homes
-from confide.web.server import LONGEST_END, listen
-from confide.web.workers import LONGEST
+from confide.web.serving.homes import Homes
+from confide.web.serving.server import LONGEST_END, listen
+from confide.web.serving.workers import LONGEST
 
 LONG = 120
 NAMES = ("region", "education", "marital", "age_group", "employment", "sex")

@@ -19,7 +19,7 @@ from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.openapi import CSV, MODEL, TABLE, XLSX, problems
 from confide.web.pages.context import PageContext
-from confide.web.waiting import answered
+from confide.web.under_way.waiting import answered
 
 __all__ = ["Ending", "Name", "add_answers"]
 

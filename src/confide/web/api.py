@@ -15,7 +15,6 @@ from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
 from confide.web.closing import at_close
-from confide.web.homes import ALONE, Homes
 from confide.web.metrics import Metrics
 from confide.web.middleware import Middleware
 from confide.web.openapi import describe, problems
@@ -35,6 +34,7 @@ from confide.web.pages.static import add_static
 from confide.web.probes import Probes, add_metrics
 from confide.web.problems import show_problems
 from confide.web.questions import Questions
+from confide.web.serving.homes import ALONE, Homes
 from confide.web.subpath import ROOT, SubPath
 
 __all__ = ["create_app"]

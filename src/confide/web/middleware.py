@@ -13,11 +13,11 @@ from confide.model.policy import Policy
 from confide.site.access import Access
 from confide.web.authentication import Asker, Authentication
 from confide.web.forms import LARGEST_FORM
-from confide.web.homes import ALONE, Homes, client_of
 from confide.web.hosts import check_request
 from confide.web.metrics import Metrics, kind_of
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
 from confide.web.rate_limit import RateLimit
+from confide.web.serving.homes import ALONE, Homes, client_of
 from confide.web.subpath import SubPath
 
 __all__ = ["HEADERS", "LARGEST_BODY", "LONGEST_ADDRESS", "Middleware"]

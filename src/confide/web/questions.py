@@ -15,7 +15,7 @@ from confide.errors import Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
 from confide.site.access import asked_by
-from confide.web.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
+from confide.web.under_way.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 
 __all__ = ["Questions"]
 

@@ -17,8 +17,8 @@ from confide.site.folder import Folder
 from confide.site.ledger import read
 from confide.spelling.url import read_url
 from confide.web.api import create_app
-from confide.web.jobs import Job, JobState
 from confide.web.questions import EACH, KEPT, Questions
+from confide.web.under_way.jobs import Job, JobState
 
 LONG = 60
 """Seconds after which a test gives up: only a test that fails waits so long."""

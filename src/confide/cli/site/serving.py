@@ -50,9 +50,9 @@ def serve(
 def _serve(site: Path, host: str, port: int, path: str = "", *, workers: int = 1, allow_open: bool = False) -> None:
     try:
         from confide.web.api import create_app
-        from confide.web.server import listen, serve_app
+        from confide.web.serving.server import listen, serve_app
+        from confide.web.serving.workers import ServedSite, serve_workers
         from confide.web.subpath import SubPath
-        from confide.web.workers import ServedSite, serve_workers
     except ImportError:
         raise Mistake("Serving needs the extra 'web': pip install 'confide[web]'.") from None
     folder, shown = Folder(site), f"[{host}]" if ":" in host else host

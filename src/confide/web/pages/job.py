@@ -13,10 +13,10 @@ from confide.errors import Mistake
 from confide.formats.about import plain
 from confide.model.request import Request as Question
 from confide.site.access import Person
-from confide.web.jobs import Job
 from confide.web.pages.context import PageContext, here
 from confide.web.questions import Questions
-from confide.web.waiting import answered_soon
+from confide.web.under_way.jobs import Job
+from confide.web.under_way.waiting import answered_soon
 
 __all__ = ["add_job_page", "answer"]
 

@@ -14,8 +14,8 @@ from confide.errors import Denied
 from confide.site.access import Person, PersonRole, require
 from confide.web.authentication import asker_of
 from confide.web.forms import must_be_of_session, read_form
-from confide.web.jobs import Job, Jobs, Progress
 from confide.web.pages.context import PageContext
+from confide.web.under_way.jobs import Job, Jobs, Progress
 
 __all__ = ["PAGES", "CustodianContext", "must_be_custodian"]
 

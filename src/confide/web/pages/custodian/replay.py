@@ -13,10 +13,10 @@ from confide.answering.service import Replayed, trial
 from confide.model.policy import Policy
 from confide.site.access import Person
 from confide.site.policies import PolicyDraft
-from confide.web.jobs import Progress
 from confide.web.pages.custodian.context import OWNER, REFRESH, CustodianContext
 from confide.web.pages.custodian.questions import shown_question
 from confide.web.pages.custodian.whose import Whose, whose_policy
+from confide.web.under_way.jobs import Progress
 
 __all__ = ["add_replay"]
 

@@ -11,8 +11,8 @@ from starlette.requests import ClientDisconnect
 
 from confide.answering.service import Admitted
 from confide.model.request import Request as Question
-from confide.web.jobs import Job
 from confide.web.questions import Questions
+from confide.web.under_way.jobs import Job
 
 __all__ = ["answered", "answered_soon"]
 

@@ -14,7 +14,7 @@ from starlette.types import Scope
 from confide.errors import Denied
 from confide.site.access import PersonRole
 from confide.web.authentication import Asker
-from confide.web.connections import Connection
+from confide.web.serving.connections import Connection
 
 __all__ = ["ALONE", "Homes", "client_of"]
 

@@ -13,8 +13,8 @@ from confide.cache import Cache
 from confide.cancellation import Stopped, StopReason
 from confide.errors import Reason, Refused
 from confide.site.access import asked_by
-from confide.web.job import Job, JobState, Progress
-from confide.web.scheduler import Scheduler
+from confide.web.under_way.job import Job, JobState, Progress
+from confide.web.under_way.scheduler import Scheduler
 
 __all__ = ["Job", "JobState", "Jobs", "Progress", "Stopped"]
 

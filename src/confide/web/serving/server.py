@@ -21,7 +21,7 @@ from confide.answering.service import Service
 from confide.cache import Cache
 from confide.errors import ConfideError, Fault
 from confide.site.serving import serving
-from confide.web.connections import LIMITS, Connection, ConnectionLimits, Connections
+from confide.web.serving.connections import LIMITS, Connection, ConnectionLimits, Connections
 
 __all__ = ["LONGEST_END", "LogThrottle", "Worker", "configure", "listen", "run_app", "serve_app"]
 

@@ -29,8 +29,8 @@ from confide.site.ledger import held_for_workers
 from confide.site.serving import serving
 from confide.site.state import State, shared_state
 from confide.web.api import create_app
-from confide.web.homes import Homes
-from confide.web.server import LONGEST_END, Worker, run_app
+from confide.web.serving.homes import Homes
+from confide.web.serving.server import LONGEST_END, Worker, run_app
 from confide.web.subpath import SubPath
 
 __all__ = ["ServedSite", "serve_workers"]
