@@ -24,20 +24,16 @@ from confide.records.protect import protect_records
 from confide.site.folder import Folder
 from confide.site.vintages import LIST
 
-__all__ = ["copied", "write_copy"]
+__all__ = ["OF_POLICY", "copied", "copy_base", "write_copy"]
 
-RECORDS = {
-    "records.duckdb",
-    "records.columns",
-    "records.postgres",
-    "records.spark",
-    "safe.parquet",
-    "truth.parquet",
-    "records.json",
-    LIST,
+OF_POLICY = {
+    *("records.duckdb", "records.columns", "records.postgres", "records.spark"),
+    *("safe.parquet", "truth.parquet", "records.json"),
+    *("vintages", LIST),
+    *("policy.toml", "draft.toml"),
 }
-PAPERS = {"policy.toml", "draft.toml"}
-"""What a data set may have of its own: the copy stands under the policy that it is attacked under."""
+"""What a data set may have that depends on a policy: its records, their vintages, and a policy of its own. A copy stands under the
+policy that it is tried under, and has these anew or not at all."""
 
 
 @contextmanager
@@ -55,7 +51,7 @@ def copied(
         shutil.copy2(source.path / "secret", target.path / "secret")
         _copy_dataset(source, target, name, policy, truth, without)
         if not target.base(name).exists() and policy.counts.mechanism == "safe" and source.base(name).exists():
-            _make_base(source, target, name)
+            copy_base(source, target, name)
         few = {} if suggestions else {"suggestions": 0}
         with LocalSite(Service.open(target.path, allow_open=True, **few)) as opened:
             yield opened
@@ -68,7 +64,7 @@ def _copy_dataset(
     inside = target.catalog(name).parent
     inside.mkdir()
     for file in source.catalog(name).parent.iterdir():
-        if file.name not in RECORDS | PAPERS and file.is_file():
+        if file.name not in OF_POLICY and file.is_file():
             shutil.copy2(file, inside / file.name)
     if without is None and read_store_facts(source.store(name)).records == policy.records_mark:
         for file in (*store_files(source.store(name), truth.dataset.engine), source.base(name)):
@@ -93,6 +89,6 @@ def write_copy(protected: Coded, target: Folder, name: str) -> None:
     write_stores(protected, target.store(name), target.dataset(name))
 
 
-def _make_base(source: Folder, target: Folder, name: str) -> None:
-    """A SAFE base of the copy by the variables of the site's own, which holds the units that are left out."""
+def copy_base(source: Folder, target: Folder, name: str) -> None:
+    """Make a SAFE base for a copy by the variables of the site's own, which itself holds units that the copy may leave out."""
     make_base(target.path, name, by=pq.read_schema(source.base(name)).names[:-1])

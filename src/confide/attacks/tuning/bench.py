@@ -9,13 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow.parquet as pq
-
-from confide.answering.service import make_base
 from confide.answering.shield import Shield
 from confide.attacks.red_team import AttackProgress, RedTeam
 from confide.attacks.runner import LocalField
-from confide.attacks.truth.copies import copied, write_copy
+from confide.attacks.truth.copies import OF_POLICY, copied, copy_base, write_copy
 from confide.attacks.truth.truth import Truth, truth_of_site
 from confide.attacks.tuning.trial import PolicyTrial
 from confide.attacks.tuning.variants import varied
@@ -34,20 +31,6 @@ from confide.records.protect import protect_records
 from confide.site.folder import Folder
 
 __all__ = ["Bench", "TimeUp", "bench"]
-
-PARTS = {
-    *(
-        "records.duckdb",
-        "records.columns",
-        "records.postgres",
-        "records.spark",
-        "safe.parquet",
-        "truth.parquet",
-        "records.json",
-    ),
-    *("vintages", "vintages.json", "policy.toml", "draft.toml"),
-}
-"""Files of a data set that depend on the policy."""
 
 
 class TimeUp(Exception):
@@ -137,12 +120,12 @@ def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterat
     with TemporaryDirectory(prefix="confide-") as place:
         target = Folder(Path(place))
         inside = target.catalog(name).parent
-        shutil.copytree(folder.catalog(name).parent, inside, ignore=lambda _, names: PARTS & set(names))
+        shutil.copytree(folder.catalog(name).parent, inside, ignore=lambda _, names: OF_POLICY & set(names))
         shutil.copy2(folder.path / "secret", target.path / "secret")
         (target.path / "policy.toml").write_text(write_policy(policy, preset="standard"), encoding="utf-8")
         protected, report = protect_records(truth.coded, truth.dataset, policy, folder.secret())
         write_copy(protected, target, name)
         write_kept(target.records(name), truth.coded, report)
         if folder.base(name).exists() and policy.counts.mechanism == "safe":
-            make_base(target.path, name, by=pq.read_schema(folder.base(name)).names[:-1])
+            copy_base(folder, target, name)
         yield target
