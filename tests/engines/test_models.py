@@ -260,7 +260,7 @@ def test_compiled_kernels_say_what_their_python_text_says(tmp_path: Path) -> Non
     for half in (0, 1):
         for name, make in (("add_moments", compiled.moment_sums), ("add_spread", compiled.spread_sums)):
             extra = () if name == "add_moments" else (np.eye(model.columns),)
-            one, other = (make(layout.columns if name == "add_moments" else layout) for _ in range(2))  # type: ignore
+            one, other = (make(layout.columns if name == "add_moments" else layout) for _ in range(2))
             kernel: Callable[..., None] = getattr(compiled, name)
             for batch in batches:
                 kernel(half, compiled.POISSON, layout, batch, beta, *extra, one)

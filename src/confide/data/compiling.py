@@ -22,7 +22,7 @@ def compiled(function: F) -> F:
     """
     made = numba.njit(nogil=True)(function)
     with suppress(RuntimeError):  # no folder can be written
-        vars(made)["_cache"] = _Kept(function)  # type: ignore[no-untyped-call]
+        vars(made)["_cache"] = _Kept(function)  # type: ignore[no-untyped-call]  # numba has no types
     return cast(F, made)
 
 
@@ -34,9 +34,9 @@ class _Kept(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # numba has no types
         except (AttributeError, ImportError):
-            self.flush()  # type: ignore[no-untyped-call]
+            self.flush()  # type: ignore[no-untyped-call]  # numba has no types
             return None
 
 

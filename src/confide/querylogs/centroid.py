@@ -52,7 +52,7 @@ def quotas(cluster: Ints, lines: Floats, random: np.random.Generator) -> Ints:
 @compiled
 def _taken(
     starts: Ints, asked: Ints, quota: Ints, share: Floats, random: np.random.Generator
-) -> Ints:  # pragma: no cover
+) -> Ints:  # pragma: no cover - compiled
     taken = np.zeros(len(asked), np.int64)
     for user in range(len(quota)):
         left = quota[user]

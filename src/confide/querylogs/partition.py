@@ -21,7 +21,7 @@ def clusters(likeness: Floats, k: int) -> Ints:
 
 
 @compiled
-def _clusters(likeness: Floats, k: int) -> Ints:  # pragma: no cover
+def _clusters(likeness: Floats, k: int) -> Ints:  # pragma: no cover - compiled
     size = len(likeness)
     label = np.full(size, -1, np.int64)
     best = np.empty(size, np.int64)
@@ -46,7 +46,7 @@ def _clusters(likeness: Floats, k: int) -> Ints:  # pragma: no cover
 
 
 @compiled
-def _most_alike(likeness: Floats, label: Ints, best: Ints) -> int:  # pragma: no cover
+def _most_alike(likeness: Floats, label: Ints, best: Ints) -> int:  # pragma: no cover - compiled
     """The free user whose most alike free user is most alike of all; `best` is brought up to date where it must be."""
     while True:
         found, most = -1, -np.inf
@@ -60,7 +60,7 @@ def _most_alike(likeness: Floats, label: Ints, best: Ints) -> int:  # pragma: no
 
 
 @compiled
-def _argmax_free(row: Floats, label: Ints) -> int:  # pragma: no cover
+def _argmax_free(row: Floats, label: Ints) -> int:  # pragma: no cover - compiled
     found, most = -1, -np.inf
     for user in range(len(row)):
         if label[user] < 0 and row[user] > most:
@@ -69,7 +69,7 @@ def _argmax_free(row: Floats, label: Ints) -> int:  # pragma: no cover
 
 
 @compiled
-def _nearest(row: Floats, members: Ints) -> int:  # pragma: no cover
+def _nearest(row: Floats, members: Ints) -> int:  # pragma: no cover - compiled
     found, most = -1, -np.inf
     for cluster in range(len(members)):
         total = 0.0

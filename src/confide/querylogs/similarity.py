@@ -45,7 +45,7 @@ def _share(counts: csr_array) -> Floats:
 
 
 @compiled
-def _add_volumes(shared: Floats, lines: Floats) -> None:  # pragma: no cover
+def _add_volumes(shared: Floats, lines: Floats) -> None:  # pragma: no cover - compiled
     """Add the smaller number of lines over the larger, which is at most 1, scaled as what counts third."""
     inverse = LATER * LATER / lines
     for one in range(len(lines)):
@@ -64,7 +64,7 @@ def _dense(counts: csr_array) -> Any:
 
 
 @compiled
-def _closest(some: Any, others: Any, same: Bools) -> Floats:  # pragma: no cover
+def _closest(some: Any, others: Any, same: Bools) -> Floats:  # pragma: no cover - compiled
     most = np.zeros(len(some))
     for one in range(len(some)):
         for other in range(len(others)):
@@ -92,7 +92,7 @@ def _shared(counts: csr_array) -> Floats:
 
 
 @compiled
-def _minima_dense(counts: Any) -> Floats:  # pragma: no cover
+def _minima_dense(counts: Any) -> Floats:  # pragma: no cover - compiled
     size, columns = counts.shape
     shared = np.zeros((size, size))
     for one in range(size):
@@ -107,7 +107,7 @@ def _minima_dense(counts: Any) -> Floats:  # pragma: no cover
 @compiled
 def _minima(
     starts: Ints, columns: Ints, counts: Ints, ends: Ints, users: Ints, theirs: Ints
-) -> Floats:  # pragma: no cover
+) -> Floats:  # pragma: no cover - compiled
     """A row is filled at a time, topic by topic, from the users who have the topic: it stays in the cache."""
     size = len(starts) - 1
     shared = np.zeros((size, size))

@@ -13,7 +13,9 @@ __all__ = ["equations", "predicted"]
 
 
 @compiled
-def equations(numbers: Floats, terms: Ints, wanted: Floats, size: int) -> tuple[Floats, Floats]:  # pragma: no cover
+def equations(
+    numbers: Floats, terms: Ints, wanted: Floats, size: int
+) -> tuple[Floats, Floats]:  # pragma: no cover - compiled
     """The products of all terms with each other, and with what is wanted.
 
     The first terms are `numbers`; `terms` has the term that each class of a record is, rising with the columns, or `size` for none.
@@ -39,7 +41,7 @@ def equations(numbers: Floats, terms: Ints, wanted: Floats, size: int) -> tuple[
 
 
 @compiled
-def predicted(numbers: Floats, terms: Ints, law: Floats) -> Floats:  # pragma: no cover
+def predicted(numbers: Floats, terms: Ints, law: Floats) -> Floats:  # pragma: no cover - compiled
     """What a law gives for each record; the last of the law is that of no term."""
     found = np.zeros(len(numbers))
     for i in range(len(numbers)):

@@ -16,7 +16,9 @@ SUMS = 7
 
 
 @compiled
-def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, tables: Ints) -> Floats:  # pragma: no cover
+def grams(
+    terms: Floats, ease: Floats, spread: Floats, places: Places, tables: Ints
+) -> Floats:  # pragma: no cover - compiled
     """For each cell of tables by two variables, one after the other: the products of both terms, and whether a few hold much.
 
     A row of `tables` has the two rows of `places`, and the sizes of both variables.
@@ -41,7 +43,7 @@ def grams(terms: Floats, ease: Floats, spread: Floats, places: Places, tables: I
 
 
 @compiled
-def displaced(columns: Floats, was: Places, places: Places, tables: Ints) -> Floats:  # pragma: no cover
+def displaced(columns: Floats, was: Places, places: Places, tables: Ints) -> Floats:  # pragma: no cover - compiled
     """For each cell, as `grams` has them: by how much two sums are more than would give the means there were before.
 
     `columns` has the weights that either mean divides by, then what is added up; `was` the places of records before.
@@ -77,7 +79,7 @@ def project(
     tables: Ints,
     inverse: Floats,
     excess: Floats,
-) -> None:  # pragma: no cover
+) -> None:  # pragma: no cover - compiled
     """Change residuals so that in each cell of the last table, and nearly so in those before, both weighted sums are 0.
 
     The sums are of `terms[:, 0] * residual` and of `offset + terms[:, 1] * residual`, with the `excess` of each cell. `inverse`

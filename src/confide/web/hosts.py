@@ -70,7 +70,7 @@ async def _believing(scope: Scope, access: Access) -> Scope:
         told.update(scope)
 
     if access.proxies:
-        await ProxyHeadersMiddleware(keep, list(access.proxies))(dict(scope), None, None)  # type: ignore[arg-type]
+        await ProxyHeadersMiddleware(keep, list(access.proxies))(dict(scope), None, None)  # type: ignore[arg-type]  # `keep` reads the scope alone
     return told
 
 

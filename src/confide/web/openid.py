@@ -136,7 +136,7 @@ def _believed(token: Any, provider: Provider, nonce: str, keys: str) -> dict[str
 
 def _key_set(told: Mapping[str, Any]) -> KeySet:
     try:
-        return KeySet.import_key_set(dict(told))  # type: ignore[arg-type]
+        return KeySet.import_key_set(dict(told))  # type: ignore[arg-type]  # another shape is caught below
     except (JoseError, ValueError, TypeError, KeyError):
         raise _away("The provider of logins has no keys that can be read.") from None
 

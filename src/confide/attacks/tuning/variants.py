@@ -90,7 +90,7 @@ def _used(policy: Policy, field: str) -> bool:
 def _near(policy: Policy, field: str, factors: Sequence[float]) -> Iterator[Any]:
     """The value times each factor, to two digits and within the range of the field."""
     section, _, name = field.partition(".")
-    declared = limits(next(f for f in fields(SECTIONS[section]) if f.name == name))  # type: ignore[arg-type]
+    declared = limits(next(f for f in fields(SECTIONS[section]) if f.name == name))  # type: ignore[arg-type]  # every section is a dataclass
     value = _value(policy, field)
     for factor in factors:
         near = float(f"{value * factor:.2g}")

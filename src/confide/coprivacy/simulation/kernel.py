@@ -18,7 +18,7 @@ _gain = compiled(entropy_gain)
 
 def play_plain(
     queries: Ints, order: Ints, topics: int, attempts: int, rule: int, random: np.random.Generator
-) -> tuple[Ints, Small, Ints]:  # pragma: no cover
+) -> tuple[Ints, Small, Ints]:
     """Submitted counts (peer by topic), forwarded counts (peer by topic by peer), and of each query what became of it.
 
     `queries[i, r]` is what peer i asks in round r and `order[r]` in which order peers ask then. What became of a query is

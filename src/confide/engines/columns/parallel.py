@@ -20,7 +20,7 @@ def in_two(work: Callable[[int, int, int], None], rows: int, cut: Callable[[int]
     for first, middle, last in segments(rows, cut):
         current_cancellation().check()
         edges = (first, middle, last)
-        both(lambda half, edges=edges: work(half, edges[half], edges[half + 1]))  # type: ignore[misc]
+        both(lambda half, edges=edges: work(half, edges[half], edges[half + 1]))  # type: ignore[misc]  # mypy infers no lambda with a default
 
 
 def both(work: Callable[[int], None]) -> None:

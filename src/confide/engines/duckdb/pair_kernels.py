@@ -75,7 +75,9 @@ def _place(own: Ints, size: int) -> None:  # pragma: no cover - compiled
 
 
 @compiled
-def merge_cells(counts: Ints, sums: Ints, target: Ints, coarse: Ints, coarse_sums: Ints) -> None:  # pragma: no cover
+def merge_cells(
+    counts: Ints, sums: Ints, target: Ints, coarse: Ints, coarse_sums: Ints
+) -> None:  # pragma: no cover - compiled
     """Add cells to those of a coarser table: `target` is where each belongs. `sums` has the cells of each amount."""
     for cell in range(len(target)):
         if counts[cell, 0]:

@@ -169,7 +169,7 @@ def _row(first: int, number: int, sums: bytes | None, fault: str | None) -> pa.R
 
 def _packed(arrays: Arrays) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]  # none of them is called `allow_pickle`
     return buffer.getvalue()
 
 

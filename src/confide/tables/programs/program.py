@@ -69,7 +69,7 @@ def solve(program: Program, deadline: Deadline, *, start: Solution | None = None
     """The best solution within the time that the deadline leaves and that effort; `start` is one to begin with."""
     if deadline.over:
         return Solution(None)
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no types
     for name, value in effort.options(deadline).items():
         solver.setOptionValue(name, value)
     solver.passModel(_model(program))

@@ -30,7 +30,7 @@ class Solver:
     def __init__(self, *, interior: bool = False, vertex: bool = True) -> None:
         self.solved = 0
         self.deadline: Deadline | None = None
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no types
         # From a basis HiGHS starts without presolve anyway; fresh runs start at the true table, a few pivots from the end.
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "presolve": "off", "mip_max_nodes": NODES}
         if interior:
@@ -108,7 +108,7 @@ class Master:
         whole = bool((self._cost == np.rint(self._cost)).all()) and self._cost.max(initial=0.0) < 2**53
         self._step = float(gcd(*self._cost.astype(np.int64).tolist())) if whole else 1e-7 * float(self._cost.sum())
         self._known: set[bytes] = set()
-        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._highs = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy has no types
         options: dict[str, Any] = {"output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0}
         options |= {"mip_abs_gap": 0.99 * self._step}
         for name, value in options.items():
