@@ -211,8 +211,16 @@ def test_a_quota_lets_exactly_so_many_pass(
 def test_every_field_is_tried() -> None:
     """A new field wants a question whose outcome it changes."""
     # the exit status of an attack, and refusals by what was asked before and by time: tests/attacks/test_command.py,
-    # test_audited.py, tests/web/test_scheduling.py; what is loaded and which vintages are there: tests/records/test_updates.py;
-    # what waits for a custodian: tests/web/test_reviews.py
+    # test_audited.py, test_growing_space.py, tests/web/test_scheduling.py; what is loaded and which vintages are there:
+    # tests/records/test_updates.py; what waits for a custodian: tests/web/test_reviews.py
     updates = {"updates.least", "updates.few", "updates.kept", "updates.asked"}
-    elsewhere = {"red_team.limit", "audit.limit", "quota.seconds", "review.tables", "review.models", *updates}
+    elsewhere = {
+        "red_team.limit",
+        "audit.limit",
+        "audit.explained",
+        "quota.seconds",
+        "review.tables",
+        "review.models",
+        *updates,
+    }
     assert {*FIELDS, *QUOTAS, *elsewhere} == {name for name, _, _ in describe()}

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,13 @@ from typer.testing import CliRunner
 
 import confide
 from confide import demo
+from confide.answering import service as answering
 from confide.answering.frontier.frontier import ReleaseChoice
-from confide.answering.service import frontier, write_choice
+from confide.answering.service import Mapped, Wanted, read_weights, write_choice
 from confide.cli.main import app
 from confide.errors import Mistake, Refused
 from confide.model.policy import read_policy
+from confide.spelling.where import read_where
 
 FEW = ["age", "sex", "education", "employment"]
 CHOICE = ReleaseChoice("income", ("sex", "education"), ("age", "region"), 0.2, 0.4, 0.2, 0.0)
@@ -54,6 +57,14 @@ def r_squared(table: pa.Table, numbers: list[str], classes: list[str]) -> float:
     left = y - x @ np.linalg.lstsq(x, y)[0]
     middle = y - root * (root @ y) / (root @ root)
     return float(1 - left @ left / (middle @ middle))
+
+
+def frontier(
+    site: Path, dataset: str, *, threshold: float | None = None, slope: float | None = None, **wanted: Any
+) -> Mapped:
+    if wanted.get("variables") is not None:
+        wanted["variables"] = tuple(wanted["variables"])
+    return answering.frontier(site, dataset, Wanted(**wanted), threshold=threshold, slope=slope)
 
 
 def test_every_split_is_mapped_and_its_r_squared_is_that_of_the_records(made: Path, people: pa.Table) -> None:
@@ -122,6 +133,11 @@ def test_the_chart_draws_a_thinned_cloud_the_frontier_and_the_choice(made: Path)
         ({"variables": ["occupation_major", "industry"]}, "determine"),
         ({"risk": "relesed"}, "Did you mean 'released'"),
         ({"risk": "residual"}, "target"),
+        ({"target": read_where("sex=female")}, "target"),
+        ({"risk": "residual", "target": read_where("sex=femal")}, "Did you mean 'female'"),
+        ({"weights": {"agee": 0.1}}, "Did you mean 'age'"),
+        ({"weights": {"county": 0.1}}, "is not mapped"),
+        ({"weights": {"age": float("nan")}}, "finite"),
         ({"utility": "x"}, "Choose from rsq"),
         ({"threshold": 0.1, "slope": 1.0}, "Give one of them"),
         ({"threshold": -1.0}, "so little risk"),
@@ -129,7 +145,41 @@ def test_the_chart_draws_a_thinned_cloud_the_frontier_and_the_choice(made: Path)
 )
 def test_what_does_not_fit_is_said(made: Path, given: dict[str, object], words: str) -> None:
     with pytest.raises(Mistake, match=words):
-        frontier(made, "people", **{"sensitive": "income", "variables": ["age", "sex"], **given})  # type: ignore[arg-type]
+        frontier(made, "people", **{"sensitive": "income", "variables": ["age", "sex"], **given})
+
+
+def test_a_target_is_predicted_as_closely_as_its_residuals_say(made: Path, people: pa.Table) -> None:
+    found = frontier(
+        made, "people", sensitive="income", variables=["age"], risk="residual", target=read_where("sex=female")
+    ).map
+    weight, age, income = (people[name].to_numpy().astype(float) for name in ("weight", "age", "income"))
+    x = np.stack([np.ones(len(age)), age], axis=1) * np.sqrt(weight)[:, None]
+    residual = income - x @ np.linalg.lstsq(x, income * np.sqrt(weight))[0] / np.sqrt(weight)
+    women = np.array(people["sex"].to_pylist()) == "female"
+    variance = np.average((income - np.average(income, weights=weight)) ** 2, weights=weight)
+    mean_square = (weight * residual**2)[women].sum() / weight[women].sum() / variance
+    assert found.risk[found.free[:, 0]][0] == pytest.approx(mean_square**-0.5, rel=1e-6)
+
+
+def test_weights_say_what_freeing_is_worth(made: Path) -> None:
+    plain = frontier(made, "people", sensitive="income", variables=["age", "sex"], utility="rsq").map
+    found = frontier(made, "people", sensitive="income", variables=["age", "sex"], weights={"sex": 3.0}).map
+    worth = 3.0 * found.free[:, found.others.index("sex")]
+    assert np.allclose(found.utility, plain.utility + worth) and read_weights("") is None
+    for text in ("age", "age=", "age=much", "=="):
+        with pytest.raises(Mistake, match="Cannot read the weight"):
+            read_weights(text)
+
+
+def test_the_choice_comes_with_bounds_that_hold_the_true_correlations(made: Path) -> None:
+    mapped = frontier(made, "people", sensitive="income", variables=FEW, threshold=0.1)
+    assert mapped.release is not None and mapped.release.suppressed and mapped.bounds
+    scale = np.sqrt(np.diag(mapped.setting.cross))
+    true = mapped.setting.cross[0] / scale / scale[0]
+    for name, low, high in mapped.bounds:
+        assert -1 <= low < true[mapped.columns.index(name)] < high <= 1, name
+        assert f"{name} {low:.2f} to {high:.2f}" in mapped.text
+    assert not mapped.choose(slope=100.0).bounds
 
 
 def test_a_data_set_that_is_not_there_is_said(made: Path) -> None:

@@ -36,6 +36,7 @@ from confide.model.design import Design
 from confide.model.evidence import Box, Step, Tally
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
+from confide.model.universe import EVERYONE, Universe
 from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
 from confide.site.secret import Secret
 from confide.site.vintages import parse
@@ -155,9 +156,10 @@ class Road:
         bound += [self._base.mark] if self._base is not None else []
         return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
 
-    def products(self, design: Design) -> Floats:
-        """The true sums of products of a design's columns over everyone: for the custodian's frontier, never an answer."""
-        return self._engine.moments(Step(design, Family.GAUSSIAN)).gram
+    def products(self, design: Design, within: Universe = EVERYONE) -> Floats:
+        """The sums of products of a design's columns, with nobody dropped: for the frontier, never an answer."""
+        boxes = resolve(within, self.dataset).boxes
+        return self._engine.moments(Step(design, Family.GAUSSIAN, boxes)).gram
 
     @property
     def ceilings(self) -> list[Ceiling]:

@@ -17,11 +17,11 @@ from typing import Any, Self, TypeVar
 
 from confide.answering.analysis import Admitted, Analysis
 from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit
-from confide.answering.auditing.limit import QuestionLimit
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import ReleaseMap
-from confide.answering.frontier.mapping import Mapped, candidates, map_road, write_choice
+from confide.answering.frontier.mapping import Mapped, Wanted, candidates, map_road, read_weights, write_choice
 from confide.answering.frontier.splits import RISKS, UTILITIES
+from confide.answering.limits import Limits, are_set
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
@@ -78,6 +78,7 @@ __all__ = [
     "Stage",
     "Verdict",
     "VintageState",
+    "Wanted",
     "audit",
     "candidates",
     "check",
@@ -89,6 +90,7 @@ __all__ = [
     "not_tried",
     "project_policy",
     "protections",
+    "read_weights",
     "replay",
     "reproduce",
     "scope",
@@ -304,7 +306,7 @@ class Service:
                 self._record(asked, considered.reasons, "")
                 raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
             with self._limiting_alone(road):
-                self._must_not_isolate(opened, asked)
+                self._must_stay_within(opened, asked)
                 if reviewed:
                     raise self._let_wait(asked)
                 release = road.release(considered, diagnostics=diagnostics)
@@ -399,12 +401,9 @@ class Service:
         self._road(dataset)
         return read_report(self._folder, dataset)
 
-    def frontier(
-        self, dataset: str, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str
-    ) -> Mapped:
+    def frontier(self, dataset: str, wanted: Wanted) -> Mapped:
         """The map of models of a sensitive variable, of true figures rounded to two decimals: for the custodian alone."""
-        road = self._road(dataset)
-        return map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility).rounded()
+        return map_road(self._road(dataset), wanted).rounded()
 
     def close(self) -> None:
         self._opened.close()
@@ -473,7 +472,7 @@ class Service:
     @contextmanager
     def _limiting_alone(self, road: Road) -> Iterator[None]:
         """Within this no other process answers what a limit of the audit looks at: it knows what they have recorded only."""
-        if not self.state.shared or not road.policy.audit.limit:
+        if not self.state.shared or not are_set(road.policy):
             yield
             return
         places = self._folder.home(parse(road.dataset.name)[0]) / "policies"
@@ -481,16 +480,14 @@ class Service:
         with in_turn(places):
             yield
 
-    def _must_not_isolate(self, opened: Opened, asked: _Asked) -> None:
-        """Refuse what would bring somebody's questions above the limit of the audit, where there is one."""
-        road = asked.road
-        if not road.policy.audit.limit or self._limit(opened, road).allows(asked.question, asked.person.name):
+    def _must_stay_within(self, opened: Opened, asked: _Asked) -> None:
+        """Refuse what would tell too much together with what was answered before, where the policy has limits on that."""
+        if not are_set(asked.road.policy):
             return
-        words = "With what was asked before, this answer would single out too many small groups."
-        reasons = [Reason("audit.limit", words)]
-        self._record(asked, reasons, "")
-        suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
-        raise Refused(reasons, policy=road.policy.title, suggestions=suggestions)
+        refused = self._limits(opened, asked.road).refusal(asked.question, asked.person.name)
+        if refused is not None:
+            self._record(asked, refused.reasons, "")
+            raise refused
 
     def _is_reviewed(self, road: Road, question: Admitted[Request[Any]], person: Person) -> bool:
         """Whether a custodian must see the result first: the policy or the project says so. Custodians see their own at once."""
@@ -518,24 +515,23 @@ class Service:
         )
         return not_given(review, policy=road.policy)
 
-    def _limit(self, opened: Opened, road: Road) -> QuestionLimit:
-        """What was asked of a data set so far; the ledger is read once for each loading."""
-        name = road.dataset.name
+    def _limits(self, opened: Opened, road: Road) -> Limits:
+        """What was answered of a data set so far; the ledger is read once for each loading and policy, and then what is new in it."""
+        name, under = road.dataset.name, (road.dataset.name, road.policy)
 
         def asked(entries: Iterable[Entry]) -> list[Entry]:
             older = name in opened.older
             return [e for e in entries if (e.data == road.data if older else e.dataset == name)]
 
         with opened.limiting:
-            if name not in opened.limits:
-                reached, entries = len(self.audit), asked(self._entries())
-                limit = QuestionLimit(road.store, limit=road.policy.audit.limit, entries=entries, admit=road.admit)
-                limit.reached, opened.limits[name] = reached, limit
-            elif self.state.shared:
-                limit, reached = opened.limits[name], len(self.audit)
-                limit.take_in(asked(self._ledger.entries(limit.reached, reached)), admit=road.admit)
-                limit.reached = reached
-            return opened.limits[name]
+            reached = len(self.audit)
+            if under not in opened.limits:
+                opened.limits[under] = Limits(road, asked(self._entries()))
+            else:
+                limits = opened.limits[under]
+                limits.take_in(asked(self._ledger.entries(limits.reached, reached)))
+            opened.limits[under].reached = reached
+            return opened.limits[under]
 
     def _record(self, asked: _Asked, reasons: Sequence[Reason], answer: str, *, cancelled: bool = False) -> None:
         road, question, person = asked.road, asked.question, asked.person

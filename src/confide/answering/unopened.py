@@ -6,7 +6,7 @@ from pathlib import Path
 
 from confide.answering.auditing.audit import QuestionAudit, audit_questions, joined
 from confide.answering.check import Finding, check_roads
-from confide.answering.frontier.mapping import Mapped, map_road
+from confide.answering.frontier.mapping import Mapped, Wanted, map_road
 from confide.answering.opening import named, open_roads
 from confide.answering.road import Road
 from confide.answering.trials import Replayed, replay_roads, whole_trial
@@ -49,11 +49,8 @@ def audit(
 def frontier(
     path: str | Path,
     dataset: str,
+    wanted: Wanted,
     *,
-    sensitive: str,
-    variables: Sequence[str] | None = None,
-    risk: str = "released",
-    utility: str = "rsqwt",
     threshold: float | None = None,
     slope: float | None = None,
     allow_open: bool = False,
@@ -64,7 +61,7 @@ def frontier(
     folder = Folder(Path(path))
     with open_roads(folder, allow_open=allow_open) as roads:
         road = named(roads, dataset)
-        found = map_road(road, sensitive=sensitive, variables=variables, risk=risk, utility=utility)
+        found = map_road(road, wanted)
     return found.choose(threshold=threshold, slope=slope)
 
 

@@ -235,6 +235,10 @@ class AuditRules(Section):
         0.0, "Most small sets that the questions of one person, or of everybody, may be expected to isolate; 0 for no limit.",
         low=0.0,
     )  # fmt: skip
+    explained: float = parameter(
+        0.0, "Most of the variance of models.sensitive that all variables related to it in answers may explain; 0 for no limit.",
+        low=0.0, high=1.0,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

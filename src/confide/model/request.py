@@ -62,6 +62,11 @@ class Request(Generic[R_co]):
         return self.by
 
     @property
+    def related(self) -> tuple[str, ...]:
+        """The same with the numbers that are summed."""
+        return self.names
+
+    @property
     def title(self) -> str:
         """What is asked for, by names."""
         raise NotImplementedError
@@ -178,6 +183,10 @@ class TableRequest(Request["Release"]):
     @property
     def by(self) -> tuple[str, ...]:
         return self.rows + self.columns
+
+    @property
+    def related(self) -> tuple[str, ...]:
+        return (*self.by, self.of) if self.of else self.by
 
     @property
     def title(self) -> str:

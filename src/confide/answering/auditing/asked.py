@@ -16,7 +16,7 @@ from confide.model.request import CorrelationRequest, RegressionRequest, Request
 from confide.site.ledger import Entry
 from confide.spelling.json import read_request
 
-__all__ = ["Admit", "AskedTable", "asked_of", "asked_tables", "kin", "told_tables"]
+__all__ = ["Admit", "AskedTable", "admitted_of", "asked_of", "asked_tables", "kin", "told_tables"]
 
 Admit = Callable[[Request[Any]], Admitted[Request[Any]]]
 
@@ -91,16 +91,21 @@ def asked_tables(question: Admitted[Request[Any]], number: int) -> tuple[AskedTa
 
 def asked_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, tuple[AskedTable, ...]]]:
     """Each entry with the tables that it told; none if it was refused, or no longer fits the codebook."""
+    for entry, question in admitted_of(entries, admit):
+        yield entry, () if question is None else asked_tables(question, entry.number)
+
+
+def admitted_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, Admitted[Request[Any]] | None]]:
+    """Each entry with the question that was answered; None if it was refused, or no longer fits the codebook."""
     known: dict[str, Admitted[Request[Any]] | None] = {}
     for entry in entries:
         if entry.outcome != "released":
-            yield entry, ()
+            yield entry, None
             continue
         written = json.dumps(entry.request, sort_keys=True)
         if written not in known:
             known[written] = _admitted(entry.request, admit)
-        question = known[written]
-        yield entry, () if question is None else asked_tables(question, entry.number)
+        yield entry, known[written]
 
 
 def _admitted(raw: Mapping[str, Any], admit: Admit) -> Admitted[Request[Any]] | None:

@@ -82,8 +82,6 @@ class QuestionLimit:
         self._store, self._limit, self._lock = store, limit, Lock()
         self._everybody = AskedSoFar(store)
         self._askers: dict[str, AskedSoFar] = {}
-        self.reached = 0
-        """The number of the first entry that was not looked at."""
         self.take_in(entries, admit=admit)
 
     def take_in(self, entries: Iterable[Entry], *, admit: Admit) -> None:

@@ -5,7 +5,7 @@ For the custodian alone: the map is computed from everyone's true values, nobody
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,20 +13,23 @@ from typing import Any, cast
 
 import numpy as np
 
+from confide.answering.frontier.ellipsoid import strip
 from confide.answering.frontier.frontier import EXHAUSTIVE, ReleaseChoice, ReleaseMap, evaluate
-from confide.answering.frontier.setting import Setting
+from confide.answering.frontier.setting import Setting, Target
 from confide.answering.frontier.splits import RISKS, UTILITIES, Risk, Utility
 from confide.answering.road import Road
 from confide.arrays import Bools, Floats, Ints
 from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake, nearest
+from confide.model.admission.universe import admit_universe
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.design import Block, Design, Number
 from confide.model.policy import Policy
+from confide.model.universe import EVERYONE, Universe
 from confide.site.folder import Folder, write_whole
 from confide.site.policies import keep, read_as
 
-__all__ = ["Mapped", "candidates", "map_road", "write_choice"]
+__all__ = ["Mapped", "Wanted", "candidates", "explained", "map_road", "read_weights", "write_choice"]
 
 
 MOST_CLASSES = 12
@@ -55,6 +58,9 @@ class Mapped:
     risk: str
     utility: str
     left_out: tuple[str, ...]
+    setting: Setting
+    columns: tuple[str, ...]
+    """What each column of the setting is called: a number, or a class of a variable."""
     release: ReleaseChoice | None = None
 
     def choose(self, *, threshold: float | None = None, slope: float | None = None) -> "Mapped":
@@ -67,6 +73,18 @@ class Mapped:
         """The same with every figure rounded, so that nothing made from it tells more."""
         figures = {key: getattr(self.map, key).round(decimals) for key in ("risk", "utility", "released")}
         return replace(self, map=replace(self.map, **figures))
+
+    @property
+    def bounds(self) -> list[tuple[str, float, float]]:
+        """Between what each correlation of the sensitive variable with a suppressed one must lie, given all that the choice
+        lets people ask: the less room, the better they can guess (Gomatam et al. 2004, Result 1)."""
+        if self.release is None or not self.release.suppressed:
+            return []
+        scale = np.sqrt(np.diag(self.setting.cross))
+        correlation, response = self.setting.cross / np.outer(scale, scale), self.setting.response
+        hidden = tuple(column for name in self.release.suppressed for column in self.setting.variables[name])
+        low, high = strip(correlation, response=response, hidden=hidden).bounds()
+        return [(self.columns[at], *ends) for at, *ends in zip(hidden, low.tolist(), high.tolist(), strict=True)]
 
     @property
     def chart(self) -> dict[str, Any]:
@@ -93,24 +111,107 @@ class Mapped:
         if self.release is not None:
             free, suppressed = (", ".join(side) or "nothing" for side in (self.release.free, self.release.suppressed))
             lines.append(f"Choice: free {free}; suppress {suppressed}.")
+            told = [f"{name} {low:.2f} to {high:.2f}" for name, low, high in self.bounds]
+            lines += [f"Its correlations that can then still be bounded: {'; '.join(told)}."] if told else []
         if self.release is not None and self.map.ceiling is not None:
             lines.append(f"Not every release was tried: a better one gains at most {self.release.gap:.4f}.")
         return "\n".join(lines)
 
 
-def map_road(road: Road, *, sensitive: str, variables: Sequence[str] | None = None, risk: str, utility: str) -> Mapped:
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be mapped: a sensitive number, the other variables (all that can be, if none are named), and the measures.
+
+    `weights` are what freeing a variable is worth in R² points; `target` are the units that a residual risk is about.
+    """
+
+    sensitive: str
+    variables: tuple[str, ...] | None = None
+    risk: str = "released"
+    utility: str = "rsqwt"
+    weights: Mapping[str, float] | None = None
+    target: Universe = EVERYONE
+
+
+def read_weights(text: str) -> dict[str, float] | None:
+    """What freeing each variable is worth, as a person writes it; None if nothing is said.
+
+    >>> read_weights("age=0.2, sex=0.05")
+    {'age': 0.2, 'sex': 0.05}
+    """
+    found: dict[str, float] = {}
+    for part in filter(None, map(str.strip, text.split(","))):
+        name, _, points = part.partition("=")
+        try:
+            found[name.strip()] = float(points)
+        except ValueError:
+            raise Mistake(
+                f"Cannot read the weight {part[:60]!r}.", suggestions=["Write it as in age=0.2,sex=0.05."]
+            ) from None
+    return found or None
+
+
+def map_road(road: Road, wanted: Wanted) -> Mapped:
     """Map every way to free some variables for models of a sensitive one and to suppress the others; nothing is chosen yet.
 
     The records are those with a value for every number. A variable is named by the column and the hierarchy it comes
     from, because the policy suppresses all its recodes and levels together; its risk is that of the level mapped, and
     a freed hierarchy answers its finer levels too. Reference: Gomatam et al. (2004), section 5.
     """
-    measures = cast(Risk, _among(risk, RISKS, "risk")), cast(Utility, _among(utility, UTILITIES, "utility"))
-    chosen = _variables(road.dataset, sensitive, variables)
-    design = _design(sensitive, list(chosen.values()))
-    setting = _setting(road.products(design), design, sensitive, list(chosen))
-    found = evaluate(setting, risk=measures[0], utility=measures[1])
-    return Mapped(found, risk, utility, _left_out(road.dataset, setting))
+    risk, utility, sensitive = (
+        _among(wanted.risk, RISKS, "risk"),
+        _among(wanted.utility, UTILITIES, "utility"),
+        wanted.sensitive,
+    )
+    if (risk == "residual") != bool(wanted.target):
+        raise Mistake(
+            "A residual risk is that of a target, and no other risk has one.",
+            suggestions=[
+                "Name the units whose values must not be predicted well, as in: --risk residual --target sex=female"
+            ],
+        )
+    admit_universe(wanted.target, road.dataset)
+    chosen = _variables(road.dataset, sensitive, wanted.variables)
+    design = _design(sensitive, [(variable, not variable.measurable) for variable in chosen.values()])
+    aimed = road.products(design, wanted.target) if wanted.target else None
+    setting, columns = _setting(road.products(design), aimed, design, sensitive, chosen)
+    setting = replace(setting, weights=_weights(wanted.weights, road.dataset, setting))
+    found = evaluate(setting, risk=cast(Risk, risk), utility=cast(Utility, utility))
+    return Mapped(found, risk, utility, _left_out(road.dataset, setting), setting, columns)
+
+
+def _weights(given: Mapping[str, float] | None, dataset: Dataset, setting: Setting) -> dict[str, float] | None:
+    """The weights by what variables are suppressed as; a variable without one is worth nothing but what it explains."""
+    if given is None:
+        return None
+    found = {_source(dataset.variable(name).name, dataset): points for name, points in given.items()}
+    for source in found:
+        if source not in setting.others:
+            raise Mistake(f"{source!r} has a weight and is not mapped.", suggestions=nearest(source, setting.others))
+    return found
+
+
+def explained(road: Road, sensitive: str, names: Iterable[str]) -> float:
+    """The share of the variance of a sensitive number that some variables explain together, to two decimals; 1 if nobody can say.
+
+    Every named form of a variable counts, as a number by its line and by its classes.
+    """
+    if sensitive not in road.dataset.variables or not road.dataset.variables[sensitive].measurable:
+        return 1.0
+    variables = [road.dataset.variables[name] for name in names]
+    forms = [(v, False) for v in variables if v.measurable] + [(v, True) for v in variables if v.classifies]
+    gram = road.products(_design(sensitive, forms))
+    if gram[0, 0] <= 0:
+        return 1.0
+    cross = (gram - np.outer(gram[0], gram[0]) / gram[0, 0])[1:, 1:]
+    scale = np.sqrt(np.where(np.diag(cross) > CONSTANT * np.diag(gram)[1:], np.diag(cross), np.inf))
+    correlation = cross / np.outer(scale, scale)
+    share = (
+        correlation[0, 1:]
+        @ np.linalg.pinv(correlation[1:, 1:], rcond=CONSTANT**0.5, hermitian=True)
+        @ correlation[1:, 0]
+    )
+    return round(float(share), 2)
 
 
 def _among(word: str, known: Sequence[str], what: str) -> str:
@@ -176,13 +277,13 @@ def _finer(variable: Variable, than: Variable | None) -> bool:
     return than is None or len(variable.codes or ()) > len(than.codes or ())
 
 
-def _design(sensitive: str, variables: Sequence[Variable]) -> Design:
-    """An intercept, the sensitive variable, then a block for each other one; a class variable has all its classes."""
+def _design(sensitive: str, forms: Sequence[tuple[Variable, bool]]) -> Design:
+    """An intercept, the sensitive variable, then a block for each other one: as a number, or by all its classes."""
     blocks, numbers = [Block((), (), 0, 1), Block((0,), (), 1, 1)], [Number(sensitive)]
     classes: list[str] = []
-    for variable in variables:
+    for variable, by_classes in forms:
         offset = blocks[-1].offset + blocks[-1].width
-        if variable.measurable:
+        if not by_classes:
             blocks.append(Block((len(numbers),), (), offset, 1))
             numbers.append(Number(variable.name))
         else:
@@ -192,21 +293,54 @@ def _design(sensitive: str, variables: Sequence[Variable]) -> Design:
     return Design(numbers[0], tuple(numbers), tuple(classes), tuple(blocks))
 
 
-def _setting(gram: Floats, design: Design, sensitive: str, names: Sequence[str]) -> Setting:
-    """The cross-products about the means, of what varies."""
+def _setting(
+    gram: Floats, aimed: Floats | None, design: Design, sensitive: str, chosen: Mapping[str, Variable]
+) -> tuple[Setting, tuple[str, ...]]:
+    """The cross-products about the means, of what varies, for everyone and for a target; and what the columns are called.
+
+    The sensitive variable is in its standard deviations, so that a residual risk of 1 is what guessing its mean has.
+    """
     if gram[0, 0] <= 0:
         raise Mistake("No record has a value for every one of these numbers.", suggestions=["Name fewer variables."])
-    cross = gram - np.outer(gram[0], gram[0]) / gram[0, 0]
+    cross = _about(gram, gram[0] / gram[0, 0])
     varies = np.diag(cross) > CONSTANT * np.diag(gram)
     if not varies[1]:
         raise Mistake(f"{sensitive!r} does not vary, so there is nothing to predict.")
-    found = {name: _columns(gram, block, varies) for name, block in zip(names, design.blocks[2:], strict=True)}
+    blocks = dict(zip(chosen, design.blocks[2:], strict=True))
+    found = {name: _columns(gram, block, varies) for name, block in blocks.items()}
     # wide blocks first: the work of an exhaustive map is in the columns that are decided last
     order = sorted((name for name in found if found[name]), key=lambda name: -len(found[name]))
     keep = [1, *(column for name in order for column in found[name])]
     place = {column: i for i, column in enumerate(keep)}
     columns = {name: tuple(place[column] for column in found[name]) for name in order}
-    return Setting(cross[np.ix_(keep, keep)], {sensitive: (0,), **columns}, sensitive)
+    called = (
+        sensitive,
+        *(_called(chosen[name], column - blocks[name].offset) for name in order for column in found[name]),
+    )
+    scale = np.where(np.arange(len(keep)) == 0, np.sqrt(cross[1, 1] / gram[0, 0]), 1.0)
+    scales, target = np.outer(scale, scale), None
+    if aimed is not None:
+        if aimed[0, 0] <= 0:
+            raise Mistake(
+                "Nobody is in the target.",
+                suggestions=["Name units that have a value for every number that is mapped."],
+            )
+        target = Target(_about(aimed, gram[0] / gram[0, 0])[np.ix_(keep, keep)] / scales, float(aimed[0, 0]))
+    return Setting(cross[np.ix_(keep, keep)] / scales, {sensitive: (0,), **columns}, sensitive, target), called
+
+
+def _called(variable: Variable, place: int) -> str:
+    return (
+        variable.name
+        if variable.measurable
+        else f"{variable.name}={[code.code for code in variable.codes or ()][place]}"
+    )
+
+
+def _about(gram: Floats, means: Floats) -> Floats:
+    """Products about some means, which need not be those of the same units."""
+    across = np.outer(means, gram[0])
+    return np.asarray(gram - across - across.T + gram[0, 0] * np.outer(means, means))
 
 
 def _columns(gram: Floats, block: Block, varies: Bools) -> list[int]:

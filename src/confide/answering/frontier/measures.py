@@ -41,7 +41,7 @@ def attained(released: ArrayLike, hidden: ArrayLike) -> Floats:
     return np.asarray(((2 * k + 2) * rho - k) / (k + 2))
 
 
-def r_res(squares: ArrayLike, units: int) -> Floats:
+def r_res(squares: ArrayLike, units: float) -> Floats:
     """Give the reciprocal of the root mean squared residual of the target units; infinite where they fit exactly.
 
     Residuals are those of the regression on the free variables.

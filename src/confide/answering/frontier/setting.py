@@ -17,16 +17,16 @@ SINGULAR = 1e-10
 
 @dataclass(frozen=True)
 class Target:
-    """Units whose sensitive values must not be predicted well: their number, and their sums of products.
+    """Units whose sensitive values must not be predicted well: their number, or the sum of their weights, and their sums of products.
 
     Both the target's and the setting's products are taken about the means of all units.
     """
 
     cross: Floats
-    units: int
+    units: float
 
     def __post_init__(self) -> None:
-        if self.units < 1:
+        if not self.units > 0:
             raise Mistake("A target set needs at least one unit.")
 
 

@@ -102,7 +102,7 @@ def _predictors(question: Admitted[RegressionRequest | CorrelationRequest], poli
 
 
 def _suppressed(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
-    return check_suppressed(question.request.names, question.request.where, question.dataset, policy)
+    return check_suppressed(question.request.related, question.request.where, question.dataset, policy)
 
 
 def _exclusion(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:

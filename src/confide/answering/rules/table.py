@@ -147,9 +147,7 @@ def _exclusion(question: Admitted[TableRequest], policy: Policy) -> list[Reason]
 
 
 def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
-    request = question.request
-    names = [*request.by, *([request.of] if request.of else [])]
-    return check_suppressed(names, request.where, question.dataset, policy)
+    return check_suppressed(question.request.related, question.request.where, question.dataset, policy)
 
 
 def check_base(question: Admitted[Request[Any]], classes: Iterable[str], *, needs: bool) -> list[Reason]:

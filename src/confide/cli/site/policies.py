@@ -15,6 +15,7 @@ from confide.model.policy import describe
 from confide.site import policies
 from confide.site.folder import Folder
 from confide.site.ledger import record_act
+from confide.spelling.where import read_where
 
 __all__ = ["enforce", "frontier", "policy"]
 
@@ -63,8 +64,16 @@ def frontier(
     dataset: DatasetName,
     sensitive: Annotated[str, typer.Option(help="The numeric variable to protect.")],
     variables: Annotated[str | None, typer.Option(help="The other variables, with commas; all if not given.")] = None,
-    risk: Annotated[str, typer.Option(help="released, attained or predicted.")] = "released",
+    risk: Annotated[str, typer.Option(help="released, attained, predicted, or residual (of a target).")] = "released",
     utility: Annotated[str, typer.Option(help="rsq, rsqwt or volume.")] = "rsqwt",
+    target: Annotated[
+        list[str] | None,
+        typer.Option(help="Whose values must not be predicted well, as in 'sex=female'; with residual."),
+    ] = None,
+    weights: Annotated[
+        str,
+        typer.Option(help="What freeing variables is worth to you in R² points, as in age=0.2,sex=0.05; with rsqwt."),
+    ] = "",
     threshold: Annotated[float | None, typer.Option(help="Choose the most useful with at most this risk.")] = None,
     slope: Annotated[float | None, typer.Option(help="Choose by slope x utility - risk.")] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the choice into policy.toml.")] = False,
@@ -77,12 +86,10 @@ def frontier(
     """
     if write and threshold is None and slope is None:
         raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
-    names = None if variables is None else [name.strip() for name in variables.split(",") if name.strip()]
+    names = None if variables is None else tuple(name.strip() for name in variables.split(",") if name.strip())
+    wanted = answering.Wanted(sensitive, names, risk, utility, answering.read_weights(weights), read_where(target))
     with working("Mapping models"):
-        mapped = answering.frontier(
-            site, dataset, sensitive=sensitive, variables=names, risk=risk, utility=utility,
-            threshold=threshold, slope=slope, allow_open=allow_open,
-        )  # fmt: skip
+        mapped = answering.frontier(site, dataset, wanted, threshold=threshold, slope=slope, allow_open=allow_open)
     record_act(Folder(site).ledger, "frontier looked at", dataset=dataset, sensitive=sensitive)
     typer.echo(mapped.text)
     if output is not None:

@@ -8,7 +8,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.universe import Universe
 
-__all__ = ["check_forms", "check_predictors", "check_related", "check_suppressed"]
+__all__ = ["check_forms", "check_predictors", "check_related", "check_suppressed", "related_to"]
 
 
 def check_related(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
@@ -25,13 +25,17 @@ def check_predictors(names: Sequence[str], policy: Policy) -> list[Reason]:
 def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
     """Whether the sensitive variable meets a suppressed one, in any form of either (Gomatam et al. 2004, sec. 5)."""
     rules = policy.models
-    used = {_source(name, dataset) for name in (*names, *where.variables)}
-    sensitive, *suppressed = [
-        _source(name, dataset) if name in dataset.variables else name for name in (rules.sensitive, *rules.suppressed)
-    ]
-    if sensitive in used and used & set(suppressed):
+    suppressed = {_source(name, dataset) if name in dataset.variables else name for name in rules.suppressed}
+    if {_source(name, dataset) for name in related_to(rules.sensitive, names, where, dataset)} & suppressed:
         return [Reason("models.suppressed", f"{rules.sensitive!r} may not be related to these variables.")]
     return []
+
+
+def related_to(sensitive: str, names: Sequence[str], where: Universe, dataset: Dataset) -> frozenset[str]:
+    """The variables that are brought together with the sensitive one, in any form of it; none where it is not among them."""
+    source = _source(sensitive, dataset) if sensitive in dataset.variables else sensitive
+    sources = {name: _source(name, dataset) for name in (*names, *where.variables)}
+    return frozenset(name for name in sources if sources[name] != source) if source in sources.values() else frozenset()
 
 
 def check_forms(names: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:

@@ -12,12 +12,13 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
-from confide.answering.service import RISKS, UTILITIES, Mapped, ReleaseMap, candidates
+from confide.answering.service import RISKS, UTILITIES, Mapped, ReleaseMap, Wanted, candidates, read_weights
 from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake
 from confide.formats.charts.colours import POINT, SERIES
 from confide.model.catalog.dataset import Dataset
 from confide.site.access import Person
+from confide.spelling.where import read_where
 from confide.web.charts import picture
 from confide.web.pages.context import Error
 from confide.web.pages.custodian.context import CustodianContext
@@ -40,14 +41,21 @@ class _FrontierQuery:
     variables: tuple[str, ...]
     risk: str
     utility: str
+    target: str
+    weights: str
     by: str
     limit: str
 
     @classmethod
     def read(cls, query: QueryParams) -> "_FrontierQuery":
-        texts = {key: query.get(key, "").strip() for key in ("dataset", "sensitive", "limit")}
+        texts = {key: query.get(key, "").strip() for key in ("dataset", "sensitive", "target", "weights", "limit")}
         words = {"risk": query.get("risk", "released"), "utility": query.get("utility", "rsqwt")}
         return cls(**texts, **words, by=query.get("by", "threshold"), variables=tuple(query.getlist("variables")))
+
+    @property
+    def wanted(self) -> Wanted:
+        target, names = read_where(self.target or None), self.variables or None
+        return Wanted(self.sensitive, names, self.risk, self.utility, read_weights(self.weights), target)
 
     @property
     def choice(self) -> dict[str, float]:
@@ -73,13 +81,12 @@ def add_frontier(app: FastAPI, context: CustodianContext) -> None:
         words = _words(service.datasets[asked.dataset], asked)
         if not asked.sensitive:
             return context.render(request, "frontier.html", **words, found=None, chart=None, errors=[])
-        field, names = "sensitive", asked.variables or None
+        field = "sensitive"
         try:
+            wanted = asked.wanted
             job = context.start(
                 ("frontier", replace(asked, by="", limit="")),
-                lambda progress: service.frontier(
-                    asked.dataset, sensitive=asked.sensitive, variables=names, risk=asked.risk, utility=asked.utility
-                ),
+                lambda progress: service.frontier(asked.dataset, wanted),
             )
             if not job.done:
                 return context.working(request, job, "Mapping models")
