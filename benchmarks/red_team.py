@@ -4,6 +4,7 @@
     python benchmarks/red_team.py --record        every part below; writes docs/explanation/red-team.json, of which
                                                   the tables in docs/explanation/limits.md are made
                                                   (then: CONFIDE_UPDATE_DOCS=1 pytest tests/docs -k limits)
+    python benchmarks/red_team.py --record --data eusilc,massachusetts      these alone
     python benchmarks/red_team.py --presets       the other presets too, with fewer targets and questions
 
 What is finished is kept in a folder for temporary files, result by result: a run that was cut off goes on where it was, and
@@ -159,13 +160,19 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="Every part, and write what the documentation shows.")
     parser.add_argument("--presets", action="store_true", help="The other presets too.")
     parser.add_argument("--only", default="", help="Attacks by name or number, with commas.")
+    parser.add_argument("--data", default="", help="Data sets by name, with commas.")
     parser.add_argument("--afresh", action="store_true", help="Forget what an earlier run has finished.")
     options = parser.parse_args()
     if options.afresh:
         shutil.rmtree(BEGUN, ignore_errors=True)
     began = time.monotonic()
     parts = (DEFAULT if options.record else (FIRST,)) + (OTHERS if options.presets else ())
-    found = list(measured(parts, options.only))
+    named = set(filter(None, options.data.split(",")))
+    if unknown := named - {part.data for part in parts}:
+        parser.error(
+            f"there is no data set {', '.join(sorted(unknown))} here; with --record there are people, firms, {', '.join(FILES)}"
+        )
+    found = list(measured(tuple(part for part in parts if not named or part.data in named), options.only))
     print(f"{(time.monotonic() - began) / 60:.1f} minutes", flush=True)
     if options.record:
         record(found)
