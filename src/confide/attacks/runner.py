@@ -114,10 +114,12 @@ class _Run:
         chosen = None if isinstance(wanted, SetTargets) else truth.choose(wanted, self.settings.targets, rng)
         absent = chosen.units[~chosen.present] if isinstance(wanted, MemberTargets) and chosen else None
         without = chosen.units if chosen and not isinstance(wanted, MemberTargets) else None
-        with self._opened(absent) as site, self._twin(without) as twin:
+        joined = self._joined(chosen) if chosen else None
+        with self._opened(absent) as site, self._twin(without) as twin, self._twin(joined) as earlier:
             if site is None:
                 raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
-            before = self._intruder(twin, chosen) if twin else None
+            then = earlier or twin
+            before = self._intruder(then, chosen) if then else None
             here = self._fight(self._intruder(site, chosen, before))
             # Without the targets claims may never settle; as many questions as with them are enough.
             there = self._fight(self._intruder(twin, chosen, before, here.intruder.asked)) if twin else None
@@ -125,6 +127,15 @@ class _Run:
         scores = [(asked, score(c, wanted, chosen, truth)) for asked, c in claims]
         others = score(there.claims[-1][1], wanted, chosen, truth).success if there and there.claims else None
         return {**_scored(scores), **here.told(), "others": others}
+
+    def _joined(self, chosen: Chosen) -> Ints | None:
+        """Who joins between two versions of the data, for attacks on that: the targets, and at least as many others, which are what
+        is learnt of the targets from who they are not; and as many as an update must have."""
+        if not getattr(self.attack, "joins", False):
+            return None
+        targets, others = np.unique(chosen.units), np.setdiff1d(self.field.truth.units, chosen.units)
+        more = min(max(len(targets), self.field.policy.updates.least - len(targets)), len(others) // 2)
+        return np.concatenate([targets, self._rng().choice(others, more, replace=False)])
 
     @contextmanager
     def _twin(self, without: Ints | None) -> Iterator[Site | None]:

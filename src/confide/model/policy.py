@@ -245,7 +245,7 @@ class AuditRules(Section):
 class UpdateRules(Section):
     name: ClassVar = "updates"
     least: int = parameter(
-        10, "Least units, if any, that new data may bring, take away or change: answers before and after would tell of fewer.",
+        100, "Least units, if any, that new data may bring, take away or change: answers before and after would tell of fewer.",
         low=0,
     )  # fmt: skip
     few: str = parameter(

@@ -129,9 +129,24 @@ def test_who_makes_a_site_slower_is_in_the_data(field) -> None:
     assert result.precision > 0.7
 
 
-def test_an_update_of_few_is_no_update_to_attack(field) -> None:
+def test_who_joins_with_the_targets_makes_an_update_and_a_baseline(field) -> None:
+    """As many others as targets join, or as many as an update must have; without the targets the others are still there."""
     policy = preset_policy("open")
-    for least, applies in ((11, False), (10, True)):
-        site = field(replace(policy, updates=replace(policy.updates, least=least)), rows=5_000)
+    for least, joined in ((0, 20), (15, 20), (300, 300), (10**6, None)):
+        site = Watched(field(replace(policy, updates=replace(policy.updates, least=least)), rows=5_000))
         result = carry_out(BeforeAfter(), site, Settings(targets=10, questions=6))
-        assert result.applies is applies and ("updates.least" in result.stopped) is not applies
+        assert result.applies and result.others is not None
+        half = 10 + (len(np.unique(site.truth.units)) - 10) // 2
+        assert site.left_out == [0, 10, joined or half], least
+
+
+class Watched:
+    """A field that says how many units each of the sites that were opened was without."""
+
+    def __init__(self, field: LocalField) -> None:
+        self._field, self.left_out = field, list[int]()
+        self.name, self.policy, self.truth = field.name, field.policy, field.truth
+
+    def opened(self, without: Ints | None = None, **more: Any) -> Any:
+        self.left_out.append(0 if without is None else len(np.unique(without)))
+        return self._field.opened(without, **more)

@@ -30,8 +30,8 @@ class BeforeAfter:
     halves of the codes of the third key. A cell that changed holds a newcomer; what a target's cells did, class by class, is
     weighed as in the attack on changed cells.
 
-    The targets are the update. One that is smaller than `updates.least` is refused or waits, so there is nothing to attack; larger
-    ones are attacked, for a newcomer among many still has cells of its own.
+    The targets are the update, together with as many others, or as many as `updates.least` wants: a smaller one is refused or waits. A
+    newcomer among many still has cells of its own.
 
     Tried: tables over everyone and over random halves of the third key, together. On 20,000 people under `standard` all that is
     learnt is learnt by the eighth question (84 % of 50 targets): most of the halves are refused (universe.gamma).
@@ -44,6 +44,7 @@ class BeforeAfter:
     code: ClassVar = "T14"
     words: ClassVar = "the same tables before and after the target joined, and which cells changed"
     knows: ClassVar = "three keys of the target, that nobody else has them, and that the target is new in the data"
+    joins: ClassVar = True
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or _coarse(book)
@@ -56,9 +57,6 @@ class BeforeAfter:
         wanted, before = self.wants(intruder.book, intruder.policy).met(intruder.known), intruder.before
         if before is None:
             raise NotApplicable("It needs two versions of the data: a site on this machine.")
-        least = intruder.policy.updates.least
-        if intruder.known.size < least:
-            raise NotApplicable(f"An update of so few units is refused, or waits (updates.least = {least}).")
         before = before.afresh()
         classes = len(codes(intruder.book, wanted.secret))
         states: list[Ints] = []
