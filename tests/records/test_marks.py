@@ -1,0 +1,36 @@
+"""Records are protected as they were before: what is measured of the red team, and an update of a site, rest on it."""
+
+from dataclasses import replace
+
+import pytest
+
+from confide import demo
+from confide.demo.texts import catalog_text
+from confide.engines import Coded
+from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.toml import read_dataset
+from confide.model.policy import PRESETS, Policy
+from confide.records.protect import protect_records
+from confide.site.encode import encode
+from confide.site.secret import Secret
+
+SECRET = Secret(bytes(32))
+FIRMS = replace(PRESETS["standard"].records, background=0.02, noise=0.2, dominance=0.3)
+"""What the policy of the demonstration's firms has of its own: totals that few dominate, units with several records."""
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "mark"),
+    [("people", 20_000, "fee79a7f84cf762f"), ("people", 1_000, "74f1eef635aae59a"), ("firms", 1_000, "ba0fa36117eb5482")],
+)  # fmt: skip
+def test_protected_records_are_those_of_before(name: str, rows: int, mark: str) -> None:
+    protected, _ = protect_records(*_given(name, rows), SECRET)
+    assert protected.facts.data == mark
+
+
+def _given(name: str, rows: int) -> tuple[Coded, Dataset, Policy]:
+    dataset = read_dataset(catalog_text(name), name=name, read_file=str)
+    table = {"people": demo.people, "firms": demo.firms}[name](rows)
+    standard = PRESETS["standard"]
+    policy = standard if name == "people" else replace(standard, records=FIRMS)
+    return encode(dataset, table, secret=SECRET), dataset, policy
