@@ -167,10 +167,19 @@ class Protection:
 
     @cached_property
     def plans(self) -> dict[str, Exchange]:
-        household = None if self.true.household is None else self.true.household.to_numpy()
         rules, secret = self.policy.records, secret_of(self.number)
-        plans = plan_exchanges(self.true, self.dataset, self.exposure, rules, secret, household)
+        plans = plan_exchanges(self.true, self.dataset, self.exposure, rules, secret)
         return {plan.trait.name: plan for plan in plans}
+
+    def sources(self, trait: str) -> Ints:
+        """From which record each gets a trait; itself where it keeps its own."""
+        source = np.arange(self.true.records.num_rows)
+        source[self.plans[trait].rows] = self.plans[trait].sources
+        return source
+
+    def touched(self, trait: str) -> Bools:
+        """The records that exchanged a trait."""
+        return np.asarray(self.sources(trait) != np.arange(self.true.records.num_rows))
 
     @cached_property
     def _done(self) -> tuple[Coded, RecordsReport | None]:

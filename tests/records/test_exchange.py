@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from confide.records.background import raise_shares
-from confide.records.exposure import UnitCells
-from confide.records.pairing import find_partners
-from protecting import CATALOG, Protection, people, records_policy
+from confide.data.scratch import IN_MEMORY
+from confide.records.background import Shares, raise_shares
+from confide.records.cells import UnitCells
+from confide.records.pairing import find_partners, joined
+from protecting import CATALOG, Protection, catalog_of, coded_of, people, records_policy
 
 SIZE = 3000
 ONLY_EXPOSED = records_policy(mean_cell=1.0, background=0.0, noise=0.0, noise_exposed=0.0)
@@ -68,20 +69,20 @@ def test_what_is_no_key_stays(done: Protection, name: str) -> None:
 
 
 def test_partners_exchange_with_each_other_and_differ_at_the_level_that_exposes(done: Protection) -> None:
-    for name, plan in done.plans.items():
-        rows = np.flatnonzero(plan.touched)
-        np.testing.assert_array_equal(plan.source[plan.source[rows]], rows)
-        assert (done.true.places(name)[rows] != done.true.places(name)[plan.source[rows]]).all()
+    for name in done.plans:
+        rows, source = np.flatnonzero(done.touched(name)), done.sources(name)
+        np.testing.assert_array_equal(source[source[rows]], rows)
+        assert (done.true.places(name)[rows] != done.true.places(name)[source[rows]]).all()
     level = {name: [] for name in done.plans}
     for one in done.exposure.found:
         for at, names in zip(one.cross.traits, one.cross.names, strict=True):
             trait = done.exposure.traits[at].name
-            level[trait] += [(row, names) for row in one.rows[done.plans[trait].touched[one.rows]]]
+            level[trait] += [(row, names) for row in one.rows[done.touched(trait)[one.rows]]]
     assert sum(map(len, level.values())) > 50
     for trait, pairs in level.items():
         for row, name in pairs:
             places = done.true.places(name)
-            assert places[row] != places[done.plans[trait].source[row]], (trait, name)
+            assert places[row] != places[done.sources(trait)[row]], (trait, name)
 
 
 def test_who_is_exposed_by_a_town_stays_in_the_county_where_it_has_other_towns(done: Protection) -> None:
@@ -90,9 +91,9 @@ def test_who_is_exposed_by_a_town_stays_in_the_county_where_it_has_other_towns(d
     for one in done.exposure.found:
         (fine if "town" in one.cross.names else coarse if "county" in one.cross.names else set()).update(one.rows)
     rows = np.array(sorted(fine - coarse))
-    rows = rows[done.plans["town"].touched[rows] & (done.true.places("county")[rows] < 2)]
+    rows = rows[done.touched("town")[rows] & (done.true.places("county")[rows] < 2)]
     assert len(rows) > 5
-    partners = done.plans["town"].source[rows]
+    partners = done.sources("town")[rows]
     alike = done.true.places("county")[rows] == done.true.places("county")[partners]
     assert alike.mean() > 0.9
 
@@ -105,8 +106,8 @@ def test_partners_are_alike_in_what_goes_with_the_key() -> None:
     codes = "".join(f'{code} = "{code}"\n' for code in "ABCD")
     catalog = f"{CATALOG}\n[variables.dialect]\n[variables.dialect.codes]\n{codes}"
     done = Protection(table.append_column("dialect", pa.array(dialect)), catalog, policy=ONLY_EXPOSED)
-    rows = np.flatnonzero(done.plans["town"].touched)
-    alike = dialect[rows] == dialect[done.plans["town"].source[rows]]
+    rows = np.flatnonzero(done.touched("town"))
+    alike = dialect[rows] == dialect[done.sources("town")[rows]]
     assert len(rows) > 50 and alike.mean() > 0.9
 
 
@@ -131,7 +132,7 @@ def test_a_share_of_the_exposed_and_of_the_others_is_drawn() -> None:
     assert not any(none.moved(name).any() for name in KEYS)
     half = Protection(table, policy=records_policy(mean_cell=1.0, exchange=0.5, background=0.0))
     rows = np.flatnonzero(half.exposure.exposed)
-    sought = np.any([plan.touched[rows] for plan in half.plans.values()], axis=0)
+    sought = np.any([half.touched(name)[rows] for name in half.plans], axis=0)
     # half of the exposed, and few of the others as somebody's partner
     assert abs(sought.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(rows))
 
@@ -141,10 +142,10 @@ def test_a_share_of_the_others_exchanges_too_within_the_class_above() -> None:
     a tenth of that at most, as there must be somebody alike; of those with few classes nobody."""
     policy = records_policy(mean_cell=1.0, exchange=0.0, background=0.1, background_exposed=0.0)
     done = Protection(people(SIZE, seed=1), policy=policy)
-    assert abs(done.plans["town"].touched.mean() - 0.19) < 0.03
+    assert abs(done.touched("town").mean() - 0.19) < 0.03
     for name in ("sex", "age", "job"):
         few = len(done.dataset.variables[name].codes or ()) <= 5
-        share = done.plans[name].touched.mean()
+        share = done.touched(name).mean()
         assert share == 0 if few else 0 < share < 0.02 + 5 * np.sqrt(0.02 / SIZE), name
     assert done.moved("town").any() and not done.moved("county").any()
 
@@ -162,7 +163,7 @@ def test_those_in_small_cells_exchange_so_often_that_counts_of_them_change() -> 
             before, after = (np.bincount(cells.of(cross.names), minlength=cross.cells) for cells in (known, seen))
             kept += (before == after)[before > 0].tolist()
         same[share] = np.mean(kept)
-    touched = np.any([plan.touched for plan in done.plans.values()], axis=0)
+    touched = np.any([done.touched(name) for name in done.plans], axis=0)
     assert touched[done.exposure.single].mean() > 0.3
     assert same[0.0] == 1 and same[0.5] < 0.4
 
@@ -239,7 +240,7 @@ def test_recodes_that_do_not_nest_are_both_exchanged() -> None:
     assert found > 20
 
 
-GROUPS = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 2), st.booleans()), min_size=1, max_size=60)
+GROUPS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans()), min_size=1, max_size=60)
 
 
 @settings(max_examples=60)
@@ -248,16 +249,15 @@ def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int,
     group, value, seeking = (np.array(column) for column in zip(*units, strict=True))
     rng = np.random.default_rng(seed)
     spot, aim = rng.random((2, len(units)))
-    seeking &= group >= 0
-    level = np.zeros(len(units), np.int64)
-    values = value[:, np.newaxis].astype(np.int64)
-    partner = find_partners(group.astype(np.int64), values, level, seeking, spot, aim, least=least)
+    level, values = np.zeros(len(units), np.int8), value[:, np.newaxis].astype(np.uint16)
+    partner = np.full(len(units), -1, np.int32)
+    find_partners(partner, group.astype(np.int32), values, level, seeking, spot, aim, least=least)
     rows = np.flatnonzero(partner >= 0)
     np.testing.assert_array_equal(partner[partner[rows]], rows)
-    assert (group[rows] == group[partner[rows]]).all() and (group[rows] >= 0).all()
+    assert (group[rows] == group[partner[rows]]).all()
     assert (value[rows] != value[partner[rows]]).all()
     assert (seeking[rows] | seeking[partner[rows]]).all()
-    sizes = np.bincount(group[group >= 0], minlength=1)
+    sizes = np.bincount(group)
     assert (sizes[group[rows]] >= least).all()
     for unit in np.flatnonzero(seeking & (partner < 0)):
         free = (group == group[unit]) & (partner < 0) & (value != value[unit])
@@ -266,15 +266,58 @@ def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int,
 
 def test_somebody_who_must_differ_is_found_however_far_away() -> None:
     """One in 2,000 has another class: whoever looks no further than usual misses them, and the last look is round the circle."""
-    value, everyone = np.zeros((2_000, 1), np.int64), np.zeros(2_000, np.int64)
+    value, level, everyone = (
+        np.zeros(shape, kind) for shape, kind in (((2_000, 1), "u2"), (2_000, "i1"), (2_000, "i4"))
+    )
     value[-1] = 1
     seeking, spot = np.arange(2_000) == 0, np.arange(2_000) / 2_000
-    looks = {
-        far: find_partners(everyone, value, everyone, seeking, spot, spot, least=2, furthest=far)
-        for far in (256, 2_000)
-    }
+    looks = {far: np.full(2_000, -1, np.int32) for far in (256, 2_000)}
+    for far, partner in looks.items():
+        find_partners(partner, everyone, value, level, seeking, spot, spot, least=2, furthest=far)
     assert (looks[256] == -1).all()
     assert looks[2_000][0] == 1_999 and looks[2_000][1_999] == 0
+
+
+def test_whoever_has_a_partner_takes_no_part_and_counts_for_no_group() -> None:
+    """Two of four have each other: the two that are left are fewer than the least, and of three all but they could be."""
+    value, level, group = np.array([[0], [1], [0], [1]], "u2"), np.zeros(4, "i1"), np.zeros(4, "i4")
+    seeking, spot = np.ones(4, bool), np.linspace(0.1, 0.9, 4)
+    for least, expected in ((3, [1, 0, -1, -1]), (2, [1, 0, 3, 2])):
+        partner = np.array([1, 0, -1, -1], np.int32)
+        find_partners(partner, group, value, level, seeking & (partner < 0), spot, spot, least=least)
+        assert partner.tolist() == expected
+
+
+@pytest.mark.parametrize("size", [1, 40])
+def test_groups_are_parted_by_a_column_whether_or_not_there_is_room_to_count(size: int) -> None:
+    rng = np.random.default_rng(5)
+    group, column = rng.integers(0, 3, size).astype("i4"), rng.integers(0, 2, size).astype("u2")
+    for far in (1, 60_000):
+        parted = joined(group, column * np.uint16(far))
+        same = (group[:, None] == group) & (column[:, None] == column)
+        np.testing.assert_array_equal(parted[:, None] == parted, same)
+
+
+@pytest.mark.parametrize("part", [1, 100, 1 << 16])
+def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_small_cells(
+    part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With shares that say nothing for sure all records are looked at; with others those of small cells, if they are the fewer."""
+    monkeypatch.setattr("confide.records.cells.PART", part)
+    coded = coded_of(people(800, seed=4))
+    cells, size = UnitCells(coded, catalog_of(CATALOG)), 800
+    single = np.random.default_rng(6).random(size) < 0.1
+    for names, fewer in ((("sex", "county"), True), (("town", "job", "age"), False)):
+        shares = Shares(size, IN_MEMORY)
+        shares.begin(0, 0.02, 0.3, single)
+        assert (len(cells.few(names, int(1 / 0.02))) < size / 2) is fewer
+        shares.raise_in(cells, names, {1: 0.5, 0: 1.0}, 0.4)
+        usual, plain = np.where(single, 0.3, 0.02), np.zeros(size)
+        cell = cells.of(names)
+        raise_shares([(plain, 0.5), (usual, 1.0)], lambda cell=cell: [(slice(None), cell)], cells.size(names), 0.4)  # type: ignore[misc]
+        np.testing.assert_array_equal(shares.of(1), plain)
+        np.testing.assert_array_equal(shares.of(0), usual)
+        assert shares.of(2) is None
 
 
 @settings(max_examples=60)
@@ -285,7 +328,8 @@ def test_every_cell_expects_a_change_unless_somebody_in_it_takes_part_as_often_a
     cell, rng = np.array(cells), np.random.default_rng(seed)
     before = rng.random((3, len(cells))) * most
     shares, effects = before.copy(), np.array([0.5, 1.0])
-    raise_shares(shares, cell, np.array([1, 2]), effects, most)
+    ways = [(shares[1], 0.5), (shares[2], 1.0)]
+    raise_shares(ways, lambda: [(slice(0, 3), cell[:3]), (np.arange(len(cell))[3:], cell[3:])], 5, most)
     expected, capped = np.bincount(cell, effects @ shares[1:])[cell], np.bincount(cell, shares[1] >= most)[cell] > 0
     assert ((expected >= 1 - 1e-9) | capped).all()
     assert (shares >= before).all() and (shares <= most).all()

@@ -8,7 +8,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifi
 
 from confide.arrays import Bools, Floats, Ints
 from confide.records.ceiling import WITHIN, Ceiling, read_ceilings
-from confide.records.exposure import Exposed, UnitCells
+from confide.records.cells import UnitCells
+from confide.records.exposure import Exposed
 from confide.records.reading import found_records, most_classes, most_within, read_together
 from protecting import Protection, people, records_policy
 

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from confide.records.sums import cell_sums, cross_cells, lone_records, part_cells, right_claims
+from confide.records.sums import (
+    add_counts,
+    add_values,
+    cell_sums,
+    cross_cells,
+    part_cells,
+    raise_to_largest,
+    right_claims,
+    rows_of_few,
+)
 
 
 def test_sums_of_columns_over_cells_are_those_of_bincount() -> None:
@@ -30,10 +39,22 @@ def test_the_commonest_class_of_a_cell_is_claimed_of_its_targets(others: bool) -
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_lone_records_are_those_of_cells_with_few(most: int) -> None:
-    cell = np.random.default_rng(3).integers(0, 60, 100)
-    assert lone_records(cell, 60, most).tolist() == np.flatnonzero(np.bincount(cell)[cell] <= most).tolist()
-    assert lone_records(cell[:0], 60, most).tolist() == []
+def test_records_of_cells_with_few_are_those_that_counting_finds(most: int) -> None:
+    cell, counts = np.random.default_rng(3).integers(0, 60, 100), np.zeros(60, np.int64)
+    for part in cell[:40], cell[40:]:
+        add_counts(counts, part)
+    assert counts.tolist() == np.bincount(cell, minlength=60).tolist()
+    few = np.flatnonzero(counts[cell] <= most)
+    assert rows_of_few(cell[40:], counts, most, 40).tolist() == few[few >= 40].tolist()
+    assert rows_of_few(cell[:0], counts, most, 0).tolist() == []
+
+
+def test_values_are_added_up_and_the_largest_found_by_cell() -> None:
+    cell, values = np.array([1, 0, 1, 3]), np.array([0.5, 2.0, 1.5, -1.0])
+    sums, largest = np.zeros(4), np.zeros(4)
+    add_values(sums, cell, values)
+    raise_to_largest(largest, cell.astype(np.int32), values)
+    assert sums.tolist() == [2.0, 2.0, 0.0, -1.0] and largest.tolist() == [2.0, 1.5, 0.0, 0.0]
 
 
 def test_cells_of_three_variables_are_numbered_with_the_last_the_fastest() -> None:

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from confide import demo
 from confide.data import scratch
-from confide.data.scratch import Scratch
+from confide.data.scratch import IN_MEMORY, Scratch
 from confide.demo.texts import catalog_text
 from confide.errors import Fault
 from confide.model.catalog.toml import read_dataset
@@ -48,3 +49,19 @@ def test_records_read_by_column_and_put_aside_are_coded_as_in_memory(
     expected = encode(people, table, secret=secret)
     assert found.records.equals(expected.records) and found.facts == expected.facts
     assert found.household is not None and found.household.equals(expected.household)
+
+
+@pytest.mark.parametrize("shape", [0, 5, (2, 3)])
+def test_an_array_that_is_put_aside_from_the_start_is_zero_and_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: int | tuple[int, int]
+) -> None:
+    monkeypatch.setattr(scratch, "LARGE", 0)
+    aside, plain = Scratch(tmp_path).zeros(shape, np.float64), IN_MEMORY.zeros(shape, np.float64)
+    np.testing.assert_array_equal(aside, plain)
+    aside += 1.5
+    assert aside.dtype == plain.dtype and (aside == 1.5).all() and not list(tmp_path.iterdir())
+
+
+def test_room_that_a_disk_has_not_is_said_before_it_is_written_to(tmp_path: Path) -> None:
+    with pytest.raises(Fault, match="put aside"):
+        Scratch(tmp_path).zeros(1 << 60, np.uint8)

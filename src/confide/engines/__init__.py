@@ -11,12 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Floats, Ints, Narrow
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
-__all__ = ["Coded", "Engine", "StoreFacts"]
+__all__ = ["ALL", "Coded", "Engine", "StoreFacts"]
+
+ALL = slice(None)
+"""All records."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +86,19 @@ class Coded:
         """The place of each record's code."""
         return np.asarray(self.records[self.facts.classes[name]].to_numpy(), np.int64)
 
-    def numbers(self, name: str) -> Floats:
-        """A numeric variable, NaN where it is missing."""
-        column = self.records[self.facts.values[name]].to_numpy().astype(np.float64)
-        return np.asarray(column / 10.0 ** self.facts.value_decimals[name])
+    def classes(self, name: str) -> Narrow:
+        """The same as narrow as they are stored, and not copied."""
+        return np.asarray(self.records[self.facts.classes[name]].to_numpy())
+
+    def numbers(self, name: str, rows: slice | Narrow = ALL) -> Floats:
+        """A numeric variable, NaN where it is missing, of all records or of some."""
+        column = self._some(self.facts.values[name], rows).astype(np.float64)
+        column /= 10.0 ** self.facts.value_decimals[name]
+        return column
+
+    def _some(self, column: str, rows: slice | Narrow) -> NDArray[Any]:
+        stored = self.records[column]
+        return np.asarray((stored[rows] if isinstance(rows, slice) else stored.take(pa.array(rows))).to_numpy())
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -99,9 +112,14 @@ class Coded:
 
     @property
     def weights(self) -> Floats:
+        """The weight of each record."""
+        return self.weights_of(ALL)
+
+    def weights_of(self, rows: slice | Narrow) -> Floats:
+        """The weights of some records."""
         if not self.facts.weighted:
-            return np.ones(self.records.num_rows)
-        return np.asarray(self.records["weight"].to_numpy() / 10.0**self.facts.weight_decimals)
+            return np.ones(len(np.broadcast_to(0, self.records.num_rows)[rows]))
+        return np.asarray(self._some("weight", rows) / 10.0**self.facts.weight_decimals)
 
 
 class Engine(Protocol):

@@ -6,34 +6,104 @@ cell of a cross that the rules let pass is to expect one exchange that may chang
 the share `records.background_exposed`, each of ten with a tenth, and of large groups hardly anybody.
 """
 
+from collections.abc import Callable, Iterable, Mapping
+
 import numpy as np
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
+from confide.data.scratch import Scratch
+from confide.records.cells import UnitCells, parts_of
 
-__all__ = ["raise_shares"]
+__all__ = ["Shares", "raise_shares"]
+
+SURELY = 1 + 1e-6
+"""A cell lacks no change that expects so many by the least shares there are: sums are not as inexact as that."""
+
+Parts = Iterable[tuple[slice | Ints, Ints]]
+"""Records, some at a time, and their cells."""
+
+
+class Shares:
+    """The share of records that exchange, for each of some ways to do so; on disk if there are many."""
+
+    def __init__(self, records: int, scratch: Scratch) -> None:
+        self._records, self._scratch = records, scratch
+        self._of: dict[int, Floats] = {}
+        self._least: dict[int, float] = {}
+
+    def of(self, way: int) -> Floats | None:
+        """The shares of a way; None where nobody exchanges in it."""
+        return self._of.get(way)
+
+    def begin(self, way: int, usual: float, larger: float, single: Bools) -> None:
+        """Set what the shares of a way are before any is raised: those of the `single` are larger, or the same."""
+        if larger > 0:
+            self._least[way] = usual
+            shares = self._room(way)
+            shares[:] = usual
+            shares[single] = larger
+
+    def raise_in(self, cells: UnitCells, names: tuple[str, ...], able: Mapping[int, float], most: float) -> None:
+        """Raise the first of the ways that are `able` to change a cell of a cross, where a cell expects fewer than one change.
+
+        Only records of small cells are looked at, if they are the fewer: a large one expects enough by the least shares.
+        """
+        surely = sum(effect * self._least.get(way, 0.0) for way, effect in able.items())
+        rows = cells.few(names, int(SURELY / surely)) if surely else np.arange(0)
+        some = surely > 0 and len(rows) < self._records / 2
+        cell = cells.of(names, rows) if some else rows
+
+        def parts() -> Parts:
+            return ((rows[part], cell[part]) for part in parts_of(len(rows))) if some else cells.parts(names)
+
+        if len(rows) or not surely:
+            first, *_ = able
+            ways = [(self._room(first), able[first])]
+            ways += [(self._of[way], effect) for way, effect in able.items() if way in self._of and way != first]
+            raise_shares(ways, parts, cells.size(names), most)
+
+    def _room(self, way: int) -> Floats:
+        if way not in self._of:
+            self._of[way] = self._scratch.zeros(self._records, np.float64)
+        return self._of[way]
+
+
+def raise_shares(ways: list[tuple[Floats, float]], parts: Callable[[], Parts], cells: int, most: float) -> None:
+    """Raise the shares of records that exchange, in cells that expect fewer than one change, to no more than `most`.
+
+    `ways` have shares, and how often an exchange changes a cell. The first is raised, by the same for all in a cell.
+    """
+    missing, size = np.ones(cells), np.zeros(cells)
+    (first, changes), *_ = ways
+    for shares, effect in ways:
+        for index, cell in parts():
+            _take_off(missing, cell, shares[index], effect)
+    for _, cell in parts():
+        _add(size, cell, changes)
+    for index, cell in parts():
+        raised = first[index]
+        _raise(raised, cell, missing, size, most)
+        if not isinstance(index, slice):
+            first[index] = raised
 
 
 @compiled
-def raise_shares(
-    shares: Floats, cell: Ints, ways: Ints, effects: Floats, most: float
-) -> None:  # pragma: no cover - compiled
-    """Raise the shares of records that exchange, in cells that expect fewer than one change, to no more than `most`.
-
-    `ways` are the rows of `shares` that can change a cell, and `effects` how often an exchange of each does. The first is raised,
-    by the same for all in a cell.
-    """
-    cells = cell.max() + 1 if len(cell) else 0
-    size, missing = np.zeros(cells), np.ones(cells)
+def _take_off(missing: Floats, cell: Ints, share: Floats, effect: float) -> None:  # pragma: no cover - compiled
     for i in range(len(cell)):
-        size[cell[i]] += effects[0]
-    for way in range(len(ways)):
-        share, effect = shares[ways[way]], effects[way]
-        for i in range(len(cell)):
-            missing[cell[i]] -= effect * share[i]
-    if cells == 0 or missing.max() <= 0.0:
-        return
-    share = shares[ways[0]]
+        missing[cell[i]] -= effect * share[i]
+
+
+@compiled
+def _add(size: Floats, cell: Ints, effect: float) -> None:  # pragma: no cover - compiled
+    for i in range(len(cell)):
+        size[cell[i]] += effect
+
+
+@compiled
+def _raise(
+    share: Floats, cell: Ints, missing: Floats, size: Floats, most: float
+) -> None:  # pragma: no cover - compiled
     for i in range(len(cell)):
         lacks = missing[cell[i]]
         if lacks > 0.0 and share[i] < most:

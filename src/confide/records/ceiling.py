@@ -14,7 +14,8 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.exposure import Exposed, Exposure, KeyCross, UnitCells, confidential_numbers
+from confide.records.cells import UnitCells
+from confide.records.exposure import Exposed, Exposure, KeyCross, confidential_numbers
 from confide.records.reading import found_records, most_classes, most_within, read_together
 from confide.records.sums import right_claims
 

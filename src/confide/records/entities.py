@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.arrays import Ints
+from confide.arrays import Ints, Narrow
 from confide.engines import Coded
+from confide.records.cells import parts_of
 from confide.records.traits import Trait
 
-__all__ = ["Entities", "entities_of", "wholes"]
+__all__ = ["Entities", "entities_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,26 +18,50 @@ class Entities:
     """What exchanges as a whole: records, units, or households. `of` numbers each record's, `first` is one record of each,
     `keys` name them to the secret, and `kind` parts those that may not exchange with each other."""
 
-    of: Ints
-    first: Ints
+    of: Narrow
+    first: Narrow
     keys: Ints
-    kind: Ints
+    kind: Narrow
+
+    @property
+    def whole(self) -> bool:
+        """Whether one may have several records."""
+        return self.of is not self.first
 
 
-def wholes(coded: Coded, household: Ints | None) -> Iterator[Entities]:
+def entities_of(coded: Coded, household: Ints | None, traits: Sequence[Trait]) -> list[Entities]:
+    """What exchanges each trait: households where it is the same for all who live in one; else units, if it is for all their
+    records; else records."""
+    larger, each = list(_wholes(coded, household)), _records(coded)
+    return [next((whole for whole in larger if _same(coded.classes(t.name), whole)), each) for t in traits]
+
+
+def _wholes(coded: Coded, household: Ints | None) -> Iterator[Entities]:
     """What may exchange as a whole: households, and units that have several records."""
     for names in (household, coded.units if coded.facts.several else None):
         if names is not None:
-            keys, first, of, sizes = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
-            yield Entities(of, first, keys, np.minimum(sizes, 8))
+            yield _numbered(names)
 
 
-def entities_of(coded: Coded, trait: Trait, larger: Sequence[Entities]) -> Entities:
-    """Households where the trait is the same for all who live in one; else units, if it is for all their records."""
-    values = coded.places(trait.name)
-    for whole in larger:
-        if (values == values[whole.first][whole.of]).all():
-            return whole
-    rows = np.arange(len(values))
+def _numbered(names: Ints) -> Entities:
+    """Entities by their names, in the order of these."""
+    order = np.argsort(names, kind="stable").astype(np.int32)
+    ordered = names[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(names)])
+    keys = ordered[starts]
+    sizes = np.diff(starts, append=len(names))
+    of = np.empty(len(names), np.int32)
+    of[order] = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
+    return Entities(of, order[starts], keys, np.minimum(sizes, 8).astype(np.int8))
+
+
+def _records(coded: Coded) -> Entities:
+    rows = np.arange(coded.records.num_rows, dtype=np.int32)
     keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
-    return Entities(rows, rows, keys, np.zeros(len(values), np.int64))
+    return Entities(rows, rows, keys, np.zeros(len(rows), np.int8))
+
+
+def _same(values: Narrow, whole: Entities) -> bool:
+    """Whether all records of an entity have the same value."""
+    own = values[whole.first]
+    return all(bool((values[part] == own[whole.of[part]]).all()) for part in parts_of(len(values)))

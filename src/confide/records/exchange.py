@@ -9,21 +9,25 @@ The others exchange within the class above, where a key has one, so that only fi
 as they are, more do, and across classes (`confide.records.background`): the key on which confidential numbers depend least.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
-from confide.engines import Coded
+from confide.arrays import Bools, Floats, Ints, Narrow
+from confide.data.scratch import IN_MEMORY, Scratch
+from confide.engines import ALL, Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
-from confide.records.background import raise_shares
-from confide.records.entities import Entities, entities_of, wholes
-from confide.records.exposure import Exposure, KeyCross, UnitCells, confidential_numbers
+from confide.records.associations import cramers_v, explained_shares
+from confide.records.background import Shares
+from confide.records.cells import UnitCells, parts_of
+from confide.records.entities import Entities, entities_of
+from confide.records.exposure import Exposure, KeyCross
 from confide.records.lots import drawn, lots
-from confide.records.pairing import FURTHEST, find_partners
+from confide.records.pairing import FURTHEST, find_partners, joined
+from confide.records.sums import raise_to_largest
 from confide.records.traits import Trait, class_number, matching_variables
 from confide.site.secret import Secret
 
@@ -56,84 +60,103 @@ CLOSE = 0.3
 """The variable that goes with a key this closely (Cramér's V) is the same for partners whatever else is not."""
 
 
+_Rung = tuple[Callable[[], Bools], Callable[[], Narrow]]
+
+
 @dataclass(frozen=True, eq=False)
 class Exchange:
-    """For each record, from which record it gets the trait; itself where it keeps its own."""
+    """The records that get a trait of another, and from which record each does. All others keep their own."""
 
     trait: Trait
-    source: Ints
+    rows: Ints
+    sources: Narrow
     sought: int
     """How many units looked for a partner."""
 
-    @property
-    def touched(self) -> Bools:
-        return np.asarray(self.source != np.arange(len(self.source)))
-
 
 def plan_exchanges(
-    coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, household: Ints | None
+    coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, scratch: Scratch = IN_MEMORY
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
-    larger = list(wholes(coded, household))
+    household = None if coded.household is None else coded.household.to_numpy()
+    entities, cells = entities_of(coded, household, exposure.traits), UnitCells(coded, dataset)
     plans = [
-        _Plan(coded, dataset, trait, entities_of(coded, trait, larger), rules, secret) for trait in exposure.traits
+        _Plan(coded, dataset, cells, trait, entity, rules, secret)
+        for trait, entity in zip(exposure.traits, entities, strict=True)
     ]
-    ease = np.ones((exposure.size, len(plans)))
-    for place, plan in enumerate(plans):
-        ease[:, place] = plan.ease()
-    wanted, level = _choose(exposure, drawn(coded.units, secret, "exchange", rules.exchange), ease)
-    exposed, taken = wanted.copy(), np.asarray(wanted.any(axis=1))
-    shares = _shares(plans, exposure, UnitCells(coded, dataset), rules)
+    exposed = np.flatnonzero(exposure.exposed)
+    wanted, level = _choose(exposure, exposed, drawn(coded.units[exposed], secret, "exchange", rules.exchange), plans)
+    seekers = [_Seekers(exposed[wanted[:, t]], level[wanted[:, t], t]) for t in range(len(plans))]
+    taken = np.zeros(exposure.size, bool)
+    taken[exposed[wanted.any(axis=1)]] = True
+    shares = _shares(plans, exposure, cells, rules, scratch)
     for place, plan in enumerate(plans):
         for way in WITHIN, ACROSS:
-            some = plan.background(shares[way, place], way) & ~taken
-            wanted[some, place] = taken[some] = True
-            level[some, place] = len(plan.trait.levels) - 1 if way == WITHIN else 0
-    return [plan.exchange(wanted[:, place], exposed[:, place], level[:, place]) for place, plan in enumerate(plans)]
+            if (share := shares.of(way * len(plans) + place)) is not None:
+                rows = plan.background(share, way, taken)
+                taken[rows] = True
+                seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
+    del shares, taken
+    return [plan.exchange(some) for plan, some in zip(plans, seekers, strict=True)]
 
 
-def _shares(plans: Sequence["_Plan"], exposure: Exposure, cells: UnitCells, rules: RecordRules) -> Floats:
+@dataclass(frozen=True, eq=False)
+class _Seekers:
+    """The records that want to exchange a trait: the exposed, with the level at which a partner must differ, and of the others
+    all who differ at one."""
+
+    exposed: Ints
+    levels: Narrow
+    others: list[tuple[Ints, int]] = field(default_factory=list)
+
+
+def _shares(
+    plans: Sequence["_Plan"], exposure: Exposure, cells: UnitCells, rules: RecordRules, scratch: Scratch
+) -> Shares:
     """The share of records that exchange each trait in either way though no class of theirs is read.
 
     Raised is what harms least: what stays within the class above, then the trait on which numbers depend least.
     """
-    shares = np.zeros((2, len(plans), exposure.size))
+    shares = Shares(exposure.size, scratch)
     for place, plan in enumerate(plans):
-        shares[ACROSS if plan.flat else WITHIN, place] = plan.usual(exposure.single)
-    rows = shares.reshape(2 * len(plans), exposure.size)
-    for cross in exposure.crosses if rules.background_exposed else ():
-        across = sorted(cross.traits, key=lambda t: plans[t].weight)
+        shares.begin((ACROSS if plan.flat else WITHIN) * len(plans) + place, *plan.usual, exposure.single)
+    if not rules.background_exposed:
+        return shares
+    weights = explained_shares(plans[0].coded, plans[0].dataset, [p.trait.levels[0] for p in plans]) if plans else []
+    for cross in exposure.crosses:
+        across = sorted(cross.traits, key=lambda t: weights[t])
         ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
         able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
         if able:
-            places, effects = np.array(list(able)), np.array(list(able.values()))
-            raise_shares(rows, cells.of(cross.names), places, effects, rules.background_exposed)
+            shares.raise_in(cells, cross.names, able, rules.background_exposed)
     return shares
 
 
-def _choose(exposure: Exposure, drawn: Bools, ease: Floats) -> tuple[Bools, Ints]:
-    """Which traits each record is to exchange, and at which level a partner must differ: the coarsest that exposes it.
+def _choose(exposure: Exposure, rows: Ints, drawn: Bools, plans: Sequence["_Plan"]) -> tuple[Bools, Narrow]:
+    """Which traits each of the exposed `rows` is to exchange, and at which level a partner must differ: the coarsest that exposes it.
 
-    With `ease`, a trait counts for less that a whole household has in common, or that hardly anybody alike has another of.
+    A trait counts for less that a whole household has in common, or that hardly anybody alike has another of.
     """
-    traits = len(exposure.traits)
-    wanted = np.zeros((exposure.size, traits), bool)
-    finest = [len(trait.levels) - 1 for trait in exposure.traits]
-    level = np.tile(np.array(finest, np.int64), (exposure.size, 1))
-    for one in exposure.found:
-        for t, own in zip(one.cross.traits, one.cross.levels, strict=True):
-            level[one.rows, t] = np.minimum(level[one.rows, t], own)
+    wanted = np.zeros((len(rows), len(plans)), bool)
+    ease = np.ones(wanted.shape)
+    for place, plan in enumerate(plans):
+        ease[:, place] = plan.ease(rows)
+    level = np.tile(np.array([len(plan.trait.levels) - 1 for plan in plans], np.int8), (len(rows), 1))
+    found = [(one.cross, np.searchsorted(rows, one.rows)) for one in exposure.found]
+    for cross, at in found:
+        for t, own in zip(cross.traits, cross.levels, strict=True):
+            level[at, t] = np.minimum(level[at, t], own)
     while True:
-        hits = np.zeros((exposure.size, traits), np.int32)
-        for one in exposure.found:
-            these = list(one.cross.traits)
-            left = one.rows[drawn[one.rows] & ~wanted[one.rows][:, these].any(axis=1)]
+        hits = np.zeros(wanted.shape, np.int32)
+        for cross, at in found:
+            these = list(cross.traits)
+            left = at[drawn[at] & ~wanted[at][:, these].any(axis=1)]
             for t in these:
                 hits[left, t] += 1
-        rows = np.flatnonzero(hits.any(axis=1))
-        if not len(rows):
+        some = np.flatnonzero(hits.any(axis=1))
+        if not len(some):
             return wanted, level
-        wanted[rows, (hits[rows] * ease[rows]).argmax(axis=1)] = True
+        wanted[some, (hits[some] * ease[some]).argmax(axis=1)] = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,18 +165,23 @@ class _Plan:
 
     coded: Coded
     dataset: Dataset
+    cells: UnitCells
     trait: Trait
     entity: Entities
     rules: RecordRules
     secret: Secret
 
+    def own(self, name: str) -> Narrow:
+        """The class of each entity."""
+        places = self.coded.classes(name)
+        return places[self.entity.first] if self.entity.whole else places
+
     @cached_property
     def associations(self) -> dict[str, float]:
         """How closely the trait goes with the variables in which a partner can be alike, the closest first."""
-        first = self.entity.first
-        own = self.coded.places(self.trait.levels[0])[first]
+        rows, trait = self.entity.first if self.entity.whole else None, self.trait.levels[0]
         found = {
-            name: _association(own, self.coded.places(name)[first])
+            name: cramers_v(self.cells.counts((trait, name), rows).reshape(self.cells.size((trait,)), -1))
             for name in matching_variables(self.trait, self.dataset)
         }
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
@@ -168,15 +196,15 @@ class _Plan:
         """Those of them of which one can be left out: all but the closest, or a child would earn wages."""
         return [name for name in self.alike if self.associations[name] < CLOSE or name != self.alike[0]]
 
-    def ease(self) -> Floats:
-        """How easily each record exchanges a trait: hardly, where all who are alike in what goes with it most have the same."""
-        own = self.coded.places(self.trait.levels[0])
+    def ease(self, rows: Ints) -> Floats:
+        """How easily records exchange a trait: hardly, where all who are alike in what goes with it most have the same."""
         share = len(self.entity.first) / max(len(self.entity.of), 1)
         if not self.alike:
-            return np.full(len(own), share)
-        alike = self.coded.places(self.alike[0])
-        cell = alike * (int(own.max(initial=0)) + 1) + own
-        alone = np.bincount(cell)[cell] == np.bincount(alike)[alike]
+            return np.full(len(rows), share)
+        names = self.alike[0], self.trait.levels[0]
+        counts = self.cells.counts(names)
+        all_alike = counts.reshape(self.cells.size(names[:1]), -1).sum(axis=1)
+        alone = counts[self.cells.of(names, rows)] == all_alike[self.cells.of(names[:1], rows)]
         return np.where(alone, HARDLY, 1.0) * share
 
     @cached_property
@@ -185,20 +213,14 @@ class _Plan:
         classes = [class_number(self.dataset.variables[name]) for name in self.trait.levels[-2:]]
         return classes[-1] < SEVERAL * classes[0]
 
-    def usual(self, single: Bools) -> Floats:
-        """The share of records that exchange the trait wherever they are."""
+    @property
+    def usual(self) -> tuple[float, float]:
+        """The share of records that exchange the trait wherever they are, and of those who are alone somewhere."""
         usual = self.rules.background
         if self.flat:
-            flat = FLAT if class_number(self.dataset.variables[self.trait.name]) > FEW else 0.0
-            return np.full(len(single), usual * flat)
-        return np.where(single, max(usual, self.rules.background_exposed), usual)
-
-    @cached_property
-    def weight(self) -> float:
-        """How much confidential numbers depend on the trait: the largest share of the spread of a logarithm between its classes."""
-        places = self.coded.places(self.trait.levels[0])
-        numbers = [self.coded.numbers(v.name) for v in confidential_numbers(self.dataset)]
-        return max((_explained(values, places) for values in numbers), default=0.0)
+            usual *= FLAT if class_number(self.dataset.variables[self.trait.name]) > FEW else 0.0
+            return usual, usual
+        return usual, max(usual, self.rules.background_exposed)
 
     def effect(self, cross: KeyCross, way: int) -> float:
         """The share of background exchanges of the trait that can change a cell of a cross: where partners differ at its level
@@ -210,102 +232,101 @@ class _Plan:
             return 1.0
         return len(others & set(self.loose)) / max(len(self.loose), 1)
 
-    def background(self, shares: Floats, way: int) -> Bools:
-        """The records of the others that are drawn; an entity is, by the largest share among its records."""
-        share = np.zeros(len(self.entity.first))
-        np.maximum.at(share, self.entity.of, shares)
+    def background(self, shares: Floats, way: int, taken: Bools) -> Ints:
+        """The records of the others, not `taken` yet, that are drawn; an entity is, by the largest share among its records."""
         purpose = f"background {self.trait.name}" if way == WITHIN else f"across {self.trait.name}"
-        return drawn(self.entity.keys, self.secret, purpose, share)[self.entity.of]
+        keys, of = self.entity.keys, self.entity.of
+        if self.entity.whole:
+            largest = np.zeros(len(keys))
+            raise_to_largest(largest, of, shares)
+            shares = largest
+        picked = np.zeros(len(keys), bool)
+        for part in parts_of(len(keys)):
+            picked[part] = drawn(keys[part], self.secret, purpose, shares[part])
+        return np.flatnonzero((picked[of] if self.entity.whole else picked) & ~taken)
 
-    def exchange(self, wanted: Bools, exposed: Bools, level: Ints) -> Exchange:
+    def exchange(self, seekers: _Seekers) -> Exchange:
         """Partners for those who want one, from the closest match to none."""
-        trait, entity, first = self.trait, self.entity, self.entity.first
-        values = np.column_stack([self.coded.places(name)[first] for name in trait.levels])
-        seeking = np.zeros(len(first), bool)
-        seeking[entity.of[wanted]] = True
-        must = np.zeros(len(first), bool)
-        must[entity.of[exposed]] = True
-        coarsest = np.full(len(first), len(trait.levels) - 1, np.int64)
-        np.minimum.at(coarsest, entity.of[wanted], level[wanted])
-        spot, aim = (lots(entity.keys, self.secret, f"{place} {trait.name}") for place in ("spot", "aim"))
-        partner = np.full(len(first), -1, np.int64)
-        ladder = self.ladder()
-        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
-        within = [(at, _joined(group, values[:, at - 1])) for at in range(1, values.shape[1]) for group in ladder]
-        # The others exchange with the closest only: a worker without an industry would be nobody that there is.
-        rungs = [(group, coarsest == at) for at, group in within]
-        mixed, others, near = self.mixed(), ~must & (coarsest == 0), self.near()
-        rungs += [(_joined(mixed, zone), others) for zone in near] + [(mixed, others)]
-        rungs += [(_joined(group, zone), must) for group in ladder[:-2] for zone in near]
-        rungs += [(group, must) for group in ladder]
-        for rung, (group, may) in enumerate(rungs, 1):
-            left = seeking & (partner < 0) & may
+        entity, number, finest = self.entity, len(self.entity.first), len(self.trait.levels) - 1
+        seeking, must = np.zeros(number, bool), np.zeros(number, bool)
+        coarsest = np.full(number, finest, np.int8)
+        must[entity.of[seekers.exposed]] = True
+        for rows, level in ((seekers.exposed, seekers.levels), *seekers.others):
+            units = entity.of[rows]
+            seeking[units] = True
+            np.minimum.at(coarsest, units, np.asarray(level, np.int8))
+        partner = self._partners(seeking, must, coarsest)
+        if not entity.whole:
+            rows = np.flatnonzero(partner >= 0)
+            return Exchange(self.trait, rows, partner[rows], int(seeking.sum()))
+        rows = np.flatnonzero((partner >= 0)[entity.of])
+        return Exchange(self.trait, rows, entity.first[partner[entity.of[rows]]], int(seeking.sum()))
+
+    def _partners(self, seeking: Bools, must: Bools, coarsest: Narrow) -> Narrow:
+        """The partner of each entity, -1 for none."""
+        values = np.column_stack([np.asarray(self.own(name), np.uint16) for name in self.trait.levels])
+        spot, aim = (lots(self.entity.keys, self.secret, f"{at} {self.trait.name}") for at in ("spot", "aim"))
+        partner = np.full(len(values), -1, np.int32)
+        rungs = list(self._rungs(values, must, coarsest))
+        for rung, (may, group) in enumerate(rungs, 1):
+            left = seeking & (partner < 0) & may()
             if left.any():
-                free = np.where(partner < 0, group, -1)
-                far = len(first) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
+                far = len(values) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
                 least = self.rules.partners
-                found = find_partners(free, values, coarsest, left, spot, aim, least=least, furthest=far)
-                partner = np.where(found >= 0, found, partner)
-        from_entity = np.where(partner >= 0, partner, np.arange(len(first)))
-        source = np.where(partner[entity.of] >= 0, first[from_entity][entity.of], np.arange(len(entity.of)))
-        return Exchange(trait, source, int(seeking.sum()))
+                find_partners(partner, group(), values, coarsest, left, spot, aim, least=least, furthest=far)
+        return partner
 
-    def near(self) -> list[Ints]:
-        """Zones of classes that follow each other, of a trait that is a number, and zones between these; none of any other."""
-        if not self.trait.numbers:
-            return []
-        places, number = (values[self.entity.first] for values in (
-            self.coded.places(self.trait.levels[0]), np.nan_to_num(self.coded.numbers(self.trait.numbers[0]))
-        ))  # fmt: skip
+    def _rungs(self, values: Narrow, must: Bools, coarsest: Narrow) -> Iterator[_Rung]:
+        """Who may look for a partner in which groups, one after the other; groups are made when somebody looks."""
+        ladder = range(len(self.alike) + 2)
+        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
+        for at in range(1, values.shape[1]):
+            for step in ladder:
+                yield partial(np.equal, coarsest, at), partial(self._group, step, values[:, at - 1])
+
+        # The others exchange with the closest only: a worker without an industry would be nobody that there is.
+        def others() -> Bools:
+            return np.asarray(~must & (coarsest == 0))
+
+        for zone in range(2 if self.trait.numbers else 0):
+            yield others, partial(self._mixed, zone)
+        yield others, self._mixed
+        for step in ladder[:-2]:
+            for zone in range(2 if self.trait.numbers else 0):
+                yield lambda: must, partial(self._near_group, step, zone)
+        for step in ladder:
+            yield lambda: must, partial(self._group, step)
+
+    def _zones(self, zone: int) -> Narrow:
+        """Zones of classes that follow each other, of a trait that is a number, and zones between these."""
+        places = self.own(self.trait.levels[0])
+        number = np.nan_to_num(
+            self.coded.numbers(self.trait.numbers[0], self.entity.first if self.entity.whole else ALL)
+        )
         means = np.bincount(places, number) / np.maximum(np.bincount(places), 1)
-        rank = np.argsort(np.argsort(means, kind="stable"), kind="stable")[places]
+        rank = np.argsort(np.argsort(means, kind="stable"), kind="stable")
         width = max(2, len(means) // ZONES)
-        return [rank // width, (rank + width // 2) // width]
+        return ((rank + zone * (width // 2)) // width).astype(np.uint16)[places]
 
-    def mixed(self) -> Ints:
+    def _mixed(self, zone: int | None = None) -> Narrow:
         """Groups of units alike in what goes with the trait most closely but for one variable, drawn for each: were partners
         alike in all, no table by the trait and these would ever change."""
         lot = lots(self.entity.keys, self.secret, f"left out {self.trait.name}")
-        left_out = (lot * max(len(self.loose), 1)).astype(int)
-        group = _joined(self.entity.kind, left_out)
+        left_out = np.multiply(lot, max(len(self.loose), 1), out=lot).astype(np.int8)
+        group = joined(self.entity.kind, left_out)
         for name in self.alike:
-            column = self.coded.places(name)[self.entity.first]
             number = self.loose.index(name) if name in self.loose else -1
-            group = _joined(group, np.where(left_out == number, 0, column))
-        return group
+            group = joined(group, np.where(left_out == number, np.uint16(0), self.own(name)))
+        return group if zone is None else joined(group, self._zones(zone))
 
-    def ladder(self) -> list[Ints]:
-        """Groups of units alike, by fewer and fewer variables: those that go with the trait most closely stay longest."""
-        groups = [self.entity.kind]
-        for name in self.alike:
-            groups.append(_joined(groups[-1], self.coded.places(name)[self.entity.first]))
-        return [*groups[::-1], np.zeros(len(self.entity.first), np.int64)]
+    def _group(self, step: int, column: Narrow | None = None) -> Narrow:
+        """Groups of units alike by fewer variables with each step, and by nothing at last: those that go with the trait most
+        closely stay longest. They are parted by a column too, if there is one."""
+        last = step > len(self.alike)
+        group = np.zeros(len(self.entity.kind), np.int8) if last else self.entity.kind
+        for name in self.alike[: max(len(self.alike) - step, 0)]:
+            group = joined(group, self.own(name))
+        return group if column is None else joined(group, column)
 
-
-def _joined(group: Ints, column: Ints) -> Ints:
-    """Groups parted by a column too, numbered without gaps."""
-    cell = group * (int(column.max(initial=0)) + 1) + column
-    if int(cell.max(initial=0)) > 8 * len(cell):
-        return np.asarray(np.unique(cell, return_inverse=True)[1].ravel())
-    return np.asarray(np.cumsum(np.bincount(cell) > 0)[cell] - 1)
-
-
-def _association(first: Ints, second: Ints) -> float:
-    """Cramér's V of two classifications."""
-    width = int(second.max(initial=0)) + 1
-    table = np.bincount(first * width + second, minlength=(int(first.max(initial=0)) + 1) * width).reshape(-1, width)
-    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0].astype(np.float64)
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    chi = float(((table - expected) ** 2 / expected).sum() / table.sum())
-    return float(np.sqrt(chi / max(1, min(table.shape) - 1)))
-
-
-def _explained(values: Floats, places: Ints) -> float:
-    """The share of the variance of the logarithm of what is above 0 that lies between classes."""
-    there = np.nan_to_num(values) > 0
-    logs, of = np.log(values[there]), places[there]
-    if not len(logs) or not logs.var():
-        return 0.0
-    size = np.bincount(of)
-    means = np.bincount(of, logs) / np.maximum(size, 1)
-    return float(means[of].var() / logs.var())
+    def _near_group(self, step: int, zone: int) -> Narrow:
+        return self._group(step, self._zones(zone))

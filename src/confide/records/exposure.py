@@ -5,9 +5,9 @@ would be answered (then its cells are read by class), or one about it and a numb
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import comb, prod
 
 import numpy as np
@@ -17,10 +17,10 @@ from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
-from confide.records.sums import cross_cells, lone_records, part_cells
+from confide.records.cells import UnitCells
 from confide.records.traits import Trait, class_number, key_traits
 
-__all__ = ["Exposed", "Exposure", "KeyCross", "UnitCells", "confidential_numbers", "find_exposed"]
+__all__ = ["Exposed", "Exposure", "KeyCross", "confidential_numbers", "find_exposed"]
 
 MOST_CROSSES = 200_000
 """So many crosses of keys are looked at, those of about 100 keys: each takes some tenths of a millisecond for a thousand records."""
@@ -86,30 +86,44 @@ def confidential_numbers(dataset: Dataset) -> list[Variable]:
 def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     """Look through all crosses of up to `records.keys` keys that the rules let pass."""
     traits, rules, cells = key_traits(dataset, coded), policy.records, UnitCells(coded, dataset)
-    amounts = {
-        v.name: np.abs(np.nan_to_num(coded.numbers(v.name))) * coded.weights for v in confidential_numbers(dataset)
-    }
-    numbers = {name: np.zeros(coded.records.num_rows, bool) for name in amounts}
+    measured = confidential_numbers(dataset)
+    numbers = {v.name: np.zeros(coded.records.num_rows, bool) for v in measured}
     limit = cells.units / max(policy.tables.mean_cell, LEAST_MEAN)
     by_class = limit / _least_classes(dataset)
     found: list[Exposed] = []
     everybody: list[Exposed] = []
     by_traits: dict[tuple[int, ...], list[Exposed]] = {}
     crosses = _crosses(traits, dataset, keys=rules.keys, limit=limit)
+    told = np.zeros(coded.records.num_rows, bool)
     for cross in crosses:
-        cell = cells.of(cross.names)
-        if rules.dominance < 1:
-            for name, values in amounts.items():
-                numbers[name] |= cells.shares(cell, values) > rules.dominance
-        alone = cells.alone(cell, cells.size(cross.names), rules.alone)
-        everybody += [Exposed(cross, alone)] if amounts and len(alone) else []
+        alone = cells.alone(cross.names, rules.alone)
+        everybody += [Exposed(cross, alone)] if measured and len(alone) else []
         if cross.cells <= by_class and len(alone):
-            rows = alone[~_told(by_traits, cross, coded.records.num_rows)[alone]]
+            rows = _untold(alone, _parts(by_traits, cross), told)
             if len(rows):
                 found.append(Exposed(cross, rows))
                 by_traits.setdefault(cross.traits, []).append(found[-1])
+    if rules.dominance < 1:
+        for name, dominant in numbers.items():
+            _mark_dominant(dominant, cells, [cross.names for cross in crosses], _sizes(coded, name), rules.dominance)
     exposure = Exposure(traits, tuple(crosses), tuple(found), tuple(everybody), numbers, coded.records.num_rows)
-    return replace(exposure, numbers={name: dominant | exposure.single for name, dominant in numbers.items()})
+    for dominant in numbers.values():
+        dominant |= exposure.single
+    return exposure
+
+
+def _sizes(coded: Coded, name: str) -> Floats:
+    """What each record contributes to a total, whatever its sign."""
+    return np.asarray(np.abs(np.nan_to_num(coded.numbers(name))) * coded.weights)
+
+
+def _mark_dominant(
+    dominant: Bools, cells: UnitCells, crosses: Sequence[tuple[str, ...]], values: Floats, limit: float
+) -> None:
+    """Mark the records whose unit has more than a share `limit` of the sum over a cell of a cross."""
+    for names in crosses:
+        for rows, shares in cells.shares(names, values):
+            dominant[rows] |= shares > limit
 
 
 def _crosses(traits: tuple[Trait, ...], dataset: Dataset, *, keys: int, limit: float) -> list[KeyCross]:
@@ -140,61 +154,21 @@ def _least_classes(dataset: Dataset) -> int:
     return max(2, min((class_number(v) for v in secrets), default=2))
 
 
-def _told(found: Mapping[tuple[int, ...], list[Exposed]], cross: KeyCross, size: int) -> Bools:
-    """The records that a part of the cross exposes already, at the same or coarser levels."""
-    told = np.zeros(size, bool)
+def _parts(found: Mapping[tuple[int, ...], list[Exposed]], cross: KeyCross) -> Iterator[Exposed]:
+    """What parts of the cross, at the same or coarser levels, expose already."""
     level = dict(zip(cross.traits, cross.levels, strict=True))
     for part in itertools.chain(*(itertools.combinations(cross.traits, n + 1) for n in range(len(level)))):
         for one in found.get(part, ()):
             if all(own <= level[t] for t, own in zip(part, one.cross.levels, strict=True)):
-                told[one.rows] = True
-    return told
+                yield one
 
 
-class UnitCells:
-    """Cells of crosses, and the units in each record's cell."""
-
-    def __init__(self, coded: Coded, dataset: Dataset) -> None:
-        self._coded, self._dataset = coded, dataset
-        self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
-        self._places = lru_cache(
-            lambda name: np.asarray(coded.records[coded.facts.classes[name]].to_numpy(), np.uint16)
-        )
-        self._nothing = np.zeros(coded.records.num_rows, np.uint16)
-        self.units = coded.records.num_rows if self._unit is None else int(self._unit.max(initial=-1)) + 1
-
-    def size(self, names: tuple[str, ...]) -> int:
-        """How many cells a cross has, empty ones too."""
-        return prod(map(self._size, names))
-
-    def _size(self, name: str) -> int:
-        return len(self._dataset.variables[name].codes or ())
-
-    def of(self, names: tuple[str, ...]) -> Ints:
-        """The number of each record's cell."""
-        places, sizes = [self._places(name) for name in names], [self._size(name) for name in names]
-        one, two, three = [*places, *[self._nothing] * 3][:3]
-        first, second = [*sizes[1:], 1, 1][:2]
-        cell = cross_cells(one, two, three, (first, second))
-        for more, size in zip(places[3:], sizes[3:], strict=True):
-            part_cells(cell, more, size)
-        return cell
-
-    def alone(self, cell: Ints, cells: int, most: int) -> Ints:
-        """The records whose cell, one of so many, has at most `most` units."""
-        if self._unit is None:
-            return lone_records(cell, cells, most)
-        counts = np.bincount(np.unique(cell * self.units + self._unit) // self.units, minlength=1)
-        return np.flatnonzero(counts[cell] <= most)
-
-    def shares(self, cell: Ints, values: Floats) -> Floats:
-        """The share of each record's unit in the sum over its cell."""
-        total = np.bincount(cell, values)[cell]
-        return np.asarray(self._own(cell, values) / np.where(total > 0, total, 1.0))
-
-    def _own(self, cell: Ints, values: Floats) -> Floats:
-        """What the unit of each record has in the record's cell."""
-        if self._unit is None:
-            return values
-        pair = np.unique(cell * self.units + self._unit, return_inverse=True)[1].ravel()
-        return np.asarray(np.bincount(pair, values)[pair], np.float64)
+def _untold(rows: Ints, parts: Iterable[Exposed], told: Bools) -> Ints:
+    """The rows that no part exposes already; `told` is room for a mark of each record, and clean before and after."""
+    known = list(parts)
+    for one in known:
+        told[one.rows] = True
+    left = rows[~told[rows]]
+    for one in known:
+        told[one.rows] = False
+    return left

@@ -255,7 +255,7 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
     dataset = folder.dataset(name)
     progress, (coded, ready) = current_progress(), _shares(policy)
     with progress.stage("Protecting the records", coded, ready):
-        protected, report = protect_records(true, dataset, policy, folder.secret())
+        protected, report = protect_records(true, dataset, policy, folder.secret(), Scratch(home))
     known, base = folder.vintages(name), folder.base(name)
     _retire_unlisted(home)  # what a killed process left
     remove_retired(home / FORMER)

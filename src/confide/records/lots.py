@@ -7,6 +7,7 @@ for the purpose (the finaliser of SplitMix64: Steele, Lea and Flood 2014).
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
+from confide.data.compiling import compiled
 from confide.site.secret import Secret
 
 __all__ = ["drawn", "lots"]
@@ -19,11 +20,19 @@ def lots(keys: Ints, secret: Secret, purpose: str) -> Floats:
     [0.89, 0.6, 0.07]
     """
     start, step = np.frombuffer(secret.digest("records " + purpose, b"")[:16], "<u8")
-    mixed = (np.ascontiguousarray(keys, np.int64).view(np.uint64) ^ start) + step
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    mixed ^= mixed >> np.uint64(31)
-    return np.asarray(((mixed >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53)
+    return _mixed(np.ascontiguousarray(keys, np.int64), start, step)
+
+
+@compiled
+def _mixed(keys: Ints, start: np.uint64, step: np.uint64) -> Floats:  # pragma: no cover - compiled
+    found = np.empty(len(keys))
+    for i in range(len(keys)):
+        mixed = (np.uint64(keys[i]) ^ start) + step
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        found[i] = (np.float64(mixed >> np.uint64(11)) + 0.5) * 2.0**-53
+    return found
 
 
 def drawn(keys: Ints, secret: Secret, purpose: str, share: float | Floats) -> Bools:

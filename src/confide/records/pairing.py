@@ -7,112 +7,153 @@ changes only the partners of those who would have met it.
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Narrow
 from confide.data.compiling import compiled
 
-__all__ = ["FURTHEST", "find_partners"]
+__all__ = ["FURTHEST", "find_partners", "joined"]
 
 FURTHEST = 256
 """Nobody looks further on a circle than so many units, unless told: in a group of one class there is nobody to find."""
 
 
 def find_partners(
-    group: Ints,
-    value: Ints,
-    level: Ints,
+    partner: Narrow,
+    group: Narrow,
+    value: Narrow,
+    level: Narrow,
     seeking: Bools,
     spot: Floats,
     aim: Floats,
     *,
     least: int,
     furthest: int = FURTHEST,
-) -> Ints:
-    """The partner of each unit that seeks one, or of whom one is sought; -1 for none.
+) -> None:
+    """Put down the partner of each unit that seeks one, or of whom one is sought; whoever has one already takes no part.
 
-    `group` has a number for each unit, -1 for those that may not take part; `value` a column for each level of the key, the
-    coarsest first. Partners differ in all columns from the `level` of either on: whoever is taken by somebody exposed at a
-    finer level may be exposed at a coarser one, and recodes need not nest. `spot` and `aim` are where a unit stands and
+    `partner` is -1 for none, and changed in place. `group` has a number for each unit; `value` a column for each level of the
+    key, the coarsest first. Partners differ in all columns from the `level` of either on: whoever is taken by somebody exposed
+    at a finer level may be exposed at a coarser one, and recodes need not nest. `spot` and `aim` are where a unit stands and
     where it starts to look.
     A group of fewer units than `least` has no partners for anybody.
     """
-    wanted = np.zeros(int(group.max(initial=-1)) + 2, bool)
+    wanted = np.zeros(int(group.max(initial=0)) + 1, bool)
     wanted[group[seeking]] = True
-    wanted[-1] = False  # where those of group -1 look
-    able = np.flatnonzero(wanted[group])
-    return _walk(_ordered(able, group, spot, len(wanted)), group, value, level, seeking, spot, aim, least, furthest)
+    order, start = _ordered(wanted, partner, group, spot)
+    _walk(partner, order, start, value, level, seeking, spot, aim, least, furthest)
+
+
+def joined(group: Narrow, column: Narrow) -> Narrow:
+    """Groups parted by a column too, numbered without gaps where there is room to count.
+
+    >>> joined(np.array([0, 0, 1, 1]), np.array([0, 2, 0, 0])).tolist()
+    [0, 1, 2, 2]
+    """
+    width = int(column.max(initial=0)) + 1
+    size = (int(group.max(initial=0)) + 1) * width
+    if size > 8 * max(len(group), 1):
+        cell = group.astype(np.int64) * width + column
+        return np.asarray(np.unique(cell, return_inverse=True)[1].ravel(), np.int32)
+    return _numbered(group, column, width, size)
 
 
 @compiled
-def _ordered(able: Ints, group: Ints, spot: Floats, groups: int) -> Ints:  # pragma: no cover - compiled
-    """Units by group and then by spot. Spots are uniform: in a group of n, one in n times its spot is near its place already."""
-    start = np.zeros(groups + 1, np.int64)
-    for unit in able:
-        start[group[unit] + 1] += 1
-    sizes, start = start[1:], np.cumsum(start)
-    near = np.empty(len(able), np.int64)
-    before = np.zeros(len(able) + 1, np.int64)
-    for i in range(len(able)):
-        own = group[able[i]]
-        near[i] = start[own] + min(int(spot[able[i]] * sizes[own]), sizes[own] - 1)
-        before[near[i] + 1] += 1
-    before = np.cumsum(before)
-    order = np.empty(len(able), np.int64)
-    for i in range(len(able)):
-        order[before[near[i]]] = able[i]
-        before[near[i]] += 1
-    for i in range(1, len(able)):
-        unit, place = order[i], i
-        while place > 0 and group[order[place - 1]] == group[unit] and spot[order[place - 1]] > spot[unit]:
-            order[place] = order[place - 1]
-            place -= 1
-        order[place] = unit
-    return order
+def _numbered(group: Narrow, column: Narrow, width: int, size: int) -> Narrow:  # pragma: no cover - compiled
+    number, found = np.zeros(size, np.int32), 0
+    cell = np.empty(len(group), np.int32)
+    for i in range(len(group)):
+        cell[i] = np.int64(group[i]) * width + column[i]
+        number[cell[i]] = 1
+    for i in range(size):
+        found += number[i]
+        number[i] = found - 1
+    for i in range(len(group)):
+        cell[i] = number[cell[i]]
+    return cell
+
+
+@compiled
+def _ordered(
+    wanted: Bools, partner: Narrow, group: Narrow, spot: Floats
+) -> tuple[Narrow, Narrow]:  # pragma: no cover - compiled
+    """The free units of wanted groups, by group and then by spot, and where each group starts. Spots are uniform: in a group of n,
+    one in n times its spot is near its place already."""
+    start = np.zeros(len(wanted) + 1, np.int32)
+    for i in range(len(group)):
+        if wanted[group[i]] and partner[i] < 0:
+            start[group[i] + 1] += 1
+    for own in range(len(wanted)):
+        start[own + 1] += start[own]
+    before = np.zeros(start[-1] + 1, np.int32)
+    for i in range(len(group)):
+        if wanted[group[i]] and partner[i] < 0:
+            before[_near(start, group[i], spot[i]) + 1] += 1
+    for i in range(len(before) - 1):
+        before[i + 1] += before[i]
+    order = np.empty(start[-1], np.int32)
+    for i in range(len(group)):
+        if wanted[group[i]] and partner[i] < 0:
+            near = _near(start, group[i], spot[i])
+            order[before[near]] = i
+            before[near] += 1
+    for own in range(len(wanted)):
+        for i in range(start[own] + 1, start[own + 1]):
+            unit, place = order[i], i
+            while place > start[own] and spot[order[place - 1]] > spot[unit]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = unit
+    return order, start
+
+
+@compiled
+def _near(start: Narrow, own: int, spot: float) -> int:  # pragma: no cover - compiled
+    size = start[own + 1] - start[own]
+    return int(start[own] + min(int(spot * size), size - 1))
 
 
 @compiled
 def _walk(
-    order: Ints,
-    group: Ints,
-    value: Ints,
-    level: Ints,
+    partner: Narrow,
+    order: Narrow,
+    start: Narrow,
+    value: Narrow,
+    level: Narrow,
     seeking: Bools,
     spot: Floats,
     aim: Floats,
     least: int,
     furthest: int,
-) -> Ints:  # pragma: no cover - compiled
-    partner = np.full(len(group), -1, np.int64)
-    first = 0
-    while first < len(order):
-        last, same = first, True
-        while last < len(order) and group[order[last]] == group[order[first]]:
-            same = same and value[order[last], -1] == value[order[first], -1]
-            last += 1
-        size = last - first
-        if size >= least and not same:  # where all have the same class there is nobody to look for
-            for at in range(first, last):
-                unit = order[at]
-                if not seeking[unit] or partner[unit] >= 0:
+) -> None:  # pragma: no cover - compiled
+    for own in range(len(start) - 1):
+        first, last = start[own], start[own + 1]
+        size, same = last - first, True
+        for at in range(first + 1, last):
+            same = same and value[order[at], -1] == value[order[first], -1]
+            if not same:
+                break
+        if size < least or same:  # where all have the same class there is nobody to look for
+            continue
+        for at in range(first, last):
+            unit = order[at]
+            if not seeking[unit] or partner[unit] >= 0:
+                continue
+            low, high = first, last
+            while low < high:
+                middle = (low + high) // 2
+                if spot[order[middle]] < aim[unit]:
+                    low = middle + 1
+                else:
+                    high = middle
+            for step in range(min(size, furthest)):
+                place = low + step
+                if place >= last:
+                    place -= size
+                other = order[place]
+                if partner[other] >= 0 or other == unit:
                     continue
-                low, high = first, last
-                while low < high:
-                    middle = (low + high) // 2
-                    if spot[order[middle]] < aim[unit]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                for step in range(min(size, furthest)):
-                    place = low + step
-                    if place >= last:
-                        place -= size
-                    other = order[place]
-                    if partner[other] >= 0 or other == unit:
-                        continue
-                    column = min(level[unit], level[other])
-                    while column < value.shape[1] and value[other, column] != value[unit, column]:
-                        column += 1
-                    if column == value.shape[1]:
-                        partner[unit], partner[other] = other, unit
-                        break
-        first = last
-    return partner
+                column = min(level[unit], level[other])
+                while column < value.shape[1] and value[other, column] != value[unit, column]:
+                    column += 1
+                if column == value.shape[1]:
+                    partner[unit], partner[other] = other, unit
+                    break

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats
 from confide.data.noise_law import unbiasing
+from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
@@ -32,19 +33,21 @@ __all__ = ["protect_records"]
 
 
 def protect_records(
-    coded: Coded, dataset: Dataset, policy: Policy, secret: Secret
+    coded: Coded, dataset: Dataset, policy: Policy, secret: Secret, scratch: Scratch = IN_MEMORY
 ) -> tuple[Coded, RecordsReport | None]:
-    """Protected records, and what was done for the custodian to read; the records as they are if the policy changes none."""
+    """Protected records, and what was done for the custodian to read; the records as they are if the policy changes none.
+
+    What is large waits in `scratch` while it is not looked at.
+    """
     rules = policy.records
     if not rules.changes:
         return coded, None
     progress = current_progress()
     exposure = find_exposed(coded, dataset, policy)
     progress.report(0.1)
-    household = None if coded.household is None else coded.household.to_numpy()
-    plans = plan_exchanges(coded, dataset, exposure, rules, secret, household)
+    plans = plan_exchanges(coded, dataset, exposure, rules, secret, scratch)
     progress.report(0.55)
-    protected = _noised(coded, _exchanged(coded, dataset, plans), dataset, exposure, policy, secret)
+    protected = _noised(coded, _exchanged(coded, dataset, plans, scratch), dataset, exposure, policy, secret)
     progress.report(0.8)
     ceilings = find_ceilings(coded, protected, dataset, exposure)
     noise = _spreads(coded, dataset, exposure, policy)
@@ -62,16 +65,19 @@ def protect_records(
     return protected, compare(coded, protected, dataset, exposure, plans, ceilings)
 
 
-def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange]) -> Coded:
+def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: Scratch) -> Coded:
     """The records with their traits exchanged: every level and recode of a key, and the number behind it."""
     columns = {name: coded.records[name] for name in coded.records.column_names}
     moved: dict[str, Floats] = {}
     for plan in plans:
         for name in plan.trait.levels:
-            column = coded.facts.classes[name]
-            columns[column] = coded.records[column].take(pa.array(plan.source))
+            places = coded.classes(name)
+            own = places.copy()
+            own[plan.rows] = places[plan.sources]
+            columns[coded.facts.classes[name]] = scratch.keep(pa.array(own))
         for name in plan.trait.numbers:
-            moved[name] = coded.numbers(name)[plan.source]
+            moved[name] = coded.numbers(name)
+            moved[name][plan.rows] = coded.numbers(name, plan.sources)
     changed = replace(coded, records=pa.table(columns))
     for name, values in moved.items():
         changed = with_numbers(changed, dataset, name, values)

@@ -13,9 +13,9 @@ from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.ceiling import Ceiling
+from confide.records.cells import UnitCells
 from confide.records.exchange import Exchange
-from confide.records.exposure import Exposure, UnitCells
-from confide.records.sums import cell_counts
+from confide.records.exposure import Exposure
 
 __all__ = ["RecordsReport", "ceiling_words", "compare"]
 
@@ -90,13 +90,13 @@ def compare(
     """The report on what was done to records."""
     touched = np.zeros(true.records.num_rows, bool)
     for plan in plans:
-        touched |= plan.touched
+        touched[plan.rows] = True
     return RecordsReport(
         records=true.records.num_rows,
         exposed=int(exposure.exposed.sum()),
         exposed_numbers={name: int(rows.sum()) for name, rows in exposure.numbers.items()},
         sought={plan.trait.name: plan.sought for plan in plans},
-        touched={plan.trait.name: int(plan.touched.sum()) for plan in plans},
+        touched={plan.trait.name: len(plan.rows) for plan in plans},
         touched_at_all=int(touched.sum()),
         margins={size: _moved(true, protected, dataset, size) for size in (1, 2, 3)},
         correlation=_largest_change(true, protected, dataset),
@@ -113,7 +113,7 @@ def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> f
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
     moved, cells = 0, 0
     for by in tables[::step]:
-        old, new = (cell_counts(cells_of.of(by), cells_of.size(by)) for cells_of in (before, after))
+        old, new = (cells_of.counts(by) for cells_of in (before, after))
         moved, cells = moved + int(np.abs(new - old).sum()), cells + int(((old > 0) | (new > 0)).sum())
     return moved / max(cells, 1)
 

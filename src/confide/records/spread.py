@@ -13,7 +13,8 @@ import numpy as np
 from confide.arrays import Floats
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.exposure import UnitCells, confidential_numbers
+from confide.records.cells import UnitCells
+from confide.records.exposure import confidential_numbers
 from confide.records.sums import cell_sums
 
 __all__ = ["measure_spread"]

@@ -3,10 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.compiling import compiled
 
-__all__ = ["Places", "cell_counts", "cell_sums", "cross_cells", "lone_records", "part_cells", "right_claims"]
+__all__ = [
+    "Places",
+    "add_counts",
+    "add_values",
+    "cell_sums",
+    "cross_cells",
+    "part_cells",
+    "raise_to_largest",
+    "right_claims",
+    "rows_of_few",
+]
 
 Places = NDArray[np.uint16]
 
@@ -28,27 +38,35 @@ def part_cells(cell: Ints, places: Places, size: int) -> None:  # pragma: no cov
 
 
 @compiled
-def cell_counts(cell: Ints, cells: int) -> Ints:  # pragma: no cover - compiled
-    """How many records each of so many cells has: `numpy.bincount` of numbers that need no check."""
-    counts = np.zeros(cells, np.int64)
+def add_counts(counts: Ints, cell: Ints) -> None:  # pragma: no cover - compiled
+    """Count the records of each cell, in place: `numpy.bincount` of numbers that need no check."""
     for i in range(len(cell)):
         counts[cell[i]] += 1
-    return counts
 
 
 @compiled
-def lone_records(cell: Ints, cells: int, most: int) -> Ints:  # pragma: no cover - compiled
-    """The records whose cell has at most so many."""
-    counts, found = cell_counts(cell, cells), 0
-    for count in counts:
-        found += count if count <= most else 0
-    rows, place = np.empty(found + 1, np.int64), 0
-    if found:
-        # written whether or not it is one: which records are is hard to foresee, and a wrong turn costs more than a number
-        for i in range(len(cell)):
-            rows[place] = i
-            place += counts[cell[i]] <= most
-    return rows[:found]
+def add_values(sums: Floats, cell: Ints, values: Floats) -> None:  # pragma: no cover - compiled
+    """Add up the values of each cell, in place."""
+    for i in range(len(cell)):
+        sums[cell[i]] += values[i]
+
+
+@compiled
+def raise_to_largest(largest: Floats, of: Narrow, values: Floats) -> None:  # pragma: no cover - compiled
+    """Raise what each group has to the largest of its values, in place: `numpy.maximum.at`, in a tenth of the time."""
+    for i in range(len(of)):
+        largest[of[i]] = max(largest[of[i]], values[i])
+
+
+@compiled
+def rows_of_few(cell: Ints, counts: Ints, most: int, start: int) -> Ints:  # pragma: no cover - compiled
+    """The records, numbered from `start` on, whose cell has at most so many."""
+    rows, place = np.empty(len(cell) + 1, np.int64), 0
+    # written whether or not it is one: which records are is hard to foresee, and a wrong turn costs more than a number
+    for i in range(len(cell)):
+        rows[place] = start + i
+        place += counts[cell[i]] <= most
+    return rows[:place].copy()
 
 
 @compiled

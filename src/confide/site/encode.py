@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints
-from confide.data.scratch import Scratch
+from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
@@ -40,12 +40,12 @@ LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
 
 
-def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratch | None = None) -> Coded:
+def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratch = IN_MEMORY) -> Coded:
     """Code every declared column; anything the catalog does not allow is a Mistake and nothing is written.
 
     Columns are looked at one after the other, and those that are coded wait in `scratch`.
     """
-    keep = _same if scratch is None else scratch.keep
+    keep = scratch.keep
     if table.num_rows == 0:
         raise Mistake("The data have no records. There is nothing to ask about.")
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
@@ -128,10 +128,6 @@ def _code(
         return coded
     alone, decimals = contributions(amounts, variable.decimals, None, 0)
     return replace(coded, alone=(keep(narrow(alone)), decimals))
-
-
-def _same(array: pa.Array) -> pa.Array:
-    return array
 
 
 def catalog_mark(dataset: Dataset) -> str:

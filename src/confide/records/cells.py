@@ -1,0 +1,100 @@
+"""Cells of crosses, and who is in them, a part of the records at a time: no array of all records is made to count.
+
+The cells of a part stay in the processor's cache between being numbered and being counted.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from confide.arrays import Floats, Ints, Narrow
+from confide.engines import ALL, Coded
+from confide.model.catalog.dataset import Dataset
+from confide.records.sums import add_counts, add_values, cross_cells, part_cells, rows_of_few
+
+__all__ = ["PART", "UnitCells", "parts_of"]
+
+PART = 1 << 16
+"""Records that are looked at together."""
+
+
+def parts_of(records: int) -> Iterator[slice]:
+    """All records, part by part."""
+    return (slice(start, min(start + PART, records)) for start in range(0, records, PART))
+
+
+class UnitCells:
+    """Cells of crosses, and the units in each record's cell."""
+
+    def __init__(self, coded: Coded, dataset: Dataset) -> None:
+        self._dataset, self._records = dataset, coded.records.num_rows
+        self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
+        self._places = lru_cache(None)(coded.classes)
+        self._nothing = np.broadcast_to(np.uint16(0), self._records)
+        self.units = self._records if self._unit is None else int(self._unit.max(initial=-1)) + 1
+
+    def size(self, names: tuple[str, ...]) -> int:
+        """How many cells a cross has, empty ones too."""
+        return prod(map(self._size, names))
+
+    def _size(self, name: str) -> int:
+        return len(self._dataset.variables[name].codes or ())
+
+    def of(self, names: tuple[str, ...], rows: slice | Narrow = ALL) -> Ints:
+        """The number of each record's cell, of all records or of some."""
+        places = [np.asarray(self._places(name)[rows], np.uint16) for name in names]
+        sizes = [self._size(name) for name in names]
+        nothing = np.zeros(len(self._nothing[rows]), np.uint16)
+        one, two, three = [*places, nothing, nothing, nothing][:3]
+        first, second = [*sizes[1:], 1, 1][:2]
+        cell = cross_cells(one, two, three, (first, second))
+        for more, size in zip(places[3:], sizes[3:], strict=True):
+            part_cells(cell, more, size)
+        return cell
+
+    def parts(self, names: tuple[str, ...]) -> Iterator[tuple[slice, Ints]]:
+        """The cells of all records, part by part."""
+        for part in parts_of(self._records):
+            yield part, self.of(names, part)
+
+    def counts(self, names: tuple[str, ...], rows: Narrow | None = None) -> Ints:
+        """How many records each cell has, of all or of some."""
+        counts = np.zeros(self.size(names), np.int64)
+        for part in parts_of(self._records if rows is None else len(rows)):
+            add_counts(counts, self.of(names, part if rows is None else rows[part]))
+        return counts
+
+    def few(self, names: tuple[str, ...], most: int) -> Ints:
+        """The records whose cell has at most so many."""
+        return self._in_few(names, self.counts(names), most)
+
+    def _in_few(self, names: tuple[str, ...], counts: Ints, most: int) -> Ints:
+        if not ((counts > 0) & (counts <= most)).any():
+            return np.empty(0, np.int64)
+        found = [rows_of_few(cell, counts, most, part.start) for part, cell in self.parts(names)]
+        return np.concatenate(found)
+
+    def alone(self, names: tuple[str, ...], most: int) -> Ints:
+        """The records whose cell has at most `most` units."""
+        if self._unit is None:
+            return self.few(names, most)
+        pairs = np.unique(self.of(names) * self.units + self._unit) // self.units
+        return self._in_few(names, np.bincount(pairs, minlength=self.size(names)), most)
+
+    def shares(self, names: tuple[str, ...], values: Floats) -> Iterator[tuple[slice, Floats]]:
+        """The share of each record's unit in the sum over its cell, part by part."""
+        total, own = np.zeros(self.size(names)), self._own(names, values)
+        for part, cell in self.parts(names):
+            add_values(total, cell, values[part])
+        total = np.where(total > 0, total, 1.0)
+        for part, cell in self.parts(names):
+            yield part, np.asarray(own[part] / total[cell])
+
+    def _own(self, names: tuple[str, ...], values: Floats) -> Floats:
+        """What the unit of each record has in the record's cell."""
+        if self._unit is None:
+            return values
+        pair = np.unique(self.of(names) * self.units + self._unit, return_inverse=True)[1].ravel()
+        return np.asarray(np.bincount(pair, values)[pair], np.float64)
