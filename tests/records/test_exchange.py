@@ -310,7 +310,8 @@ def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_s
     for names, fewer in ((("sex", "county"), True), (("town", "job", "age"), False)):
         shares = Shares(size, IN_MEMORY)
         shares.begin(0, 0.02, 0.3, single)
-        assert (len(cells.few(names, int(1 / 0.02))) < size / 2) is fewer
+        counts = cells.counts(names)
+        assert (len(cells.few(names, counts, counts, 50)) < size / 2) is fewer
         shares.raise_in(cells, names, {1: 0.5, 0: 1.0}, 0.4)
         usual, plain = np.where(single, 0.3, 0.02), np.zeros(size)
         cell = cells.of(names)

@@ -42,7 +42,7 @@ def taken(done: Protection, keys: int) -> tuple[Ints, Ints]:
     """Everybody alone in a cross, as often as they are, and the protected record under their keys, -1 for none."""
     known, seen = UnitCells(done.true, done.dataset), UnitCells(done.protected, done.dataset)
     crosses = largest(done.exposure.alone, keys)
-    each = [found_records(known.of(one.cross.names)[one.rows], seen.of(one.cross.names)) for one in crosses]
+    each = [found_records(known.of(one.cross.names, one.rows), seen, one.cross.names) for one in crosses]
     return np.concatenate([one.rows for one in crosses]), np.concatenate(each)
 
 

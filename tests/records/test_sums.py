@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from confide.records.sums import (
+    add_columns,
     add_counts,
     add_values,
-    cell_sums,
+    count_classes,
     cross_cells,
+    number_cells,
     part_cells,
     raise_to_largest,
     right_claims,
@@ -19,8 +21,10 @@ def test_sums_of_columns_over_cells_are_those_of_bincount() -> None:
     rng = np.random.default_rng(1)
     cell, columns = rng.integers(0, 7, 500), rng.normal(size=(500, 3))
     plain = np.column_stack([np.bincount(cell, column, 9) for column in columns.T])
-    np.testing.assert_allclose(cell_sums(cell, columns, 9), plain, rtol=1e-12, atol=1e-12)
-    assert cell_sums(cell[:0], columns[:0], 2).tolist() == [[0, 0, 0], [0, 0, 0]]
+    sums = np.zeros((9, 3))
+    for part in slice(0, 0), slice(0, 123), slice(123, 500):
+        add_columns(sums, cell[part], columns[part])
+    np.testing.assert_allclose(sums, plain, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("others", [False, True])
@@ -30,7 +34,11 @@ def test_the_commonest_class_of_a_cell_is_claimed_of_its_targets(others: bool) -
     cell, columns = np.sort(rng.integers(0, 90, 200)), rng.integers(0, 4, (200, 2)).astype(np.uint16)
     rows, usual = np.flatnonzero(rng.random(200) < 0.5), np.array([3, 1])
     wanted = cell[rows] if others else rng.integers(0, 90, len(rows))
-    right = right_claims(cell, wanted, columns, usual, columns[rows], (90, 4), others)
+    number, found = number_cells(wanted, 90)
+    counts = np.zeros((found, 2, 4), np.int32)
+    for part in slice(0, 50), slice(50, 200):
+        count_classes(counts, number, cell[part], columns[part].T.copy())
+    right = right_claims(counts, number, wanted, usual, columns[rows].T.copy(), others).T
     for i, row in enumerate(rows):
         alike = (cell == wanted[i]) & (np.arange(200) != row if others else True)
         for j in range(2):
@@ -45,8 +53,10 @@ def test_records_of_cells_with_few_are_those_that_counting_finds(most: int) -> N
         add_counts(counts, part)
     assert counts.tolist() == np.bincount(cell, minlength=60).tolist()
     few = np.flatnonzero(counts[cell] <= most)
-    assert rows_of_few(cell[40:], counts, most, 40).tolist() == few[few >= 40].tolist()
-    assert rows_of_few(cell[:0], counts, most, 0).tolist() == []
+    rows = np.zeros(100, np.int32)
+    done = rows_of_few(rows, 0, cell[:40], counts, most, 0)
+    done = rows_of_few(rows, done, cell[40:], counts, most, 40)
+    assert rows[:done].tolist() == few.tolist() and rows_of_few(rows, done, cell[:0], counts, most, 100) == done
 
 
 def test_values_are_added_up_and_the_largest_found_by_cell() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.compiling import compiled
 from confide.data.scratch import Scratch
 from confide.records.cells import UnitCells, parts_of
@@ -20,7 +20,7 @@ __all__ = ["Shares", "raise_shares"]
 SURELY = 1 + 1e-6
 """A cell lacks no change that expects so many by the least shares there are: sums are not as inexact as that."""
 
-Parts = Iterable[tuple[slice | Ints, Ints]]
+Parts = Iterable[tuple[slice | Narrow, Ints]]
 """Records, some at a time, and their cells."""
 
 
@@ -50,14 +50,16 @@ class Shares:
         Only records of small cells are looked at, if they are the fewer: a large one expects enough by the least shares.
         """
         surely = sum(effect * self._least.get(way, 0.0) for way, effect in able.items())
-        rows = cells.few(names, int(SURELY / surely)) if surely else np.arange(0)
-        some = surely > 0 and len(rows) < self._records / 2
-        cell = cells.of(names, rows) if some else rows
+        counts, most_few = cells.counts(names), int(min(SURELY / surely, self._records)) if surely else self._records
+        small = int(counts[counts <= most_few].sum())
+        some = small < self._records / 2
+        rows = cells.few(names, counts, counts, most_few) if some else np.empty(0, np.int32)
+        cell = cells.of(names, rows)
 
         def parts() -> Parts:
             return ((rows[part], cell[part]) for part in parts_of(len(rows))) if some else cells.parts(names)
 
-        if len(rows) or not surely:
+        if small:
             first, *_ = able
             ways = [(self._room(first), able[first])]
             ways += [(self._of[way], effect) for way, effect in able.items() if way in self._of and way != first]

@@ -9,14 +9,17 @@ the noise of those who have most is the hardest to move: else their own noise wo
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.noise_law import log_mean
-from confide.records.projection import displaced, grams, project
+from confide.data.scratch import IN_MEMORY, Scratch
+from confide.records.cells import parts_of
+from confide.records.projection import displace, grams, project
 from confide.records.sums import Places
 
 __all__ = ["BalancedTables", "balanced"]
@@ -42,59 +45,92 @@ else be told by what the others are raised by."""
 
 @dataclass(frozen=True, eq=False)
 class BalancedTables:
-    """The tables in which noise is balanced. `places` has the class of each record in each variable, and last in none; `was` the
-    same before keys were exchanged."""
+    """The tables in which noise is balanced: `classes` of all records in each variable, and what they `were` before keys were
+    exchanged."""
 
-    places: Places
-    was: Places
+    classes: Sequence[Narrow]
+    were: Sequence[Narrow]
     tables: Ints
-    loose: Bools
-    """The records whose noise may move."""
+    loose: Bools | None
+    """The records whose noise may move, if not all."""
 
     @classmethod
     def of(
-        cls, classes: Sequence[Ints], was: Sequence[Ints] = (), *, paired: int | None = None, loose: Bools | None = None
+        cls,
+        classes: Sequence[Narrow],
+        were: Sequence[Narrow] = (),
+        *,
+        paired: int | None = None,
+        loose: Bools | None = None,
     ) -> "BalancedTables":
         """Tables by each variable, and by two of the first `paired`, or of all."""
-        records = len(classes[0]) if classes else 0
-        places, before = (np.array([*some, np.zeros(records)], np.uint16) for some in (classes, was or classes))
-        movable = np.ones(records, bool) if loose is None else loose
-        return cls(places, before, _tables(classes, len(classes) if paired is None else paired), movable)
+        tables = _tables(classes, len(classes) if paired is None else paired)
+        return cls(classes, were or classes, tables, loose)
 
-    def displaced(self, amounts: Floats, weights: Floats) -> Floats:
+    def displaced(self, values: Floats, weights: Floats) -> Floats:
         """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
-        there = amounts > 0
-        values = np.divide(amounts, weights, out=np.ones(len(amounts)), where=there)
-        logs = weights * np.log(values)
-        columns = np.column_stack([weights * there, weights, logs, amounts])
-        return displaced(columns, self.was, self.places, self.tables)
+        cells = int((self.tables[:, 2] * self.tables[:, 3]).sum())
+        sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
+        for part in parts_of(len(values)):
+            there, weight = np.nan_to_num(values[part]) > 0, weights[part]
+            own = np.where(there, values[part], 0.0) * weight
+            logs = weight * np.log(np.divide(own, weight, out=np.ones(len(own)), where=own > 0))
+            columns = np.column_stack([weight * (own > 0), weight, logs, own])
+            was, now = (_places(of, part, np.zeros) for of in (self.were, self.classes))
+            displace(sums, moved, columns, was, now, self.tables)
+        by, added = sums[:, :2], sums[:, 2:]
+        gone = np.divide(moved[:, :2] * added, by, out=np.zeros_like(by), where=by > 0)
+        return np.where(by > 0, moved[:, 2:] - gone, 0.0)
+
+    def places(self, rows: Bools, scratch: Scratch) -> Places:
+        """The class of some records in each variable, and last in none."""
+        return _places(self.classes, rows, scratch.zeros)
+
+    def loose_of(self, rows: Bools) -> Bools:
+        return np.ones(int(rows.sum()), bool) if self.loose is None else self.loose[rows]
 
 
-def balanced(logs: Floats, spread: Floats, amounts: Floats, weights: Floats, groups: BalancedTables) -> Floats:
-    """The logarithms of factors, balanced. `amounts` are weighted contributions."""
-    rows, tables = np.flatnonzero(spread > 0), groups.tables
-    if not len(rows) or not len(tables):
+def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tuple[int, ...], Any], Any]) -> Places:
+    size = rows.stop - rows.start if isinstance(rows, slice) else int(rows.sum())
+    places: Places = zeros((len(classes) + 1, size), np.uint16)
+    for place, column in enumerate(classes):
+        places[place] = column[rows]
+    return places
+
+
+def balanced(
+    logs: Floats, spread: Floats, values: Floats, weights: Floats, groups: BalancedTables, scratch: Scratch = IN_MEMORY
+) -> Floats:
+    """The logarithms of factors, balanced where there is `spread`."""
+    rows, tables = spread > 0, groups.tables
+    if not rows.any() or not len(tables):
         return logs
-    excess = groups.displaced(amounts, weights)
-    amounts, places, loose = amounts[rows], groups.places[:, rows], groups.loose[rows]
+    excess = groups.displaced(values, weights)
+    places, terms = groups.places(rows, scratch), scratch.zeros((int(rows.sum()), 2), np.float64)
+    amounts = scratch.zeros(len(terms), np.float64)
+    np.multiply(values[rows], weights[rows], out=amounts)
+    terms[:, 0] = weights[rows]
+    settled = logs[rows]
+    np.multiply(amounts, np.exp(settled), out=terms[:, 1])
     usual = log_mean(spread[rows])
-    residual, factors = logs[rows] - usual, np.exp(logs[rows])
-    terms = np.column_stack([weights[rows], amounts * factors])
+    residual = settled - usual
+    loose = groups.loose_of(rows)
     ease = loose * spread[rows] ** 2 * _ease(amounts, weights[rows])
     sums = grams(terms, ease, loose * spread[rows], places, tables)
     inverse, most = _inverses(sums), MOST_GONE * np.sqrt(sums[:, [0, 2]])
-    excess = np.clip(excess, -most, most)
+    excess, offset = np.clip(excess, -most, most), np.empty(len(terms))
     for _ in range(SWEEPS):
         # The sum of amounts is linear in the factors: each sweep starts from what it is, and goes along the tangent.
-        offset = amounts * (factors - 1) - terms[:, 1] * residual
+        for part in parts_of(len(terms)):
+            offset[part] = amounts[part] * (np.exp(settled[part]) - 1) - terms[part, 1] * residual[part]
         project(residual, offset, terms, ease, places, tables, inverse, excess)
-        factors = np.exp(residual + usual)
+        np.add(residual, usual, out=settled)
     moved = logs.copy()
-    moved[rows] = residual + usual
+    moved[rows] = settled
     return moved
 
 
-def _tables(classes: Sequence[Ints], paired: int) -> Ints:
+def _tables(classes: Sequence[Narrow], paired: int) -> Ints:
     """The two variables of each table and their sizes; the second of a table by one variable has a single class."""
     sizes = [*(int(places.max(initial=0)) + 1 for places in classes), 1]
     alone = len(classes)

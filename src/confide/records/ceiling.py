@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.cells import UnitCells
 from confide.records.exposure import Exposed, Exposure, KeyCross, confidential_numbers
 from confide.records.reading import found_records, most_classes, most_within, read_together
-from confide.records.sums import right_claims
+from confide.records.sums import Places, count_classes, number_cells, right_claims
 
 __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
 
@@ -92,9 +92,9 @@ def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exp
         each = {one.cross: one for crosses in chosen.values() for one in crosses}
         hits = _hits(known, seen, classes, shown, list(each.values()))
         for keys, crosses in chosen.items():
-            truth = classes.columns[np.concatenate([one.rows for one in crosses])]
+            truth = classes.of(np.concatenate([one.rows for one in crosses]))
             sums = np.sum([hits[one.cross] for one in crosses], axis=0).T.tolist()
-            found += [_class_ceiling(name, keys, truth[:, i], sums[i]) for i, name in enumerate(names)]
+            found += [_class_ceiling(name, keys, truth[i], sums[i]) for i, name in enumerate(names)]
     return _highest([*found, *_number_ceilings(true, protected, dataset, exposure)])
 
 
@@ -120,12 +120,25 @@ def _chosen(found: Sequence[Exposed], number: int) -> dict[int, list[Exposed]]:
 
 
 class _Classes:
-    """The confidential classes of all records, a column for each variable, and which is the commonest."""
+    """The confidential classes of all records, a row for each variable, and which is the commonest."""
 
     def __init__(self, coded: Coded, names: Sequence[str]) -> None:
-        self.columns = np.column_stack([coded.places(name) for name in names]).astype(np.uint16)
-        self.usual = np.array([np.bincount(column).argmax() for column in self.columns.T])
-        self.most = int(self.columns.max(initial=0)) + 1
+        self._columns = [coded.classes(name) for name in names]
+        counts = [np.bincount(column) for column in self._columns]
+        self.usual = np.array([count.argmax() for count in counts])
+        self.most = max(map(len, counts))
+
+    def of(self, rows: slice | Narrow) -> Places:
+        """The classes of some records."""
+        return np.array([column[rows] for column in self._columns], np.uint16)
+
+    def right(self, cells: UnitCells, by: tuple[str, ...], wanted: Ints, truth: Places, *, others: bool) -> Bools:
+        """About which targets the commonest class among the records of their wanted cell is the truth."""
+        number, found = number_cells(wanted, cells.size(by))
+        counts = np.zeros((found, len(self._columns), self.most), np.int32)
+        for part, cell in cells.parts(by):
+            count_classes(counts, number, cell, self.of(part))
+        return right_claims(counts, number, wanted, self.usual, truth, others)
 
 
 def _class_ceiling(name: str, keys: int, truth: Ints, hits: Sequence[int]) -> Ceiling:
@@ -149,15 +162,13 @@ def _hits(
     for one in crosses:
         for i in range(len(one.cross.names)):
             but_one.setdefault(one.cross.names[:i] + one.cross.names[i + 1 :], []).append(one)
-    hits = {one.cross: np.zeros((3, true.columns.shape[1]), np.int64) for one in crosses}
+    hits = {one.cross: np.zeros((3, len(true.usual)), np.int64) for one in crosses}
     for place, uses, cells, classes in ((0, names, seen, shown), (1, but_one, seen, shown), (2, but_one, known, true)):
         for by, some in uses.items():
             rows = np.concatenate([one.rows for one in some])
-            shape = cells.size(by), classes.most
-            cell, truth = cells.of(by), true.columns[rows]
-            wanted = (cell if cells is known else known.of(by))[rows]
-            right = right_claims(cell, wanted, classes.columns, classes.usual, truth, shape, cells is known)
-            sums = np.add.reduceat(right, np.cumsum([0, *(len(one.rows) for one in some[:-1])]), dtype=np.int64)
+            right = classes.right(cells, by, known.of(by, rows), true.of(rows), others=cells is known)
+            starts = np.cumsum([0, *(len(one.rows) for one in some[:-1])])
+            sums = np.add.reduceat(right, starts, axis=1, dtype=np.int64).T
             for one, own in zip(some, sums, strict=True):
                 np.maximum(hits[one.cross][place], own, out=hits[one.cross][place])
     return hits
@@ -169,7 +180,7 @@ def _number_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: 
     reader = _Reader(true, protected, dataset)
     for keys, crosses in _chosen(exposure.alone, MOST_NUMBER_CROSSES).items():
         rows = np.concatenate([one.rows for one in crosses])
-        each = [found_records(known.of(one.cross.names)[one.rows], seen.of(one.cross.names)) for one in crosses]
+        each = [found_records(known.of(one.cross.names, one.rows), seen, one.cross.names) for one in crosses]
         yield from reader.ceilings(rows, np.concatenate(each), keys)
     for variable in reader.numbers:
         rows = np.flatnonzero(exposure.numbers[variable.name] & ~exposure.single)
@@ -184,16 +195,16 @@ class _Reader:
         self.numbers = confidential_numbers(dataset)
         shown = [v for v in dataset.variables.values() if v.classifies and v.role in (Role.KEY, Role.OTHER)]
         coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
-        self._classes = [protected.places(name) for name in coarse]
+        self._classes = [protected.classes(name) for name in coarse]
 
     def ceilings(self, rows: Ints, records: Ints, keys: int) -> Iterator[Ceiling]:
         """What is read of units in `rows` by their `records`, -1 where none is found; the class too of numbers with bins."""
         there, found = rows[records >= 0], records[records >= 0]
         for variable in self.numbers if len(rows) else ():
             others = [v for v in self.numbers if v is not variable]
-            shown = [self._protected.numbers(v.name)[found] for v in (variable, *others)]
+            shown = [self._protected.numbers(v.name, found) for v in (variable, *others)]
             reading = read_together(
-                self._true.numbers(variable.name)[there], shown, [of[found] for of in self._classes]
+                self._true.numbers(variable.name, there), shown, [of[found] for of in self._classes]
             )
             itself = np.log(np.where(shown[0] > 0, shown[0], 1.0))
             yield from self._number(variable.name, rows, records >= 0, (reading, itself), keys)
@@ -202,7 +213,7 @@ class _Reader:
 
     def _number(self, name: str, rows: Ints, seen: Bools, readings: Sequence[Floats], keys: int) -> Iterator[Ceiling]:
         """Read in the best of some ways; where no record is found, guessed."""
-        values = self._true.numbers(name)[rows]
+        values = self._true.numbers(name, rows)
         able = np.nan_to_num(values) > 0
         if able.any():
             guessed = np.abs(best_guess(values[able]) - values) <= WITHIN * values
@@ -213,9 +224,9 @@ class _Reader:
 
     def _class(self, name: str, rows: Ints, records: Ints, reading: Floats, keys: int) -> Ceiling:
         """Of a number with bins: by the reading, or as the record shows it."""
-        places, shown = self._true.places(name), self._protected.places(name)[records[records >= 0]]
+        places, shown = self._true.classes(name), self._protected.classes(name)[records[records >= 0]]
         truth, missed = places[rows[records >= 0]], np.bincount(places[rows[records < 0]], minlength=1).max()
-        nothing = ~(self._protected.numbers(name)[records[records >= 0]] > 0)
+        nothing = ~(self._protected.numbers(name, records[records >= 0]) > 0)
         read = max(most_classes(truth, reading, nothing), int((shown == truth).sum()))
         guess = float(np.bincount(places[rows]).max() / len(rows))
         return Ceiling(name, keys, False, len(rows), max(float((read + missed) / len(rows)), guess), guess, guess)

@@ -20,9 +20,10 @@ PART = 1 << 16
 """Records that are looked at together."""
 
 
-def parts_of(records: int) -> Iterator[slice]:
-    """All records, part by part."""
-    return (slice(start, min(start + PART, records)) for start in range(0, records, PART))
+def parts_of(records: int, size: int | None = None) -> Iterator[slice]:
+    """All records, part by part, or so many at a time."""
+    step = PART if size is None else size
+    return (slice(start, min(start + step, records)) for start in range(0, records, step))
 
 
 class UnitCells:
@@ -66,22 +67,20 @@ class UnitCells:
             add_counts(counts, self.of(names, part if rows is None else rows[part]))
         return counts
 
-    def few(self, names: tuple[str, ...], most: int) -> Ints:
-        """The records whose cell has at most so many."""
-        return self._in_few(names, self.counts(names), most)
+    def few(self, names: tuple[str, ...], records: Ints, counts: Ints, most: int) -> Narrow:
+        """The records in cells that count for at most so many; `records` has how many are in each cell."""
+        rows, done = np.empty(int(records[counts <= most].sum()), np.int32), 0
+        for part, cell in self.parts(names) if len(rows) else ():
+            done = rows_of_few(rows, done, cell, counts, most, part.start)
+        return rows
 
-    def _in_few(self, names: tuple[str, ...], counts: Ints, most: int) -> Ints:
-        if not ((counts > 0) & (counts <= most)).any():
-            return np.empty(0, np.int64)
-        found = [rows_of_few(cell, counts, most, part.start) for part, cell in self.parts(names)]
-        return np.concatenate(found)
-
-    def alone(self, names: tuple[str, ...], most: int) -> Ints:
+    def alone(self, names: tuple[str, ...], most: int) -> Narrow:
         """The records whose cell has at most `most` units."""
+        records = self.counts(names)
         if self._unit is None:
-            return self.few(names, most)
+            return self.few(names, records, records, most)
         pairs = np.unique(self.of(names) * self.units + self._unit) // self.units
-        return self._in_few(names, np.bincount(pairs, minlength=self.size(names)), most)
+        return self.few(names, records, np.bincount(pairs, minlength=self.size(names)), most)
 
     def shares(self, names: tuple[str, ...], values: Floats) -> Iterator[tuple[slice, Floats]]:
         """The share of each record's unit in the sum over its cell, part by part."""

@@ -81,7 +81,7 @@ def plan_exchanges(
     household = None if coded.household is None else coded.household.to_numpy()
     entities, cells = entities_of(coded, household, exposure.traits), UnitCells(coded, dataset)
     plans = [
-        _Plan(coded, dataset, cells, trait, entity, rules, secret)
+        _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
         for trait, entity in zip(exposure.traits, entities, strict=True)
     ]
     exposed = np.flatnonzero(exposure.exposed)
@@ -170,6 +170,7 @@ class _Plan:
     entity: Entities
     rules: RecordRules
     secret: Secret
+    scratch: Scratch
 
     def own(self, name: str) -> Narrow:
         """The class of each entity."""
@@ -264,8 +265,14 @@ class _Plan:
 
     def _partners(self, seeking: Bools, must: Bools, coarsest: Narrow) -> Narrow:
         """The partner of each entity, -1 for none."""
-        values = np.column_stack([np.asarray(self.own(name), np.uint16) for name in self.trait.levels])
-        spot, aim = (lots(self.entity.keys, self.secret, f"{at} {self.trait.name}") for at in ("spot", "aim"))
+        number = len(self.entity.first)
+        values = self.scratch.zeros((number, len(self.trait.levels)), np.uint16)
+        for level, name in enumerate(self.trait.levels):
+            values[:, level] = self.own(name)
+        spot, aim = (self.scratch.zeros(number, np.float64) for _ in range(2))
+        for part in parts_of(number):
+            spot[part] = lots(self.entity.keys[part], self.secret, f"spot {self.trait.name}")
+            aim[part] = lots(self.entity.keys[part], self.secret, f"aim {self.trait.name}")
         partner = np.full(len(values), -1, np.int32)
         rungs = list(self._rungs(values, must, coarsest))
         for rung, (may, group) in enumerate(rungs, 1):

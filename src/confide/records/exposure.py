@@ -12,7 +12,7 @@ from math import comb, prod
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Narrow
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
@@ -44,7 +44,7 @@ class Exposed:
     """Records that a cross exposes."""
 
     cross: KeyCross
-    rows: Ints
+    rows: Narrow
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def _parts(found: Mapping[tuple[int, ...], list[Exposed]], cross: KeyCross) -> I
                 yield one
 
 
-def _untold(rows: Ints, parts: Iterable[Exposed], told: Bools) -> Ints:
+def _untold(rows: Narrow, parts: Iterable[Exposed], told: Bools) -> Narrow:
     """The rows that no part exposes already; `told` is room for a mark of each record, and clean before and after."""
     known = list(parts)
     for one in known:

@@ -12,8 +12,10 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.data.noise_law import factors
+from confide.data.scratch import IN_MEMORY, Scratch
 from confide.model.catalog.dataset import Variable
 from confide.model.policy import RecordRules
+from confide.records.cells import parts_of
 from confide.records.lots import lots
 from confide.site.secret import Secret
 
@@ -28,14 +30,19 @@ def noised(
     rules: RecordRules,
     secret: Secret,
     balance: Callable[[Floats, Floats, Floats], Floats] | None = None,
+    scratch: Scratch = IN_MEMORY,
 ) -> Floats:
     """The values of a variable with their noise; `balance` makes it cancel in large groups."""
-    spread = np.where(exposed, rules.noise_exposed, rules.noise)
-    logs = np.log(factors(lots(units, secret, f"noise {variable.name}"), spread))
-    there = np.nan_to_num(values) > 0
-    if balance is not None:
+    logs, spread = (scratch.zeros(len(values), np.float64) for _ in range(2))
+    for part in parts_of(len(values)):
+        own = np.where(exposed[part], rules.noise_exposed, rules.noise)
+        logs[part] = np.log(factors(lots(units[part], secret, f"noise {variable.name}"), own))
         # a number that is 0 has no noise to balance: counted in, that of the many would fall on the few who have some
-        settled = balance(np.where(there, logs, 0.0), spread * there, np.where(there, values, 0.0))
-        logs = np.where(there, settled, logs)
-    moved = np.round(values * np.exp(logs), variable.decimals)
-    return np.asarray(np.clip(moved, variable.minimum, variable.maximum))
+        spread[part] = own * (np.nan_to_num(values[part]) > 0)
+    if balance is not None:
+        logs = balance(logs, spread, values)
+    moved = np.empty(len(values))
+    for part in parts_of(len(values)):
+        noisy = np.round(values[part] * np.exp(logs[part]), variable.decimals)
+        moved[part] = np.clip(noisy, variable.minimum, variable.maximum)
+    return moved

@@ -9,7 +9,7 @@ from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.records.sums import Places
 
-__all__ = ["SUMS", "displaced", "grams", "project"]
+__all__ = ["SUMS", "displace", "grams", "project"]
 
 SUMS = 7
 """What is added up for each cell: three products for the equations, then size and squares of both shares."""
@@ -43,30 +43,27 @@ def grams(
 
 
 @compiled
-def displaced(columns: Floats, was: Places, places: Places, tables: Ints) -> Floats:  # pragma: no cover - compiled
-    """For each cell, as `grams` has them: by how much two sums are more than would give the means there were before.
-
-    `columns` has the weights that either mean divides by, then what is added up; `was` the places of records before.
-    """
-    found, start = np.zeros(((tables[:, 2] * tables[:, 3]).sum(), 2)), 0
+def displace(
+    sums: Floats, moved: Floats, columns: Floats, was: Places, places: Places, tables: Ints
+) -> None:  # pragma: no cover - compiled
+    """For each cell, as `grams` has them: add up the columns of those who were there before, and of those who came less those who
+    left; `was` has the places of records before."""
+    start = 0
     for table in tables:
-        width, cells = np.uint32(table[3]), table[2] * table[3]
-        sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
+        width = np.uint32(table[3])
+        before, after, size = was[table[0]], places[table[0]], table[2] * table[3]
+        next_before, next_after = was[table[1]], places[table[1]]
+        all_sums, all_moved = sums[start : start + size], moved[start : start + size]
         for i in range(len(columns)):
-            old = np.uint32(was[table[0], i]) * width + np.uint32(was[table[1], i])
-            new = np.uint32(places[table[0], i]) * width + np.uint32(places[table[1], i])
+            old = np.uint32(before[i]) * width + np.uint32(next_before[i])
+            new = np.uint32(after[i]) * width + np.uint32(next_after[i])
             for k in range(4):
-                sums[old, k] += columns[i, k]
+                all_sums[old, k] += columns[i, k]
             if old != new:
                 for k in range(4):
-                    moved[old, k] -= columns[i, k]
-                    moved[new, k] += columns[i, k]
-        for cell in range(cells):
-            for k in range(2):
-                if sums[cell, k] > 0.0:
-                    found[start + cell, k] = moved[cell, 2 + k] - moved[cell, k] * sums[cell, 2 + k] / sums[cell, k]
-        start += cells
-    return found
+                    all_moved[old, k] -= columns[i, k]
+                    all_moved[new, k] += columns[i, k]
+        start += size
 
 
 @compiled

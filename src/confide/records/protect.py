@@ -21,6 +21,7 @@ from confide.model.policy import Policy, RecordRules
 from confide.progress import current_progress
 from confide.records.balance import BalancedTables, balanced
 from confide.records.ceiling import find_ceilings
+from confide.records.cells import parts_of
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
 from confide.records.noise import noised
@@ -30,6 +31,9 @@ from confide.site.encode import bins, contributions, data_mark, narrow, roles_ma
 from confide.site.secret import Secret
 
 __all__ = ["protect_records"]
+
+AT_ONCE = 1 << 20
+"""Records whose squares are added up at once."""
 
 
 def protect_records(
@@ -47,7 +51,7 @@ def protect_records(
     progress.report(0.1)
     plans = plan_exchanges(coded, dataset, exposure, rules, secret, scratch)
     progress.report(0.55)
-    protected = _noised(coded, _exchanged(coded, dataset, plans, scratch), dataset, exposure, policy, secret)
+    protected = _noised(coded, _exchanged(coded, dataset, plans, scratch), dataset, exposure, rules, secret, scratch)
     progress.report(0.8)
     ceilings = find_ceilings(coded, protected, dataset, exposure)
     noise = _spreads(coded, dataset, exposure, policy)
@@ -80,22 +84,34 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: S
             moved[name][plan.rows] = coded.numbers(name, plan.sources)
     changed = replace(coded, records=pa.table(columns))
     for name, values in moved.items():
-        changed = with_numbers(changed, dataset, name, values)
+        changed = with_numbers(changed, dataset, name, values, scratch)
     return changed
 
 
-def _noised(true: Coded, coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy, secret: Secret) -> Coded:
+def _noised(
+    true: Coded,
+    coded: Coded,
+    dataset: Dataset,
+    exposure: Exposure,
+    rules: RecordRules,
+    secret: Secret,
+    scratch: Scratch,
+) -> Coded:
     """The records with noise, which also makes up for what exchanges changed of the means of large groups."""
-    weights, groups = coded.weights, _groups(true, coded, dataset)
+    weights, groups = scratch.zeros(coded.records.num_rows, np.float64), _groups(true, coded, dataset)
+    for part in parts_of(len(weights)):
+        weights[part] = coded.weights_of(part)
 
     def balance(logs: Floats, spread: Floats, values: Floats) -> Floats:
-        return balanced(logs, spread, values * weights, weights, groups)
+        return balanced(logs, spread, values, weights, groups, scratch)
 
     for variable in confidential_numbers(dataset):
         values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        moved = noised(values, coded.units, variable, exposed, policy.records, secret, balance)
-        coded = with_numbers(coded, dataset, variable.name, moved)
-        coded = _with_forms(coded, variable, exposed, policy.records)
+        moved = noised(values, coded.units, variable, exposed, rules, secret, balance, scratch)
+        del values
+        coded = with_numbers(coded, dataset, variable.name, moved, scratch)
+        del moved
+        coded = _with_forms(coded, variable, exposed, rules, scratch)
     return coded
 
 
@@ -104,8 +120,8 @@ def _groups(true: Coded, coded: Coded, dataset: Dataset) -> BalancedTables:
     shown = [v.name for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = dict.fromkeys(dataset.levels(name)[0].name for name in shown)
     names = dict.fromkeys([*coarse, *shown])
-    was, now = ([one.places(name) for name in names] for one in (true, coded))
-    return BalancedTables.of(now, was, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
+    were, now = ([one.classes(name) for name in names] for one in (true, coded))
+    return BalancedTables.of(now, were, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
 
 
 def _alone(coded: Coded) -> Bools:
@@ -114,7 +130,7 @@ def _alone(coded: Coded) -> Bools:
     return np.asarray(sizes[of.ravel()] == 1)
 
 
-def _with_forms(coded: Coded, variable: Variable, exposed: Bools, rules: RecordRules) -> Coded:
+def _with_forms(coded: Coded, variable: Variable, exposed: Bools, rules: RecordRules, scratch: Scratch) -> Coded:
     """Columns for the transformed number, each so that the mean of what a record enters models with is the true one."""
     facts, records = coded.facts, coded.records
     forms, decimals = dict(facts.forms), dict(facts.value_decimals)
@@ -124,25 +140,26 @@ def _with_forms(coded: Coded, variable: Variable, exposed: Bools, rules: RecordR
         usual, larger = unbiasing(transform.power, np.array([rules.noise, rules.noise_exposed]))
         values = shown * np.where(exposed, larger, usual)
         stored, decimals[label] = contributions(values, min(variable.decimals + 3, MOST_DECIMALS), None, 0)
-        records = records.append_column(column, narrow(stored))
+        records = records.append_column(column, scratch.keep(narrow(stored)))
         forms[label] = column
     return replace(coded, facts=replace(facts, forms=forms, value_decimals=decimals), records=records)
 
 
-def with_numbers(coded: Coded, dataset: Dataset, name: str, values: Floats) -> Coded:
+def with_numbers(coded: Coded, dataset: Dataset, name: str, values: Floats, scratch: Scratch = IN_MEMORY) -> Coded:
     """The records with other values of a number: its contributions, its bins and those of its recodes follow."""
     facts, variable = coded.facts, dataset.variables[name]
     records = coded.records
     weight = np.asarray(records["weight"].to_numpy()) if facts.weighted else None
     column, scale = contributions(values, variable.decimals, weight, facts.weight_decimals)
     decimals, value_decimals = {**facts.decimals, name: scale}, {**facts.value_decimals, name: scale}
-    records = _put(records, facts.numbers[name], column)
+    records = _put(records, facts.numbers[name], scratch.keep(column))
     if facts.weighted:
         column, value_decimals[name] = contributions(values, variable.decimals, None, 0)
-        records = _put(records, facts.values[name], narrow(column))
+        records = _put(records, facts.values[name], scratch.keep(narrow(column)))
     for recode in dataset.variables.values():
         if recode.binned and recode.column == variable.column and recode.name in facts.classes:
-            records = _put(records, facts.classes[recode.name], small(bins(recode, values), recode))
+            places = small(bins(recode, values), recode)
+            records = _put(records, facts.classes[recode.name], scratch.keep(places))
     return replace(coded, facts=replace(facts, decimals=decimals, value_decimals=value_decimals), records=records)
 
 
@@ -157,10 +174,15 @@ def _spreads(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy)
     """
     rules, found = policy.records, {}
     for variable in confidential_numbers(dataset):
-        values = np.abs(np.nan_to_num(coded.numbers(variable.name)))
-        spread = np.where(exposure.numbers[variable.name], rules.noise_exposed, rules.noise)
-        for transform in Transform:
-            squares = np.where(values > 0, values ** (2 * transform.power), 0.0)
+        noisy, plain = np.zeros(len(Transform)), np.zeros(len(Transform))
+        for part in parts_of(coded.records.num_rows, AT_ONCE):
+            values = np.abs(np.nan_to_num(coded.numbers(variable.name, part)))
+            spread = np.where(exposure.numbers[variable.name][part], rules.noise_exposed, rules.noise)
+            for place, transform in enumerate(Transform):
+                squares = np.where(values > 0, values ** (2 * transform.power), 0.0)
+                noisy[place] += (spread**2 * squares).sum()
+                plain[place] += squares.sum()
+        for place, transform in enumerate(Transform):
             label = f"{transform}({variable.name})" if transform else variable.name
-            found[label] = float(np.sqrt((spread**2 * squares).sum() / max(squares.sum(), 1e-300)))
+            found[label] = float(np.sqrt(noisy[place] / max(plain[place], 1e-300)))
     return found

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from confide.arrays import Bools, Floats, Ints
+from confide.arrays import Bools, Floats, Ints, Narrow
+from confide.records.cells import UnitCells
 from confide.records.equations import equations, predicted
 
 __all__ = ["found_records", "most_classes", "most_within", "read_together"]
@@ -21,18 +22,15 @@ ALIKE = 300
 """So many units with the nearest readings are claimed alike."""
 
 
-def found_records(wanted: Ints, cell: Ints) -> Ints:
-    """A record in each wanted cell, where there is one; -1 where there is none.
-
-    >>> found_records(np.array([2, 0]), np.array([1, 2, 2])).tolist()
-    [2, -1]
-    """
-    record = np.full(int(max(cell.max(initial=0), wanted.max(initial=0))) + 1, -1)
-    record[cell] = np.arange(len(cell))
+def found_records(wanted: Ints, cells: UnitCells, names: tuple[str, ...]) -> Ints:
+    """A record in each wanted cell of a cross, where there is one; -1 where there is none."""
+    record = np.full(cells.size(names), -1)
+    for part, cell in cells.parts(names):
+        record[cell] = np.arange(part.start, part.stop)
     return np.asarray(record[wanted])
 
 
-def read_together(true: Floats, shown: Sequence[Floats], classes: Sequence[Ints]) -> Floats:
+def read_together(true: Floats, shown: Sequence[Floats], classes: Sequence[Narrow]) -> Floats:
     """The likely logarithm of each true number by all that its record shows; of the true numbers, those above 0 are fitted to.
 
     >>> true = np.exp(np.linspace(0, 1, 80))
@@ -67,7 +65,7 @@ def _terms(logs: Floats) -> Iterator[Floats]:
         yield one * other
 
 
-def _class_terms(classes: Sequence[Ints], numbers: tuple[int, ...], most: int) -> tuple[Ints, int]:
+def _class_terms(classes: Sequence[Narrow], numbers: tuple[int, ...], most: int) -> tuple[Ints, int]:
     """The term that each class of each record is, after as many as there are `numbers`, and how many terms there are: `most` at
     most. The first class of a variable is no term, and those beyond the last are none: they have the place after it."""
     rows, size = numbers
@@ -94,7 +92,7 @@ def most_within(true: Floats, reading: Floats, share: float) -> int:
     return right
 
 
-def most_classes(classes: Ints, reading: Floats, sure: Bools) -> int:
+def most_classes(classes: Narrow, reading: Floats, sure: Bools) -> int:
     """How many classes are right if the commonest is claimed of those with readings alike; those `sure` are alike for themselves."""
     parts = [np.flatnonzero(sure), *(np.flatnonzero(~sure)[rows] for rows in _alike(reading[~sure], of=ALIKE // 3))]
     return sum(int(np.bincount(classes[rows]).max(initial=0)) for rows in parts if len(rows))

@@ -13,7 +13,7 @@ from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.ceiling import Ceiling
-from confide.records.cells import UnitCells
+from confide.records.cells import UnitCells, parts_of
 from confide.records.exchange import Exchange
 from confide.records.exposure import Exposure
 
@@ -21,6 +21,10 @@ __all__ = ["RecordsReport", "ceiling_words", "compare"]
 
 MOST_TABLES = 40
 """At most so many tables of each size are compared, spread over all there are."""
+
+
+ROUNDING = 1e-12
+"""A number varies if its squares about the mean are more than this share of those about what is usual."""
 
 
 @dataclass(frozen=True)
@@ -119,28 +123,33 @@ def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> f
 
 
 def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:
-    """Of the correlations of two numbers of which at least one changed."""
+    """Of the correlations of two numbers."""
     names = [v.name for v in dataset.variables.values() if v.measurable and v.role is not Role.IDENTIFIER]
-    numbers = {name: (true.numbers(name), protected.numbers(name)) for name in names}
-    same = {name for name, (before, after) in numbers.items() if np.array_equal(before, after, equal_nan=True)}
-    changes = [0.0]
-    for a, b in itertools.combinations(names, 2):
-        if {a, b} <= same:
-            continue
-        pairs = list(zip(numbers[a], numbers[b], strict=True))
-        there = np.isfinite(pairs[0][0]) & np.isfinite(pairs[0][1])
-        if not there.all():
-            pairs = [(x[there], y[there]) for x, y in pairs]
-        before, after = (_correlation(x, y) for x, y in pairs)
-        if before is not None and after is not None:
-            changes.append(abs(after - before))
-    return max(changes)
+    if len(names) < 2 or true.records.num_rows <= 2:
+        return 0.0
+    before, after = (_correlations(coded, names) for coded in (true, protected))
+    return float(np.abs(np.nan_to_num(after - before)).max())
 
 
-def _correlation(first: Floats, second: Floats) -> float | None:
-    """None where a number does not vary, or hardly any are there."""
-    if len(first) <= 2:
-        return None
-    first, second = first - first.mean(), second - second.mean()
-    squares = float(np.square(first).sum() * np.square(second).sum())
-    return float((first * second).sum()) / squares**0.5 if squares > 0 else None
+def _correlations(coded: Coded, names: Sequence[str]) -> Floats:
+    """Of every two numbers, over the records that have both; NaN where one does not vary, or hardly any are there."""
+    sums, squares, products, both = (np.zeros((len(names), len(names))) for _ in range(4))
+    usual: Floats | None = None
+    for part in parts_of(coded.records.num_rows):
+        values = np.array([coded.numbers(name, part) for name in names])
+        there = np.isfinite(values)
+        if (
+            usual is None
+        ):  # numbers are added up beside what is usual, or large ones would leave no digits for how they vary
+            usual = np.where(there, values, 0.0).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+        off, known = np.where(there, values - usual[:, np.newaxis], 0.0), there.astype(np.float64)
+        both += known @ known.T
+        sums += off @ known.T
+        squares += off**2 @ known.T
+        products += off @ off.T
+    each = np.maximum(both, 1)
+    spread = np.clip(squares - sums**2 / each, 0.0, None)
+    scale, varies = np.sqrt(spread * spread.T), spread > ROUNDING * squares
+    able = (both > 2) & varies & varies.T & (scale > 0)
+    found: Floats = np.divide(products - sums * sums.T / each, scale, out=np.full(both.shape, np.nan), where=able)
+    return found

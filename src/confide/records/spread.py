@@ -7,15 +7,16 @@ independent noise would do is stated, and what was measured enters by as much as
 """
 
 import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from confide.arrays import Floats
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.cells import UnitCells
+from confide.records.cells import UnitCells, parts_of
 from confide.records.exposure import confidential_numbers
-from confide.records.sums import cell_sums
+from confide.records.sums import add_columns
 
 __all__ = ["measure_spread"]
 
@@ -38,17 +39,21 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     """For each number that carries noise: the multiples for totals by one, two and three variables, then those for means."""
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = list(dict.fromkeys(dataset.levels(v.name)[0].name for v in shown))
-    before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
     names = [v.name for v in confidential_numbers(dataset) if noise.get(v.name)]
-    was, now = (np.column_stack([c.weights, *(_amounts(c, name) for name in names)]) for c in (true, protected))
-    now = np.column_stack([now, (now[:, 1:] * [noise[name] for name in names]) ** 2, np.ones(len(now))])
-    alone, worth = _independent(protected, now[:, 1 : len(names) + 1])
+    if not names:
+        return {}
+    tables = [_looked_at(coarse, size) for size in (3, 2, 1)]
+    known, seen = (_CellSums(UnitCells(c, dataset), itertools.chain(*tables)) for c in (true, protected))
+    spreads, units = np.array([noise[name] for name in names]), _Units(protected, len(names))
+    for part in parts_of(true.records.num_rows):
+        was, now = (_columns(c, names, part) for c in (true, protected))
+        known.add(part, was)
+        units.add(part, now[:, 1:])
+        seen.add(part, np.column_stack([now, (now[:, 1:] * spreads) ** 2, np.ones(len(now))]))
+    alone, worth = units.independent()
     multiples: list[Floats] = []
-    known, seen = _CellSums(before, was), _CellSums(after, now)
-    for size in (3, 2, 1):
-        tables = list(itertools.combinations(coarse, size))
-        looked_at = tables[:: max(1, len(tables) // MOST_TABLES)]
-        ratios = [np.empty((2, 0, len(names))), *(_ratios(known.of(by), seen.of(by)) for by in looked_at)]
+    for some in tables:
+        ratios = [np.empty((2, 0, len(names))), *(_ratios(known.of(by), seen.of(by)) for by in some)]
         multiples.insert(0, np.sqrt(worth * _squared_spread(np.concatenate(ratios, axis=1)) + (1 - worth) * alone))
     return {
         name: [float(f"{of_size[kind, place]:.2g}") for kind in (0, 1) for of_size in multiples]
@@ -56,40 +61,70 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     }
 
 
-def _independent(coded: Coded, amounts: Floats) -> tuple[Floats, Floats]:
-    """Of each number, the square of the multiple if units had nothing but noise of their own, which all records of a unit share;
-    and what a measured one is worth beside it, by the number of units that have noise at all."""
-    units = amounts
-    if coded.facts.several:
-        unit = np.unique(coded.units, return_inverse=True)[1].ravel()
-        units = cell_sums(unit, amounts, int(unit.max(initial=-1)) + 1)
-    records, squares = ((values**2).sum(axis=0) for values in (amounts, units))
-    return squares / np.maximum(records, 1e-300), np.minimum((units != 0).sum(axis=0) / ENOUGH, 1.0)
+def _looked_at(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
+    """The tables by so many variables that are looked at."""
+    tables = list(itertools.combinations(names, size))
+    return tables[:: max(1, len(tables) // MOST_TABLES)]
+
+
+class _Units:
+    """The squares of what records and units have of each number."""
+
+    def __init__(self, coded: Coded, numbers: int) -> None:
+        self._unit = np.unique(coded.units, return_inverse=True)[1].ravel() if coded.facts.several else None
+        self._squares, self._there = np.zeros(numbers), np.zeros(numbers, np.int64)
+        self._sums = np.zeros((0 if self._unit is None else int(self._unit.max(initial=-1)) + 1, numbers))
+
+    def add(self, part: slice, amounts: Floats) -> None:
+        self._squares += (amounts**2).sum(axis=0)
+        self._there += (amounts != 0).sum(axis=0)
+        if self._unit is not None:
+            add_columns(self._sums, self._unit[part], np.ascontiguousarray(amounts))
+
+    def independent(self) -> tuple[Floats, Floats]:
+        """Of each number, the square of the multiple if units had nothing but noise of their own, which all records of a unit
+        share; and what a measured one is worth beside it, by the number of units that have noise at all."""
+        squares, there = self._squares, self._there
+        if self._unit is not None:
+            squares, there = (self._sums**2).sum(axis=0), (self._sums != 0).sum(axis=0)
+        return squares / np.maximum(self._squares, 1e-300), np.minimum(there / ENOUGH, 1.0)
 
 
 class _CellSums:
-    """Sums of columns over the cells of tables; those of a part of a table that is known already follow from it."""
+    """Sums of columns over the cells of tables, for which each part of the records is looked at once; those of a part of a table
+    follow from it."""
 
-    def __init__(self, cells: UnitCells, columns: Floats) -> None:
-        self._cells, self._columns = cells, columns
-        self._known: dict[tuple[str, ...], Floats] = {}
+    def __init__(self, cells: UnitCells, tables: Iterable[tuple[str, ...]]) -> None:
+        self._cells, self._sums = cells, dict[tuple[str, ...], Floats | None]()
+        self._whole: dict[tuple[str, ...], tuple[str, ...]] = {}
+        for by in tables:
+            if by not in self._whole:
+                self._sums[by], self._whole[by] = None, by
+                for part in itertools.combinations(by, len(by) - 1) if len(by) > 1 else ():
+                    self._whole.setdefault(part, by)
+
+    def add(self, part: slice, columns: Floats) -> None:
+        """Add up some records."""
+        for by in self._sums:
+            sums = self._sums[by]
+            if sums is None:
+                sums = self._sums[by] = np.zeros((self._cells.size(by), columns.shape[1]))
+            add_columns(sums, self._cells.of(by, part), columns)
 
     def of(self, by: tuple[str, ...]) -> Floats:
         """A row for each cell."""
-        if by not in self._known:
-            self._add(by, cell_sums(self._cells.of(by), self._columns, self._cells.size(by)))
-        return self._known[by].reshape(-1, self._columns.shape[1])
-
-    def _add(self, by: tuple[str, ...], sums: Floats) -> None:
-        self._known[by] = sums = sums.reshape(*(self._cells.size((name,)) for name in by), -1)
-        for axis in range(len(by) if len(by) > 1 else 0):
-            part = by[:axis] + by[axis + 1 :]
-            if part not in self._known:
-                self._known[part] = sums.sum(axis=axis)
+        whole = self._whole[by]
+        sums = self._sums[whole]
+        assert sums is not None
+        left_out = tuple(axis for axis, name in enumerate(whole) if name not in by)
+        shaped = sums.reshape(*(self._cells.size((name,)) for name in whole), -1)
+        return np.asarray(shaped.sum(axis=left_out) if left_out else shaped).reshape(-1, sums.shape[1])
 
 
-def _amounts(coded: Coded, name: str) -> Floats:
-    return np.asarray(np.nan_to_num(coded.numbers(name)) * coded.weights)
+def _columns(coded: Coded, names: Sequence[str], part: slice) -> Floats:
+    """Weights, and what records add to the total of each number."""
+    weights = coded.weights_of(part)
+    return np.column_stack([weights, *(np.nan_to_num(coded.numbers(name, part)) * weights for name in names)])
 
 
 def _squared_spread(ratios: Floats) -> Floats:

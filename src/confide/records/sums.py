@@ -8,10 +8,12 @@ from confide.data.compiling import compiled
 
 __all__ = [
     "Places",
+    "add_columns",
     "add_counts",
     "add_values",
-    "cell_sums",
+    "count_classes",
     "cross_cells",
+    "number_cells",
     "part_cells",
     "raise_to_largest",
     "right_claims",
@@ -59,53 +61,62 @@ def raise_to_largest(largest: Floats, of: Narrow, values: Floats) -> None:  # pr
 
 
 @compiled
-def rows_of_few(cell: Ints, counts: Ints, most: int, start: int) -> Ints:  # pragma: no cover - compiled
-    """The records, numbered from `start` on, whose cell has at most so many."""
-    rows, place = np.empty(len(cell) + 1, np.int64), 0
-    # written whether or not it is one: which records are is hard to foresee, and a wrong turn costs more than a number
+def rows_of_few(
+    rows: Narrow, done: int, cell: Ints, counts: Ints, most: int, start: int
+) -> int:  # pragma: no cover - compiled
+    """Put down the records, numbered from `start` on, whose cell counts for at most so many, after those that are `done`; how many
+    are done then."""
     for i in range(len(cell)):
-        rows[place] = start + i
-        place += counts[cell[i]] <= most
-    return rows[:place].copy()
+        if counts[cell[i]] <= most:
+            rows[done] = start + i
+            done += 1
+    return done
 
 
 @compiled
-def cell_sums(cell: Ints, columns: Floats, cells: int) -> Floats:  # pragma: no cover - compiled
-    """A row for each cell, with the sum of each column over its records: `numpy.bincount` of many weights."""
-    sums = np.zeros((cells, columns.shape[1]))
+def add_columns(sums: Floats, cell: Ints, columns: Floats) -> None:  # pragma: no cover - compiled
+    """Add up each column over the records of each cell, in place: `numpy.bincount` of many weights."""
     for i in range(len(cell)):
         for j in range(columns.shape[1]):
             sums[cell[i], j] += columns[i, j]
-    return sums
 
 
 @compiled
-def right_claims(
-    cell: Ints, wanted: Ints, columns: Places, usual: Ints, truth: Places, shape: tuple[int, int], others: bool
-) -> Bools:  # pragma: no cover - compiled
-    """About which targets the commonest class among the records of a `wanted` cell is the `truth`, for each variable.
-
-    `usual` has what is claimed of an empty cell, `shape` the number of cells and of classes. `others` leaves out the target's
-    own record, which then is one of those counted.
-    """
-    number, found = np.full(shape[0], -1, np.int64), 0
+def number_cells(wanted: Ints, cells: int) -> tuple[Ints, int]:  # pragma: no cover - compiled
+    """A number for each cell that is wanted, -1 for the others of so many, and how many are."""
+    number, found = np.full(cells, -1, np.int64), 0
     for target in wanted:
         if number[target] < 0:
             number[target] = found
             found += 1
-    counts = np.zeros((found, columns.shape[1], shape[1]), np.int32)
+    return number, found
+
+
+@compiled
+def count_classes(counts: Narrow, number: Ints, cell: Ints, columns: Places) -> None:  # pragma: no cover - compiled
+    """Count the classes of each variable, a row of `columns`, among the records of each numbered cell, in place."""
     for i in range(len(cell)):
         row = number[cell[i]]
         if row >= 0:
-            for j in range(columns.shape[1]):
-                counts[row, j, columns[i, j]] += 1
+            for j in range(len(columns)):
+                counts[row, j, columns[j, i]] += 1
+
+
+@compiled
+def right_claims(
+    counts: Narrow, number: Ints, wanted: Ints, usual: Ints, truth: Places, others: bool
+) -> Bools:  # pragma: no cover - compiled
+    """About which targets the commonest class in their `wanted` cell is the `truth`, a row for each variable.
+
+    `usual` has what is claimed of an empty cell. `others` leaves out the target's own record, which then is one of those counted.
+    """
     right = np.zeros(truth.shape, np.bool_)
     for i in range(len(wanted)):
-        for j in range(columns.shape[1]):
+        for j in range(len(truth)):
             best, most = usual[j], 0
-            for place in range(shape[1]):
-                here = counts[number[wanted[i]], j, place] - (others and place == truth[i, j])
+            for place in range(counts.shape[2]):
+                here = counts[number[wanted[i]], j, place] - (others and place == truth[j, i])
                 if here > most:
                     best, most = place, here
-            right[i, j] = best == truth[i, j]
+            right[j, i] = best == truth[j, i]
     return right

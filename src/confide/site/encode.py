@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,8 +33,8 @@ THREADS = 2
 COLUMNS = 0.5
 """The share of the time of coding that columns take; keys and marks take the rest."""
 
-PART = 1 << 20
-"""Records whose contributions are added up at once."""
+PART = 1 << 18
+"""Records whose contributions are made and added up at once."""
 
 LARGEST = 2**62
 """Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
@@ -258,35 +258,36 @@ def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
 def contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
     """Weighted values as fixed-point integers, with as many decimals as keep every sum exact."""
     absent = np.isnan(values)
-    mask = absent if absent.any() else None
-    present = values if mask is None else np.where(absent, 0.0, values)
     places = 0 if weight is None else weight_decimals
     scale = decimals + places
     heaviest = 1 if weight is None else weight.max(initial=0)
-    largest = max(float(present.max(initial=0)), -float(present.min(initial=0)))
+    largest = max((float(np.fmax.reduce(np.abs(values[part]), initial=0.0)) for part in _parts(values)), default=0.0)
     size = largest * float(heaviest) / 10.0**places
     while size * 10.0**scale >= LARGEST:
         scale -= 1
+    whole = np.empty(len(values), np.int64)
     while True:
-        if scale == decimals + places:
-            whole = _rounded(present * 10.0**decimals)
-            whole *= 1 if weight is None else weight
-        else:
-            times = 1.0 if weight is None else weight / 10.0**places
-            whole = _rounded(present * times * 10.0**scale)
+        for part in _parts(values):
+            present = np.where(absent[part], 0.0, values[part])
+            if scale == decimals + places:
+                whole[part] = np.rint(present * 10.0**decimals)
+                whole[part] *= 1 if weight is None else weight[part]
+            else:
+                times = 1.0 if weight is None else weight[part] / 10.0**places
+                whole[part] = np.rint(present * times * 10.0**scale)
         if _size(whole) < LARGEST:
-            return pa.array(whole, mask=mask), scale
+            return pa.array(whole, mask=absent if absent.any() else None), scale
         scale -= 1
 
 
-def _rounded(values: Floats) -> Ints:
-    return np.rint(values, out=values).astype(np.int64)
+def _parts(values: Floats | Ints) -> Iterator[slice]:
+    return (slice(start, min(start + PART, len(values))) for start in range(0, len(values), PART))
 
 
 def _size(whole: Ints) -> int:
     """The sum of absolute values, exactly."""
-    parts = (np.abs(whole[start : start + PART]) for start in range(0, len(whole), PART))
-    return sum((int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum()) for size in parts)
+    sizes = (np.abs(whole[part]) for part in _parts(whole))
+    return sum((int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum()) for size in sizes)
 
 
 def bins(variable: Variable, values: Floats) -> Ints:
