@@ -19,7 +19,7 @@ from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.noise_law import log_mean
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.records.cells import parts_of
-from confide.records.projection import displace, grams, project
+from confide.records.projection import SUMS, displace, grams, project
 from confide.records.sums import Places
 
 __all__ = ["BalancedTables", "balanced"]
@@ -116,7 +116,10 @@ def balanced(
     residual = settled - usual
     loose = groups.loose_of(rows)
     ease = loose * spread[rows] ** 2 * _ease(amounts, weights[rows])
-    sums = grams(terms, ease, loose * spread[rows], places, tables)
+    sums, moving = np.zeros((len(excess), SUMS)), loose * spread[rows]
+    for part in parts_of(len(terms)):
+        grams(sums, terms[part], ease[part], moving[part], np.ascontiguousarray(places[:, part]), tables)
+    del moving, loose
     inverse, most = _inverses(sums), MOST_GONE * np.sqrt(sums[:, [0, 2]])
     excess, offset = np.clip(excess, -most, most), np.empty(len(terms))
     for _ in range(SWEEPS):

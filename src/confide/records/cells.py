@@ -30,27 +30,25 @@ class UnitCells:
     """Cells of crosses, and the units in each record's cell."""
 
     def __init__(self, coded: Coded, dataset: Dataset) -> None:
-        self._dataset, self._records = dataset, coded.records.num_rows
+        self._records = coded.records.num_rows
         self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
         self._places = lru_cache(None)(coded.classes)
-        self._nothing = np.broadcast_to(np.uint16(0), self._records)
+        self._size = lru_cache(None)(lambda name: len(dataset.variables[name].codes or ()))
+        self._nothing = np.broadcast_to(np.uint8(0), self._records)
         self.units = self._records if self._unit is None else int(self._unit.max(initial=-1)) + 1
 
     def size(self, names: tuple[str, ...]) -> int:
         """How many cells a cross has, empty ones too."""
         return prod(map(self._size, names))
 
-    def _size(self, name: str) -> int:
-        return len(self._dataset.variables[name].codes or ())
-
     def of(self, names: tuple[str, ...], rows: slice | Narrow = ALL) -> Ints:
         """The number of each record's cell, of all records or of some."""
-        places = [np.asarray(self._places(name)[rows], np.uint16) for name in names]
+        places = [self._places(name)[rows] for name in names]
         sizes = [self._size(name) for name in names]
-        nothing = np.zeros(len(self._nothing[rows]), np.uint16)
-        one, two, three = [*places, nothing, nothing, nothing][:3]
-        first, second = [*sizes[1:], 1, 1][:2]
-        cell = cross_cells(one, two, three, (first, second))
+        if len(places) < 3:
+            places += [np.zeros(len(self._nothing[rows]), np.uint8)] * (3 - len(places))
+            sizes += [1] * (3 - len(sizes))
+        cell = cross_cells(places[0], places[1], places[2], (sizes[1], sizes[2]))
         for more, size in zip(places[3:], sizes[3:], strict=True):
             part_cells(cell, more, size)
         return cell

@@ -17,13 +17,13 @@ SUMS = 7
 
 @compiled
 def grams(
-    terms: Floats, ease: Floats, spread: Floats, places: Places, tables: Ints
-) -> Floats:  # pragma: no cover - compiled
-    """For each cell of tables by two variables, one after the other: the products of both terms, and whether a few hold much.
+    sums: Floats, terms: Floats, ease: Floats, spread: Floats, places: Places, tables: Ints
+) -> None:  # pragma: no cover - compiled
+    """Add up for each cell of tables by two variables, one after the other: the products of both terms, and whether a few hold much.
 
     A row of `tables` has the two rows of `places`, and the sizes of both variables.
     """
-    sums, start = np.zeros(((tables[:, 2] * tables[:, 3]).sum(), SUMS)), 0
+    start = 0
     for table in tables:
         first, second, width = places[table[0]], places[table[1]], np.uint32(table[3])
         cells = sums[start : start + table[2] * table[3]]
@@ -39,7 +39,6 @@ def grams(
             cell[4] += one * one
             cell[5] += two
             cell[6] += two * two
-    return sums
 
 
 @compiled

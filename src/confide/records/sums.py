@@ -24,7 +24,7 @@ Places = NDArray[np.uint16]
 
 
 @compiled
-def cross_cells(one: Places, two: Places, three: Places, sizes: tuple[int, int]) -> Ints:  # pragma: no cover - compiled
+def cross_cells(one: Narrow, two: Narrow, three: Narrow, sizes: tuple[int, int]) -> Ints:  # pragma: no cover - compiled
     """The cell of each record in a table by three variables; `sizes` has the classes of the second and the third."""
     cell = np.empty(len(one), np.int64)
     for i in range(len(one)):
@@ -33,7 +33,7 @@ def cross_cells(one: Places, two: Places, three: Places, sizes: tuple[int, int])
 
 
 @compiled
-def part_cells(cell: Ints, places: Places, size: int) -> None:  # pragma: no cover - compiled
+def part_cells(cell: Ints, places: Narrow, size: int) -> None:  # pragma: no cover - compiled
     """Part cells by one more variable of that many classes, in place."""
     for i in range(len(cell)):
         cell[i] = cell[i] * size + places[i]
