@@ -53,7 +53,7 @@ def test_records_of_cells_with_few_are_those_that_counting_finds(most: int) -> N
         add_counts(counts, part)
     assert counts.tolist() == np.bincount(cell, minlength=60).tolist()
     few = np.flatnonzero(counts[cell] <= most)
-    rows = np.zeros(100, np.int32)
+    rows = np.zeros(101, np.int32)
     done = rows_of_few(rows, 0, cell[:40], counts, most, 0)
     done = rows_of_few(rows, done, cell[40:], counts, most, 40)
     assert rows[:done].tolist() == few.tolist() and rows_of_few(rows, done, cell[:0], counts, most, 100) == done

@@ -325,3 +325,13 @@ def test_a_unit_with_several_records_counts_once_for_the_cross(tmp_path: Path) -
         assert site["records"].table(rows=["sex", "town", "letter"])
         with pytest.raises(Refused, match="too many cells"):
             site["people"].table(rows=["sex", "town", "letter"])
+
+
+def test_where_memory_would_not_do_it_is_said_before_records_are_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("confide.records.ingest.PROTECTING", 1 << 50)
+    with pytest.raises(Fault, match=r"Protecting 2,000 records takes about .* of memory, and .* are free"):
+        confide.add(survey(), tmp_path / "site", name="survey")
+    assert not (tmp_path / "site").exists()
+    confide.add(survey(), tmp_path / "site", name="survey", preset="drop-q")

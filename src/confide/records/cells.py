@@ -67,10 +67,11 @@ class UnitCells:
 
     def few(self, names: tuple[str, ...], records: Ints, counts: Ints, most: int) -> Narrow:
         """The records in cells that count for at most so many; `records` has how many are in each cell."""
-        rows, done = np.empty(int(records[counts <= most].sum()), np.int32), 0
-        for part, cell in self.parts(names) if len(rows) else ():
+        found, done = int(records[counts <= most].sum()), 0
+        rows = np.empty(found + 1, np.int32)
+        for part, cell in self.parts(names) if found else ():
             done = rows_of_few(rows, done, cell, counts, most, part.start)
-        return rows
+        return rows[:found]
 
     def alone(self, names: tuple[str, ...], most: int) -> Narrow:
         """The records whose cell has at most `most` units."""

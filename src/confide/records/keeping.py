@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from confide.data.replacing import replacing
+from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.store import read_store
 from confide.errors import Fault, Mistake
@@ -38,11 +39,14 @@ def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
         raise Fault(f"The true records could not be kept ({error.strerror}).") from None
 
 
-def read_truth(folder: Folder, name: str) -> Coded:
-    """The true records of a data set: kept apart if the store has protected ones, else those of the store."""
+def read_truth(folder: Folder, name: str, scratch: Scratch = IN_MEMORY) -> Coded:
+    """The true records of a data set: kept apart if the store has protected ones, else those of the store.
+
+    Columns are read one after the other, and large ones wait in `scratch`.
+    """
     file = folder.truth(name)
     if file.exists():
-        return _read(file)
+        return _read(file, scratch)
     stored = read_store(folder.store(name))
     if stored.facts.records:
         raise Mistake(
@@ -62,13 +66,12 @@ def read_report(folder: Folder, name: str) -> RecordsReport | None:
         raise Mistake(f"{folder.report(name)} cannot be read as UTF-8 text.") from None
 
 
-def _read(file: Path) -> Coded:
+def _read(file: Path, scratch: Scratch) -> Coded:
     try:
-        table = pq.read_table(file)
-        facts = StoreFacts(**json.loads(table.schema.metadata[b"confide"]))
+        with pq.ParquetFile(file) as kept:
+            facts = StoreFacts(**json.loads(kept.schema_arrow.metadata[b"confide"]))
+            columns = {n: scratch.keep(kept.read([n])[n].combine_chunks()) for n in kept.schema_arrow.names}
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         raise Mistake(f"{file} cannot be read as true records.", suggestions=["Ingest the data again."]) from None
-    if "household" not in table.column_names:
-        return Coded(facts, table.replace_schema_metadata(None))
-    household = table["household"].combine_chunks()
-    return Coded(facts, table.drop_columns(["household"]).replace_schema_metadata(None), household)
+    household = columns.pop("household", None)
+    return Coded(facts, pa.table(columns), household)

@@ -65,11 +65,11 @@ def rows_of_few(
     rows: Narrow, done: int, cell: Ints, counts: Ints, most: int, start: int
 ) -> int:  # pragma: no cover - compiled
     """Put down the records, numbered from `start` on, whose cell counts for at most so many, after those that are `done`; how many
-    are done then."""
+    are done then. There is room for one more."""
+    # written whether or not it is one: which records are is hard to foresee, and a wrong turn costs more than a number
     for i in range(len(cell)):
-        if counts[cell[i]] <= most:
-            rows[done] = start + i
-            done += 1
+        rows[done] = start + i
+        done += counts[cell[i]] <= most
     return done
 
 

@@ -3,6 +3,7 @@
 Who has the same answer before and after an update knows that what differs is of those units alone (attack T14).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -74,16 +75,24 @@ def compare_records(before: Coded, after: Coded, *, catalogs: tuple[Dataset, Dat
 
 def _fingerprints(coded: Coded, classes: list[str], amounts: list[str]) -> tuple[Ints, NDArray[np.uint64]]:
     """The units, each once, and a number for each that tells what its records hold, in whatever order."""
-    columns = [coded.places(name).astype(np.uint64) for name in classes]
-    columns += [(coded.numbers(name) + 0.0).view(np.uint64) for name in amounts]
     row = np.zeros(coded.records.num_rows, np.uint64)
-    for column in [*columns, coded.weights.view(np.uint64)]:
-        row = (row ^ column) * _MIX
+    for column in _columns(coded, classes, amounts):
+        row ^= column
+        row *= _MIX
         row ^= row >> np.uint64(29)
     units, places = np.unique(coded.units, return_inverse=True)
     together = np.zeros(len(units), np.uint64)
     np.add.at(together, places, row * _MIX)
     return units, together
+
+
+def _columns(coded: Coded, classes: list[str], amounts: list[str]) -> Iterator[NDArray[np.uint64]]:
+    """Classes, amounts and weights as bits, one column at a time."""
+    for name in classes:
+        yield coded.classes(name).astype(np.uint64)
+    for name in amounts:
+        yield (coded.numbers(name) + 0.0).view(np.uint64)
+    yield coded.weights.view(np.uint64)
 
 
 def enough(before: Coded, after: Coded, update: Update, policy: Policy) -> tuple[Coded, list[str]]:
