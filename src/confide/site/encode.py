@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.order import stored_order
@@ -206,8 +206,10 @@ def _floats(name: str, column: pa.ChunkedArray, missing: tuple[str, ...]) -> Flo
     """A column as floats; what is declared to mean missing becomes NaN; anything else that is no number is a Mistake."""
     places: Ints | None = None
     if _is_number(column.type):
-        parts = [pa.array([], pa.float64()), *(chunk.cast(pa.float64(), safe=False) for chunk in column.chunks)]
-        values = np.concatenate([part.to_numpy(zero_copy_only=False) for part in parts])
+        values, done = np.empty(len(column)), 0
+        for chunk in column.chunks:
+            values[done : done + len(chunk)] = chunk.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            done += len(chunk)
     else:
         found = distinct(name, column)
         read = numbers(found.values)
@@ -290,12 +292,17 @@ def _size(whole: Ints) -> int:
     return sum((int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum()) for size in sizes)
 
 
-def bins(variable: Variable, values: Floats) -> Ints:
-    places = np.searchsorted(np.array(variable.cutpoints, dtype=np.float64), values, side="right")
-    return np.where(np.isnan(values), len(variable.cutpoints) + 1, places)
+def bins(variable: Variable, values: Floats) -> Narrow:
+    """The bin of each number, and one more for what is missing."""
+    cutpoints = np.array(variable.cutpoints, dtype=np.float64)
+    places = np.empty(len(values), np.min_scalar_type(len(cutpoints) + 1))
+    for part in _parts(values):
+        found = np.searchsorted(cutpoints, values[part], side="right")
+        places[part] = np.where(np.isnan(values[part]), len(cutpoints) + 1, found)
+    return places
 
 
-def _places(variable: Variable, column: pa.ChunkedArray) -> Ints:
+def _places(variable: Variable, column: pa.ChunkedArray) -> Narrow:
     """The place of each record's code in the declared list; what is missing has the first missing code."""
     assert variable.codes is not None
     found = distinct(variable.column, column)
@@ -310,7 +317,7 @@ def _places(variable: Variable, column: pa.ChunkedArray) -> Ints:
             f"{variable.name!r} has codes that the catalog does not declare, such as {some}.",
             suggestions=[f"Add them to [variables.{variable.name}.codes]."],
         )
-    places = np.append(pc.fill_null(declared, -1).to_numpy(zero_copy_only=False), -1).astype(np.int64)[found.places]
+    places = np.append(pc.fill_null(declared, -1).to_numpy(zero_copy_only=False), -1).astype(np.int32)[found.places]
     absent = places < 0
     if absent.any():
         places[absent] = _missing_place(variable, int(absent.sum()))
@@ -335,7 +342,7 @@ def _missing_place(variable: Variable, absent: int) -> int:
     )
 
 
-def small(places: Ints, variable: Variable) -> pa.Array:
+def small(places: Narrow, variable: Variable) -> pa.Array:
     assert variable.codes is not None
     return pa.array(places.astype(np.uint8 if len(variable.codes) <= 255 else np.uint16))
 
