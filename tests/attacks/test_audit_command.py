@@ -19,7 +19,7 @@ from confide.errors import Mistake, Refused
 from confide.model.policy import AuditRules, write_policy
 from confide.site.folder import Folder
 from confide.site.ledger import read_questions
-from confide.site.state import State, shared_state
+from confide.site.state.file import FileState, shared_file
 
 Run = Callable[..., tuple[int, str, str]]
 AGES = 3
@@ -151,8 +151,10 @@ def test_the_limit_counts_what_other_processes_answered(site: Path) -> None:
     limit(site, 5)
     state, told = site / "state.sqlite", list[int]()
     for at_once in (1, 2):
-        with shared_state(state), ExitStack() as opened:
-            services = [opened.enter_context(Service.open(site, state=State(state, worker=n))) for n in range(at_once)]
+        with shared_file(state), ExitStack() as opened:
+            services = [
+                opened.enter_context(Service.open(site, state=FileState(state, worker=n))) for n in range(at_once)
+            ]
             for service in services:  # each has looked at the ledger before
                 service.answer(python_table("people", rows=["sex", "region"]), who="ben")
             with pytest.raises(Refused, match="single out"):

@@ -22,7 +22,7 @@ from confide.answering.service import Service
 from confide.errors import Refused
 from confide.site.access import AccessFile, PersonRole, Reach, add_token, declare, load_access, remove_token
 from confide.site.ledger import Ledger, read, verify
-from confide.site.state import State, shared_state
+from confide.site.state.file import FileState, shared_file
 
 THREADS, QUOTA = 8, 20
 ENTRY: dict[str, Any] = {"dataset": "people", "request": {}, "outcome": "released", "policy": "p", "data": "d"}
@@ -67,8 +67,8 @@ def several(tmp_path: Path, town: Any) -> Iterator[list[Service]]:
     policy = (tmp_path / "policy.toml").read_text().replace("per_day = 1000", f"per_day = {QUOTA}")
     (tmp_path / "policy.toml").write_text(policy)
     state = tmp_path / "state.sqlite"
-    with shared_state(state), ExitStack() as opened:
-        yield [opened.enter_context(Service.open(tmp_path, state=State(state, worker=n))) for n in range(2)]
+    with shared_file(state), ExitStack() as opened:
+        yield [opened.enter_context(Service.open(tmp_path, state=FileState(state, worker=n))) for n in range(2)]
 
 
 def test_exactly_the_quota_is_answered_by_two_processes_together(several: list[Service]) -> None:
@@ -93,14 +93,14 @@ def test_exactly_the_quota_is_answered_by_two_processes_together(several: list[S
 
 def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_path: Path) -> None:
     state, quota = tmp_path / "state.sqlite", DayQuota("ana", "people", 1)
-    with shared_state(state), Ledger(tmp_path / "ledger") as ledger:
-        one, killed = (DayPlaces(ledger, State(state, worker=worker)) for worker in range(2))
+    with shared_file(state), Ledger(tmp_path / "ledger") as ledger:
+        one, killed = (DayPlaces(ledger, FileState(state, worker=worker)) for worker in range(2))
         killed.take([quota], dataset="people", policy="p")
         with pytest.raises(Refused):
             one.take([quota], dataset="people", policy="p")
-        DayPlaces(ledger, State(state, worker=1))
+        DayPlaces(ledger, FileState(state, worker=1))
         place = one.take([quota], dataset="people", policy="p")
-        ledger.append(who="ana", **ENTRY, then=lambda: one.give_back(place))
+        ledger.append(who="ana", **ENTRY, before=lambda: one.use(place))
         with pytest.raises(Refused):
             one.take([quota], dataset="people", policy="p")
 

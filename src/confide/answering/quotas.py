@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import count
+from typing import Any
 
-from confide.errors import Reason, Refused
-from confide.site.ledger import Ledger
+from confide.errors import Fault, Reason, Refused
+from confide.site.ledger import Ledger, LedgerIndex
 from confide.site.state import State
 
 __all__ = ["DayPlaces", "DayQuota"]
@@ -43,37 +44,63 @@ class DayQuota:
 class DayPlaces:
     """The places that questions under way have among those of a day, until they are recorded.
 
-    Promise: of a quota, never more are recorded, in however many processes, and never fewer for want of a place that nobody
-    has any more. What is taken is what the ledger holds and what is under way, counted while nobody records; a question goes from
-    one to the other in a single step.
+    Promise: of a quota, never more are recorded, in however many processes of however many machines, and never fewer for want of a
+    place that nobody has any more. What is taken is what the ledger holds and what is under way, counted while nobody records; a
+    question goes from one to the other in a single step.
     """
 
     def __init__(self, ledger: Ledger, state: State) -> None:
         self._ledger, self._state, self._numbers = ledger, state, count()
-        state.run("CREATE TABLE IF NOT EXISTS places (worker INTEGER, number INTEGER, who TEXT, dataset TEXT)")
-        state.run("DELETE FROM places WHERE worker = ?", state.worker)  # of one that was killed
+        state.claim()
+        state.table("places", "machine TEXT, worker INTEGER, number INTEGER, who TEXT, dataset TEXT")
+        self._run("DELETE FROM places WHERE machine = ?1 AND worker = ?2")  # of one that was killed
 
     def take(self, quotas: Sequence[DayQuota], *, dataset: str, policy: str) -> int:
         """The number of a place in each quota, for a question about a data set; Refused, and none taken, if one is full."""
         today, number = datetime.now(UTC).date(), next(self._numbers)
         with self._ledger.counting() as index:
-            for quota in quotas:
-                taken = index.asked_on(today, quota.who, quota.dataset) + self._under_way(quota)
-                if quota.limit and taken >= quota.limit:
-                    raise Refused([quota.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
+            full = self._full(quotas, index, today)
+            if full:
+                self._state.bury()
+                full = self._full(quotas, index, today)
+            if full:
+                raise Refused([full.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
             for who in {quota.who for quota in quotas}:
-                self._state.run("INSERT INTO places VALUES (?, ?, ?, ?)", self._state.worker, number, who, dataset)
+                self._run("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)", number, who, dataset)
         return number
 
+    def use(self, number: int) -> None:
+        """Take a place back whose question is about to be recorded; a Fault, so that it is not, if the place is gone: while the
+        state was out of reach, somebody else may have had it.
+        """
+        if not self._run(
+            "DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3 RETURNING number", number
+        ):
+            what = "The question lost its place among those of the day while the state of the site was out of reach."
+            raise Fault(what, suggestions=["Ask again."])
+
     def give_back(self, number: int) -> None:
-        """Take a place back whose question is recorded, or will not be; once is enough, and twice no harm."""
-        self._state.run("DELETE FROM places WHERE worker = ? AND number = ?", self._state.worker, number)
+        """Take a place back whose question will not be recorded; once is enough, and twice no harm."""
+        self._run("DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3", number)
+
+    def _full(self, quotas: Sequence[DayQuota], index: LedgerIndex, today: date) -> DayQuota | None:
+        for quota in quotas:
+            taken = index.asked_on(today, quota.who, quota.dataset) + self._under_way(quota)
+            if quota.limit and taken >= quota.limit:
+                return quota
+        return None
 
     def _under_way(self, quota: DayQuota) -> int:
         """Also of yesterday: they will be recorded today."""
         if not quota.limit:
             return 0
         [(found,)] = self._state.run(
-            "SELECT count(*) FROM places WHERE who = ?1 AND (?2 IS NULL OR dataset = ?2)", quota.who, quota.dataset
+            "SELECT count(*) FROM places WHERE who = ?1 AND (CAST(?2 AS TEXT) IS NULL OR dataset = ?2)",
+            quota.who,
+            quota.dataset,
         )
         return int(found)
+
+    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """A statement whose first two values say which process this is."""
+        return self._state.run(statement, self._state.machine, self._state.worker, *values)

@@ -49,10 +49,9 @@ from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
-from confide.site.locking import in_turn
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
-from confide.site.state import State
+from confide.site.state import State, must_belong, open_state
 from confide.site.vintages import parse
 from confide.spelling.json import read_request, write_request
 
@@ -135,7 +134,7 @@ class Service:
         state: State | None = None,
     ) -> None:
         """`state` is shared by the processes that serve the site, if there are several."""
-        self._suggestions, self._folder, self.state = suggestions, folder, state or State()
+        self._suggestions, self._folder = suggestions, folder
         self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
@@ -145,8 +144,10 @@ class Service:
             self._secret = folder.secret()
             self._before: Opened | None = None
             opened.callback(lambda: self._close_all())
+            self.state = state or open_state(folder.path)
             opened.callback(self.state.close)
-            self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.shared))
+            must_belong(self.state, self._secret.version)
+            self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.of_several))
             self._places = DayPlaces(self._ledger, self.state)
             self.audit = AuditLog(self._ledger)
             self._keep_policies()
@@ -475,9 +476,7 @@ class Service:
         if not self.state.shared or not are_set(road.policy):
             yield
             return
-        places = self._folder.home(parse(road.dataset.name)[0]) / "policies"
-        places.mkdir(mode=0o700, exist_ok=True)
-        with in_turn(places):
+        with self.state.in_turn(parse(road.dataset.name)[0]):
             yield
 
     def _must_stay_within(self, opened: Opened, asked: _Asked) -> None:
@@ -546,5 +545,5 @@ class Service:
             answer=answer,
             policy=f"{road.policy.title} ({road.policy.mark})",
             data=road.data,
-            then=lambda: self._places.give_back(asked.place),
+            before=lambda: self._places.use(asked.place),
         )

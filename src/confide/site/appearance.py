@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake, nearest
-from confide.model.toml import parse_toml
 from confide.site.colours import DARK, LIGHT, Theme
 from confide.site.logo import check_logo
+from confide.site.state.setting import read_site_file
 
 __all__ = ["Appearance", "read_appearance"]
 
@@ -69,17 +69,12 @@ class Appearance:
 
 def read_appearance(folder: Path) -> Appearance:
     """What the `site.toml` of a site says, with the files of its logo; Confide's own appearance if there is none."""
-    file = folder / "site.toml"
+    shown = {key: value for key, value in read_site_file(folder).items() if key != "state"}
     try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return Appearance()
-    except (OSError, UnicodeDecodeError):
-        raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
-    try:
-        return _appearance(parse_toml(text, what="it"), folder)
+        return _appearance(shown, folder)
     except Mistake as mistake:
-        raise Mistake(f"{file} cannot be used: {mistake.message}", suggestions=mistake.suggestions) from None
+        what = f"{folder / 'site.toml'} cannot be used: {mistake.message}"
+        raise Mistake(what, suggestions=mistake.suggestions) from None
 
 
 def _appearance(raw: Mapping[str, Any], folder: Path) -> Appearance:

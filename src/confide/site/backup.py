@@ -21,15 +21,25 @@ from confide.errors import Fault, Mistake
 from confide.site import ledger
 from confide.site.folder import Folder
 from confide.site.secret import read_secret
+from confide.site.state.setting import MANIFEST
 
 __all__ = ["BackupManifest", "back_up", "restore"]
-
-MANIFEST = "backup.json"
 
 TRIES = 3
 """How often copying begins again when the site was changed meanwhile."""
 
-_LEFT_OUT = (".partial", ".pid", ".new", ".checkpoint", ".anchor", ".torn", ".sqlite", ".sqlite-shm", ".sqlite-wal")
+_LEFT_OUT = (
+    ".partial",
+    ".pid",
+    ".new",
+    ".checkpoint",
+    ".anchor",
+    ".torn",
+    ".sqlite",
+    ".sqlite-shm",
+    ".sqlite-wal",
+    ".turn",
+)
 """What belongs to a running process or is made anew; the ledger is copied by itself."""
 
 
@@ -56,6 +66,7 @@ def back_up(site: Path, to: Path, *, secret_to: Path | None = None) -> BackupMan
         _must_be_outside(secret_to, to)
     with _making(to) as copy:
         _copy_papers(site, copy)
+        ledger.take_in(folder.ledger)
         head = ledger.copy(folder.ledger, copy / folder.ledger.name)
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         found = BackupManifest(now, version("confide"), secret.version, head.entries, head.hash, _digests(copy))

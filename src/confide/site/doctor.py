@@ -15,6 +15,8 @@ from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
+from confide.site.state import state_database
+from confide.site.state.database import server_facts
 
 __all__ = ["Examined", "examine"]
 
@@ -121,6 +123,7 @@ def _appearance(what: str, folder: Folder) -> Examined:
 
 def _ledger(what: str, folder: Folder) -> Examined:
     """Only its end: the whole is for `confide ledger verify`."""
+    ledger.take_in(folder.ledger)
     if not folder.ledger.exists() and not ledger.anchored(folder.ledger):
         return Examined(what, "nothing has been recorded yet")
     if not ledger.anchored(folder.ledger):
@@ -128,6 +131,18 @@ def _ledger(what: str, folder: Folder) -> Examined:
     entries = sum(entry.number + 1 for entry in ledger.last(folder.ledger, 1))
     words = "1 entry" if entries == 1 else f"{entries} entries"
     return Examined(what, f"{words}, and the end is where the anchor says")
+
+
+def _state(what: str, folder: Folder) -> Examined:
+    """A server that loses what it has committed loses answers that were given."""
+    database = state_database(folder.path)
+    if database is None:
+        return Examined(what, "in the folder, for one machine")
+    facts = server_facts(database)
+    if facts.careless:
+        mend = f"Set {facts.careless} = on in postgresql.conf: what was recorded must outlive a loss of power."
+        return Examined(what, f"in PostgreSQL {facts.version}, whose {facts.careless} is off", mend)
+    return Examined(what, f"in PostgreSQL {facts.version}, for several machines")
 
 
 def _clock(what: str, folder: Folder) -> Examined:
@@ -157,6 +172,7 @@ _LOOKS: dict[str, Callable[[str, Folder], Examined]] = {
     "memory": _memory,
     "access": _access,
     "appearance": _appearance,
+    "state": _state,
     "ledger": _ledger,
     "clock": _clock,
     "disk": _disk,

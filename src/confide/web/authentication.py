@@ -2,7 +2,6 @@
 
 import hmac
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
@@ -53,8 +52,8 @@ class Authentication:
     its token is removed; the cookie is out of reach of scripts and of other sites, and never leaves an encrypted line.
     """
 
-    def __init__(self, service: Service, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._service, self._clock = service, clock
+    def __init__(self, service: Service, *, clock: Callable[[], float] | None = None) -> None:
+        self._service, self._clock = service, clock or service.state.now
         self._sessions, self._key = Sessions(service.state), service.signing_key("login")
 
     def recognise(self, scope: Scope) -> Asker:

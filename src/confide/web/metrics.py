@@ -18,6 +18,11 @@ __all__ = ["MEDIA_TYPE", "Metrics", "kind_of"]
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The text format of Prometheus."""
 
+_PUBLISH = (
+    "INSERT INTO counts VALUES (?1, ?2, ?3, ?4) "
+    "ON CONFLICT (machine, worker) DO UPDATE SET requests = excluded.requests, gauges = excluded.gauges"
+)
+
 Labels = tuple[tuple[str, str], ...]
 Read = Callable[[], Mapping[Labels, float]]
 
@@ -49,15 +54,14 @@ class Metrics:
     """
 
     def __init__(self, state: State | None = None) -> None:
-        """With the state of a site of several processes, what the others counted is added, up to a second late."""
+        """With the state of several processes of one machine, what the others counted is added, up to a second late."""
         self._lock, self._requests = Lock(), Counter[tuple[str, int]]()
-        self._state = state if state and state.shared else None
+        self._state = state if state and state.of_several else None
         self._told, self._summed = "", dict[str, Callable[[], float]]()
         if self._state:
-            self._state.run(
-                "CREATE TABLE IF NOT EXISTS counts (worker INTEGER PRIMARY KEY, requests TEXT, gauges TEXT)"
-            )
-            before = self._state.run("SELECT requests FROM counts WHERE worker = ?", self._state.worker)
+            columns = "machine TEXT, worker INTEGER, requests TEXT, gauges TEXT, PRIMARY KEY (machine, worker)"
+            self._state.table("counts", columns)
+            before = self._run("SELECT requests FROM counts WHERE machine = ?1 AND worker = ?2")
             self._requests += _counter(before)  # of one that was killed
         self._families = [
             _Family("confide_info", "Versions, as labels.", "gauge", _versions),
@@ -91,7 +95,7 @@ class Metrics:
         gauges = json.dumps({name: read() for name, read in self._summed.items()})
         if requests + gauges != self._told:
             with suppress(Fault):  # who looks at the counts will see it
-                self._state.run("INSERT OR REPLACE INTO counts VALUES (?, ?, ?)", self._state.worker, requests, gauges)
+                self._run(_PUBLISH, requests, gauges)
             self._told = requests + gauges
 
     def counter(self, name: str, help: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
@@ -113,11 +117,11 @@ class Metrics:
 
     def _others(self, column: str) -> list[str]:
         """What the other processes told last."""
-        if not self._state:
-            return []
-        return [
-            told for (told,) in self._state.run(f"SELECT {column} FROM counts WHERE worker != ?", self._state.worker)
-        ]
+        return [told for (told,) in self._run(f"SELECT {column} FROM counts WHERE machine = ?1 AND worker <> ?2")]
+
+    def _run(self, statement: str, *values: str) -> list[tuple[Any, ...]]:
+        """What a statement gives, whose first two values say which process this is; nothing where there is but one."""
+        return self._state.run(statement, self._state.machine, self._state.worker, *values) if self._state else []
 
 
 def kind_of(path: str) -> str:

@@ -1,7 +1,7 @@
 """Sessions: a login stands for a token, or for whom a provider knows, for a while, so that neither lies in a browser.
 
-The cookie holds an opaque random id. Everything else is in the state of the running site, which all its processes see: a restart
-ends every session.
+The cookie holds an opaque random id. Everything else is in the state of the running site, which all its processes see. Where one
+machine serves the site, a restart ends every session.
 """
 
 import hashlib
@@ -39,7 +39,8 @@ class Sessions:
     Promise: an id is never taken from outside, never used for a second login, and kept hashed. `now` is a clock that
     never goes back, the same in all processes of the site.
 
-    >>> sessions = Sessions(State())
+    >>> from confide.site.state import FileState
+    >>> sessions = Sessions(FileState())
     >>> cookie = sessions.begin("digest of a token", now=0.0)
     >>> sessions.find(cookie, now=60.0).seen, sessions.find(cookie, now=60.0 + LONGEST_IDLE + 1)
     (60.0, None)
@@ -47,18 +48,17 @@ class Sessions:
 
     def __init__(self, state: State, *, most: int = 1000) -> None:
         self._state, self._most = state, most
-        state.run(
-            "CREATE TABLE IF NOT EXISTS sessions (key BLOB PRIMARY KEY, shown TEXT, csrf TEXT, began REAL, seen REAL)"
-        )
+        columns = "key TEXT PRIMARY KEY, shown TEXT, csrf TEXT, began DOUBLE PRECISION, seen DOUBLE PRECISION"
+        state.table("sessions", columns)
 
     def begin(self, shown: str | Identity, *, now: float) -> str:
         """The id of a new session of who has shown a token, by its digest, or is known to the provider."""
         cookie, run = secrets.token_urlsafe(32), self._state.run
-        run("DELETE FROM sessions WHERE seen < ? OR began < ?", now - LONGEST_IDLE, now - LONGEST)
+        run("DELETE FROM sessions WHERE seen < ?1 OR began < ?2", now - LONGEST_IDLE, now - LONGEST)
         csrf = secrets.token_urlsafe(32)
-        run("INSERT INTO sessions VALUES (?, ?, ?, ?, ?)", _key(cookie), _written(shown), csrf, now, now)
-        longest = "SELECT key FROM sessions ORDER BY seen DESC, rowid DESC LIMIT -1 OFFSET ?"
-        run(f"DELETE FROM sessions WHERE key IN ({longest})", self._most)
+        run("INSERT INTO sessions VALUES (?1, ?2, ?3, ?4, ?5)", _key(cookie), _written(shown), csrf, now, now)
+        kept = "SELECT key FROM sessions WHERE key <> ?1 ORDER BY seen DESC, began DESC, key LIMIT ?2"
+        run(f"DELETE FROM sessions WHERE key <> ?1 AND key NOT IN ({kept})", _key(cookie), self._most - 1)
         return cookie
 
     def find(self, cookie: str, *, now: float) -> Session | None:
@@ -73,7 +73,7 @@ class Sessions:
 
     def end(self, cookie: str) -> None:
         """Log out; an unknown id is none."""
-        self._state.run("DELETE FROM sessions WHERE key = ?", _key(cookie))
+        self._state.run("DELETE FROM sessions WHERE key = ?1", _key(cookie))
 
     def __len__(self) -> int:
         [(found,)] = self._state.run("SELECT count(*) FROM sessions")
@@ -89,6 +89,6 @@ def _read(shown: str) -> str | Identity:
     return found if isinstance(found, str) else Identity(found[0], found[1], frozenset(map(tuple, found[2])))
 
 
-def _key(cookie: str) -> bytes:
+def _key(cookie: str) -> str:
     """Ids are kept hashed: what is compared when one is looked up says nothing of the others."""
-    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(cookie.encode("utf-8", "surrogatepass")).hexdigest()

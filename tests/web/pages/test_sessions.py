@@ -10,7 +10,7 @@ from fastapi import Request, Response
 
 from confide.answering.service import Service
 from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
-from confide.site.state import State
+from confide.site.state.file import FileState
 from confide.web.authentication import Authentication, machine_of, private
 from confide.web.forms import LARGEST_FORM
 from confide.web.pages.login import ATTEMPTS, local_address
@@ -319,7 +319,7 @@ def test_a_session_ends_when_its_token_is_removed_and_does_not_come_back_with_th
 
 
 def test_sessions_are_bounded_and_the_one_not_used_for_longest_goes() -> None:
-    sessions = Sessions(State(), most=3)
+    sessions = Sessions(FileState(), most=3)
     first, *others = [sessions.begin("digest", now=float(number)) for number in range(3)]
     assert sessions.find(first, now=5.0)
     sessions.begin("digest", now=6.0)

@@ -57,6 +57,22 @@ def ledger_accept(site: SiteFolder) -> None:
     typer.echo(f"The ledger goes on after {entry.number} entries. That is recorded as entry {entry.number}.")
 
 
+@app.command("share")
+def ledger_share(site: SiteFolder) -> None:
+    """Let the database that 'state' in site.toml names have what this folder has recorded and it lacks; that is recorded.
+
+    For when several machines are to serve a site, and when the database was lost: then from the machine with the most
+    entries. No server may run on the folder.
+
+    Example: confide ledger share mysite
+    """
+    entry = ledger.share(Folder(site).ledger)
+    number = entry.request["entries"]
+    typer.echo(
+        f"The database took over {number} {'entry' if number == 1 else 'entries'}. That is recorded as entry {entry.number}."
+    )
+
+
 @app.command("show")
 def ledger_show(site: SiteFolder, last: Annotated[int, typer.Option(min=1, help="How many.")] = 20) -> None:
     """The last questions and their outcomes, and what custodians did.

@@ -1,4 +1,4 @@
-"""Connections to the database that `dataset.toml` names. What it leaves open libpq knows: PGSERVICE, PGUSER, ~/.pgpass and so on."""
+"""Connections to the database that a setting names. What it leaves open libpq knows: PGSERVICE, PGUSER, ~/.pgpass and so on."""
 
 from typing import Any
 
@@ -15,12 +15,11 @@ OLDEST = 140000
 """The first version that has bit_xor."""
 
 
-def connect(database: str) -> Connection:
-    """A connection on which every statement is its own transaction unless one is begun."""
+def connect(database: str, *, setting: str = "'database' in dataset.toml", **more: int) -> Connection:
+    """A connection on which every statement is its own transaction unless one is begun; `setting` is what names the database."""
     # Nothing is prepared: no statement is asked twice, and poolers between here and the server keep none.
-    connection = psycopg.connect(
-        _checked(database), autocommit=True, prepare_threshold=None, application_name="confide"
-    )
+    described = conninfo.make_conninfo(_checked(database, setting), **more)
+    connection = psycopg.connect(described, autocommit=True, prepare_threshold=None, application_name="confide")
     if connection.info.server_version < OLDEST:
         found = connection.info.server_version // 10000
         connection.close()
@@ -28,14 +27,14 @@ def connect(database: str) -> Connection:
     return connection
 
 
-def _checked(database: str) -> str:
+def _checked(database: str, setting: str) -> str:
     """A description of the database that can be read and holds no password."""
     try:
         described = conninfo.conninfo_to_dict(database)
     except psycopg.Error:
         hint = "Write it as postgresql://host/name or service=name."
-        raise Mistake("'database' in dataset.toml cannot be read.", suggestions=[hint]) from None
+        raise Mistake(f"{setting} cannot be read.", suggestions=[hint]) from None
     if "password" in described:
         hint = "Put it into libpq's password file, ~/.pgpass."
-        raise Mistake("'database' in dataset.toml holds a password.", suggestions=[hint])
+        raise Mistake(f"{setting} holds a password.", suggestions=[hint])
     return database

@@ -9,15 +9,16 @@ from threading import Condition, Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from confide.errors import Fault
-from confide.site.ledger.anchor import Anchor, Head, write_anchor
+from confide.errors import Fault, Mistake
+from confide.site.ledger.anchor import Anchor, Head, must_reach, write_anchor
 from confide.site.ledger.entry import Damage, Entry, Outcome, seal
 from confide.site.ledger.files import damaged, open_files, walk
 from confide.site.ledger.holding import faults, tell_pid, untell_pid
 from confide.site.ledger.index import LedgerIndex
+from confide.site.ledger.shared import chain_of
 from confide.site.ledger.tail import HalfWritten, Tail
 
-__all__ = ["COMMAND_LINE", "Ledger", "accept", "record_act"]
+__all__ = ["COMMAND_LINE", "Ledger", "accept", "record_act", "share"]
 
 COMMAND_LINE = "command line"
 """Who does what is done on the machine of the site."""
@@ -53,7 +54,7 @@ class Ledger:
             if alone:
                 tell_pid(self._path)
                 undo.append(lambda: untell_pid(self._path))
-            self._tail = Tail(self._path.resolve())
+            self._tail = Tail(self._path.resolve(), chain_of(self._path))
             undo.append(self._tail.close)
             anchored = self._anchor.read()
             self._tail.load(anchored)
@@ -78,11 +79,11 @@ class Ledger:
         receipt: str = "",
         answer: str = "",
         project: str = "",
-        then: Callable[[], None] = lambda: None,
+        before: Callable[[], None] = lambda: None,
     ) -> Entry:
         """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer.
 
-        `then` is done before anybody else, in whatever process, records something or counts.
+        `before` is done first, while nobody else, in whatever process, records something or counts; if it fails, nothing is recorded.
         """
         fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
         fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
@@ -93,8 +94,8 @@ class Ledger:
             self._tail.end_year(now.year)
             head = self._tail.head
             entry, line = seal(fields, number=head.entries, previous=head.hash)
+            before()
             self._tail.write(entry, line)
-            then()
         self._sync(entry.number + 1)
         return entry
 
@@ -170,12 +171,12 @@ class Ledger:
             yield
 
     @contextmanager
-    def _taking_turns(self) -> Iterator[None]:
-        """The file, held, also if the ledger is being closed."""
+    def _taking_turns(self, *, here: bool = False) -> Iterator[None]:
+        """The file, held, also if the ledger is being closed; with `here`, other machines may write meanwhile."""
         try:
             if not self._anchor.is_in_place():
                 raise Damage("its anchor is gone.")
-            with self._tail.held():
+            with self._tail.held_here() if here else self._tail.held():
                 yield
         except (Damage, FileNotFoundError):
             why = "was moved or changed by another program"
@@ -217,7 +218,7 @@ class Ledger:
             raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
         with (
             self._writing,
-            self._taking_turns(),
+            self._taking_turns(here=True),
         ):  # or of two processes the later head could be written over by the earlier
             self._anchor.write(reached)
         self._synced = reached.entries
@@ -239,6 +240,26 @@ def accept(path: str | Path) -> Entry:
     with Ledger(path) as ledger:
         lost = max(0, known.entries - head.entries)
         return ledger.record(COMMAND_LINE, "ledger accepted", lost=lost, head=known.hash)
+
+
+def share(path: str | Path) -> Entry:
+    """Let the database of several machines have what a folder recorded and it lacks; gives the entry that records it.
+
+    What the database holds must be how the ledger of the folder begins, and no server may run on it.
+    """
+    path = Path(path)
+    with faults(path), closing(Anchor(path, alone=True)) as anchor:
+        chain = chain_of(path)
+        if chain is None:
+            hint = 'Put state = "postgresql://host/name" into site.toml.'
+            raise Mistake("This site shares its ledger with no other machine.", suggestions=[hint])
+        with open_files(path) as files:
+            head = Head(sum(1 for _ in walk(files)))
+        must_reach(head, anchor.known())
+        with closing(chain), chain.held():
+            number = chain.fill()
+    with Ledger(path) as ledger:
+        return ledger.record(COMMAND_LINE, "ledger shared", entries=number)
 
 
 def record_act(path: str | Path, act: str, *, dataset: str = "", **more: str | int) -> None:

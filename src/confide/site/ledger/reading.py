@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -12,8 +12,10 @@ from confide.site.ledger.anchor import Head, must_agree, must_reach, read_anchor
 from confide.site.ledger.entry import Damage, Entry
 from confide.site.ledger.files import damaged, open_files, walk
 from confide.site.ledger.index import load_checkpoint
+from confide.site.ledger.ledger import Ledger
+from confide.site.ledger.shared import chain_of
 
-__all__ = ["Verification", "anchored", "copy", "last", "read", "read_questions", "verify"]
+__all__ = ["Verification", "anchored", "copy", "last", "read", "read_questions", "take_in", "verify"]
 
 _CHUNK = 1 << 20
 
@@ -33,8 +35,15 @@ class Verification:
     anchored: bool
 
 
+def take_in(path: str | Path) -> None:
+    """Write down what other machines have recorded, if the site has several."""
+    if chain_of(Path(path)) is not None:
+        Ledger(path, alone=False).close()
+
+
 def read(path: str | Path) -> Iterator[Entry]:
     """Every entry, oldest first, checked on the way; ignores a torn last line."""
+    take_in(path)
     with _told(Path(path)), _reading(Path(path)) as (files, known):
         head = Head()
         for walked in walk(files):
@@ -46,6 +55,7 @@ def read(path: str | Path) -> Iterator[Entry]:
 
 def read_questions(path: str | Path) -> Iterator[Entry]:
     """Every question, oldest first, without what custodians did; none if there is no ledger yet."""
+    take_in(path)
     if Path(path).exists() or anchored(path):
         yield from (entry for entry in read(path) if not entry.is_act)
 
@@ -53,6 +63,7 @@ def read_questions(path: str | Path) -> Iterator[Entry]:
 def last(path: str | Path, most: int) -> list[Entry]:
     """The last entries, oldest first; only what was written since the last checkpoint is checked as a chain."""
     path = Path(path)
+    take_in(path)
     with _told(path), _reading(path) as (files, known):
         index = load_checkpoint(path, files)
         index.follow(files)
@@ -84,7 +95,20 @@ def copy(path: str | Path, target: Path) -> Head:
 
 
 def verify(path: str | Path) -> Verification:
-    """Whether the ledger is what was written; changes nothing."""
+    """Whether the ledger is what was written; changes nothing, but takes in what other machines recorded.
+
+    Where several machines write it, every line of the database must be the same as in the files, too: else it is a Fault.
+    """
+    found, chain = _verify_files(path), chain_of(Path(path))
+    if chain is None or found.problem:
+        return found
+    take_in(path)
+    with closing(chain), chain.held():
+        chain.must_agree()
+    return _verify_files(path)
+
+
+def _verify_files(path: str | Path) -> Verification:
     head, problem, known = Head(), None, None
     try:
         with _reading(Path(path)) as (files, known):

@@ -4,15 +4,16 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
 from confide.site.ledger.anchor import Head
-from confide.site.ledger.entry import Damage, Entry
+from confide.site.ledger.entry import Damage, Entry, decode
 from confide.site.ledger.files import Walked, closed_file, closed_files, open_files, sync_folder, write_at
 from confide.site.ledger.index import EVERY, LedgerIndex, load_checkpoint, save_checkpoint
+from confide.site.ledger.shared import SharedChain
 
 __all__ = ["HalfWritten", "Tail"]
 
@@ -27,8 +28,9 @@ class HalfWritten(Exception):
 class Tail:
     """The newest file of a ledger and the index of all of it. Processes take turns; threads must take turns by themselves."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._swapping = path, Lock()
+    def __init__(self, path: Path, chain: SharedChain | None = None) -> None:
+        """With a chain that other machines write too, the files follow it."""
+        self._path, self._swapping, self._chain = path, Lock(), chain
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         self._known = os.fstat(self._fd)
         self.index, self._saved = LedgerIndex(), 0
@@ -54,13 +56,33 @@ class Tail:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nobody else writes meanwhile, and what others wrote is in the index. `Damage` if it is not the file it was."""
+        with self.held_here(), self._chain.held() if self._chain else nullcontext():
+            self._take_in()
+            yield
+
+    @contextmanager
+    def held_here(self) -> Iterator[None]:
+        """The same on this machine alone."""
         with self._holding():
             if os.fstat(self._fd).st_size != self.index.end or not os.path.samestat(self._known, os.fstat(self._fd)):
                 self._follow()
             yield
 
     def write(self, entry: Entry, line: bytes) -> None:
-        """Write a line whole, or leave the file as it was."""
+        """Write a line whole, or leave the ledger as it was; where machines share the chain, there first."""
+        if self._chain:
+            self._chain.add(entry.number, line[:-1])
+        self._put(entry, line)
+
+    def _take_in(self) -> None:
+        """Write down what other machines recorded, into the files of their years."""
+        while self._chain and (lines := self._chain.after(self.head)):
+            for line in lines:
+                entry = decode(line, self.index.number, self.index.head)
+                self.end_year(entry.year)
+                self._put(entry, line + b"\n")
+
+    def _put(self, entry: Entry, line: bytes) -> None:
         index = self.index
         try:
             write_at(self._fd, line, index.end)
@@ -109,6 +131,8 @@ class Tail:
 
     def close(self) -> None:
         os.close(self._fd)
+        if self._chain:
+            self._chain.close()
 
     @contextmanager
     def _holding(self) -> Iterator[None]:

@@ -27,7 +27,7 @@ from confide.errors import ConfideError, Fault
 from confide.site.folder import Papers
 from confide.site.ledger import held_for_workers
 from confide.site.serving import serving
-from confide.site.state import State, shared_state
+from confide.site.state import open_state, prepared_state
 from confide.web.api import create_app
 from confide.web.serving.homes import Homes
 from confide.web.serving.server import LONGEST_END, Worker, run_app
@@ -56,11 +56,6 @@ class ServedSite:
     folder: str
     path: str = ""
     allow_open: bool = False
-
-    @property
-    def state(self) -> Path:
-        """Where the workers keep what they know together."""
-        return Path(self.folder) / "state.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +195,7 @@ def serve_workers(
     with (
         only_mine(),
         held_for_workers(papers.ledger) as held,
-        shared_state(site.state),
+        prepared_state(papers.path),
         serving(papers.path, workers=workers),
     ):
         crew = _Workers(site, listening=listening, held=held, number=workers)
@@ -216,7 +211,7 @@ def _work(site: ServedSite, task: _WorkerTask) -> None:
     """Answer as one of the workers of a site, until told to end or left alone."""
     Thread(target=_end_with, args=(task.lifeline,), name="lifeline", daemon=True).start()
     doors = tuple(_socket(each) for each in task.doors)
-    state = State(site.state, worker=task.number)
+    state = open_state(Path(site.folder), worker=task.number, of_several=True)
     with only_mine(), Service.open(site.folder, allow_open=site.allow_open, state=state) as service:
         app = create_app(service, path=SubPath(site.path), homes=Homes(task.number, doors))
         worker = Worker(_socket(task.inbox), partial(_say, task.ready, None), app.state.metrics.publish)

@@ -1,10 +1,12 @@
-"""What the processes of a running site know together, beside its ledger: one small SQLite database.
+"""The state of a site on one machine: a small SQLite database that its processes share, or the memory of the only one.
 
 Nothing in it must outlive the site: it is made anew when a site is started, and everything that counts for longer is in the ledger.
-A site of one process keeps it in memory.
 """
 
+import fcntl
+import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -14,27 +16,29 @@ from typing import Any
 from confide.data.private import only_mine
 from confide.errors import Fault
 
-__all__ = ["State", "shared_state"]
+__all__ = ["FileState", "shared_file"]
 
 PATIENCE = 10.0
 """Seconds to wait for another process, which writes for some millionths of one."""
 
 
-class State:
+class FileState:
     """The database of one process of a site, numbered `worker`. Safe to share among threads.
 
-    Promise: what `run` has written, every process sees, also if this one is killed at any moment; each statement is done whole or
-    not at all. It does not outlive a loss of power, and need not.
+    Promise: what `run` has written, every process sees, also if this one is killed at any moment. It does not outlive a loss of
+    power, and need not.
 
-    >>> state = State()
-    >>> state.run("CREATE TABLE seen (who TEXT)"), state.run("INSERT INTO seen VALUES (?)", "ana")
-    ([], [])
+    >>> state = FileState()
+    >>> state.table("seen", "who TEXT"), state.run("INSERT INTO seen VALUES (?1)", "ana")
+    (None, [])
     >>> state.run("SELECT who FROM seen")
     [('ana',)]
     """
 
+    machine = ""
+
     def __init__(self, path: Path | None = None, *, worker: int = 0) -> None:
-        """Without a path, the database of a site of one process; `shared_state` makes the one of several."""
+        """Without a path, the database of a site of one process; `shared_file` makes the one of several."""
         self.path, self.worker, self._lock = path, worker, Lock()
         try:
             where = f"{path.resolve().as_uri()}?mode=rw" if path else ":memory:"
@@ -47,8 +51,17 @@ class State:
 
     @property
     def shared(self) -> bool:
-        """Whether several processes serve the site."""
         return self.path is not None
+
+    @property
+    def of_several(self) -> bool:
+        return self.path is not None
+
+    def claim(self) -> None:
+        """Nothing to do: who started this process gave it its number, and to nobody else."""
+
+    def table(self, name: str, columns: str) -> None:
+        self.run(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""
@@ -58,13 +71,33 @@ class State:
             except sqlite3.Error as error:
                 raise _lost(error) from None
 
+    def now(self) -> float:
+        """Since the machine was started."""
+        return time.monotonic()
+
+    @contextmanager
+    def in_turn(self, what: str) -> Iterator[None]:
+        """The lock goes with the process, however it ends."""
+        if self.path is None:
+            yield
+            return
+        descriptor = os.open(self.path.with_name(f"{self.path.name}.{what}.turn"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def bury(self) -> None:
+        """Nothing to do: a worker that is started again takes its own away."""
+
     def close(self) -> None:
         with self._lock:
             self._database.close()
 
 
 @contextmanager
-def shared_state(path: Path) -> Iterator[None]:
+def shared_file(path: Path) -> Iterator[None]:
     """Within this there is a database, empty at first, that processes can share and only their owner can read."""
     _remove(path)
     with only_mine(), closing(sqlite3.connect(path)) as database:
@@ -76,9 +109,9 @@ def shared_state(path: Path) -> Iterator[None]:
 
 
 def _remove(path: Path) -> None:
-    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+    for file in (path, *path.parent.glob(f"{path.name}-*"), *path.parent.glob(f"{path.name}.*.turn")):
         with suppress(OSError):
-            path.with_name(name).unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
 
 def _lost(error: sqlite3.Error) -> Fault:

@@ -1,0 +1,143 @@
+"""The state of a site that several machines serve: in PostgreSQL.
+
+A process holds a lock on the server under its name for as long as its connection lasts: who can take that lock knows that the process
+is gone, however it ended, and takes its places away.
+"""
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from confide.errors import Fault
+from confide.site.state.database import PATIENCE, connect_state, create_table, has_table, server_faults
+
+if TYPE_CHECKING:
+    from confide.engines.postgres.connecting import Connection
+
+__all__ = ["ServerState", "forget_counts"]
+
+_NAME = "hashtextextended(?1, 0)"
+"""The lock that a process, or a turn, has on the server."""
+
+
+class ServerState:
+    """The state of a site on a server, as one process sees it. Safe to share among threads.
+
+    Promise: a connection that is lost is made anew; what was being said then is a Fault, or is said again where that is no harm.
+    """
+
+    shared = True
+
+    def __init__(self, database: str, *, folder: Path, worker: int = 0, of_several: bool = False) -> None:
+        self.worker, self.of_several, self._database, self._lock = worker, of_several, database, Lock()
+        self.machine = _machine(folder)
+        self._connection: Connection | None = None
+        self._claimed = False
+        [(seconds,)] = self.run("SELECT extract(epoch FROM clock_timestamp())::double precision")
+        self._ahead = float(seconds) - time.monotonic()
+        """Of this machine's clock, when the site was opened: the server's may be set later."""
+
+    def claim(self) -> None:
+        with self._lock, server_faults():
+            self._claimed = True
+            self._drop()
+            self._connected()
+
+    def table(self, name: str, columns: str) -> None:
+        with self._lock, server_faults():
+            create_table(self._connected(), name, columns)
+
+    def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that a statement gives. It is said twice if the connection was lost: no statement of ours does harm by that."""
+        from psycopg import OperationalError
+
+        with self._lock, server_faults():
+            with suppress(OperationalError):
+                return self._said(statement, values)
+            return self._said(statement, values)
+
+    def now(self) -> float:
+        return time.monotonic() + self._ahead
+
+    @contextmanager
+    def in_turn(self, what: str) -> Iterator[None]:
+        """On a connection of its own, whose end ends the turn."""
+        with server_faults():
+            connection = connect_state(self._database)
+            try:
+                connection.execute(_own(f"SELECT pg_advisory_lock({_NAME})"), (f"turn {what}",))
+            except BaseException:
+                connection.close()
+                raise
+        try:
+            yield
+        finally:
+            connection.close()
+
+    def bury(self) -> None:
+        """A lock that can be taken is of a process that has gone. Its own it could take, too."""
+        gone = "pg_try_advisory_xact_lock(hashtextextended(machine || ' ' || worker, 0))"
+        self.run(f"DELETE FROM places WHERE (machine <> ?1 OR worker <> ?2) AND {gone}", self.machine, self.worker)
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _said(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        connection = self._connected()
+        try:
+            found = connection.execute(_own(statement), values)
+            return found.fetchall() if found.description else []
+        except BaseException:
+            if connection.closed:
+                self._drop()
+            raise
+
+    def _connected(self) -> "Connection":
+        if self._connection is None or self._connection.closed:
+            self._drop()
+            connection = connect_state(self._database)
+            self._connection = self._named(connection) if self._claimed else connection
+        return self._connection
+
+    def _named(self, connection: "Connection") -> "Connection":
+        """A connection that holds the lock of this process; one before it may still be on its way out."""
+        until = time.monotonic() + PATIENCE
+        try:
+            while not connection.execute(
+                _own(f"SELECT pg_try_advisory_lock({_NAME})"), (f"{self.machine} {self.worker}",)
+            ).fetchall()[0][0]:
+                if time.monotonic() > until:
+                    what = f"A process of the name {self.machine!r} is known to the state database already."
+                    raise Fault(what, suggestions=["Give each machine a host name of its own, or wait a minute."])
+                time.sleep(0.05)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            with suppress(OSError):
+                self._connection.close()
+            self._connection = None
+
+
+def forget_counts(database: str, folder: Path) -> None:
+    """Begin anew to count requests, as a server that is started does."""
+    with server_faults(), closing(connect_state(database)) as connection:
+        if has_table(connection, "counts"):
+            connection.execute(b"DELETE FROM counts WHERE machine = $1", (_machine(folder),))
+
+
+def _machine(folder: Path) -> str:
+    return f"{socket.gethostname()}:{folder.resolve()}"
+
+
+def _own(statement: str) -> bytes:
+    """A statement as PostgreSQL numbers its parameters."""
+    return statement.replace("?", "$").encode()

@@ -1,0 +1,471 @@
+"""A site that two machines serve: one chain, one quota, one login, in a real PostgreSQL; and what happens when it is lost.
+
+Two folders with the same data and secret stand for the machines.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from itertools import count
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import psycopg
+import pytest
+
+import confide
+from asking import python_table
+from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.service import Service, audit
+from confide.errors import Fault, Mistake, Refused
+from confide.site import ledger
+from confide.site.backup import back_up, restore
+from confide.site.doctor import examine
+from confide.site.folder import Folder
+from confide.site.ledger import Ledger
+from confide.site.secret import create_secret
+from confide.site.state import open_state
+from confide.web.sessions import Sessions
+from postgres_server import Server, running
+
+QUOTA = 12
+THREADS = 4
+ENTRY: dict[str, Any] = {"dataset": "people", "request": {}, "outcome": "released", "policy": "p", "data": "d"}
+_NAMES = count()
+
+
+def database_on(server: Server) -> str:
+    """A database of its own."""
+    name = f"state{next(_NAMES)}"
+    with psycopg.connect(server.database, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    return server.database.replace("dbname=postgres", f"dbname={name}")
+
+
+def say(folder: Path, database: str) -> None:
+    (folder / "site.toml").write_text(f'state = "{database}"\n')
+
+
+@pytest.fixture
+def database(postgres: Server) -> str:
+    return database_on(postgres)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, database: str) -> list[Path]:
+    """Two folders without data, for what needs the ledger and the state alone."""
+    found = [tmp_path / name for name in ("one", "other")]
+    for folder in found:
+        folder.mkdir()
+        say(folder, database)
+    return found
+
+
+@pytest.fixture
+def sites(tmp_path: Path, town: Any, database: str) -> list[Path]:
+    """A site that answers so many questions a day, and its copy."""
+    one, other = tmp_path / "one", tmp_path / "other"
+    confide.add(town.people, one, name="people", catalog=town.catalog)
+    policy = (one / "policy.toml").read_text().replace("per_day = 1000", f"per_day = {QUOTA}")
+    (one / "policy.toml").write_text(policy)
+    say(one, database)
+    shutil.copytree(one, other)
+    return [one, other]
+
+
+@pytest.fixture
+def machines(sites: list[Path]) -> Iterator[list[Service]]:
+    with ExitStack() as opened:
+        yield [opened.enter_context(Service.open(site)) for site in sites]
+
+
+def heads(folders: list[Path]) -> set[tuple[int, str]]:
+    """Where the ledgers of folders end, each sound."""
+    found = [ledger.verify(folder / "ledger.jsonl") for folder in folders]
+    assert not [each for each in found if each.problem]
+    return {(each.entries, each.head) for each in found}
+
+
+def sql(database: str, statement: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(database, autocommit=True) as connection:
+        found = connection.execute(statement.encode())
+        return found.fetchall() if found.description else []
+
+
+# ---- one chain
+
+
+def test_what_either_machine_records_is_one_chain_in_both_folders(folders: list[Path]) -> None:
+    with ExitStack() as opened:
+        one, other = (opened.enter_context(Ledger(folder / "ledger.jsonl")) for folder in folders)
+        numbers = [each.append(who=who, **ENTRY).number for who in ("ana", "ben") for each in (one, other, other)]
+        assert numbers == [0, 1, 2, 3, 4, 5]
+        assert one.asked("ana", "people", _today(other)) == other.asked("ana", "people", _today(other)) == 3
+    assert len(heads(folders)) == 1
+    first, second = ([*ledger.read(folder / "ledger.jsonl")] for folder in folders)
+    assert first == second and [entry.who for entry in first] == ["ana"] * 3 + ["ben"] * 3
+
+
+def _today(opened: Ledger) -> Any:
+    from datetime import date
+
+    return date.fromisoformat(opened.entries(0, 1)[0].time[:10])
+
+
+def test_a_folder_that_has_nothing_yet_takes_in_the_whole_ledger_with_its_years(folders: list[Path]) -> None:
+    from datetime import UTC, datetime
+
+    years = iter([2024, 2024, 2025, 2026])
+    with Ledger(folders[0] / "ledger.jsonl", clock=lambda: datetime(next(years), 6, 1, tzinfo=UTC)) as one:
+        for _ in range(4):
+            one.append(who="ana", **ENTRY)
+    assert ledger.last(folders[1] / "ledger.jsonl", 9) == ledger.last(folders[0] / "ledger.jsonl", 9)
+    files = [{file.name: file.read_bytes() for file in folder.glob("ledger*.jsonl")} for folder in folders]
+    assert files[0] == files[1] and len(files[0]) == 3
+
+
+WRITER = """
+import sys
+from confide.site.ledger import Ledger
+with Ledger(sys.argv[1]) as ledger:
+    for left in range(30):
+        ledger.append(who=f"{sys.argv[2]} {left}", dataset="people", request={}, outcome="released", policy="p", data="d")
+"""
+
+
+def test_two_processes_that_write_at_once_leave_one_chain(folders: list[Path]) -> None:
+    command = [sys.executable, "-c", WRITER]
+    writers = [subprocess.Popen([*command, str(folder / "ledger.jsonl"), folder.name]) for folder in folders]
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert {entries for entries, _ in heads(folders)} == {60} and len(heads(folders)) == 1
+    who = [entry.who for entry in ledger.read(folders[0] / "ledger.jsonl")]
+    assert sorted(who) == sorted(f"{folder.name} {left}" for folder in folders for left in range(30))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from confide.site.ledger import Ledger, ledger, shared, tail, anchor
+
+def dying(old, before):
+    def new(*a, **k):
+        if before: os.kill(os.getpid(), signal.SIGKILL)
+        found = old(*a, **k)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return new
+
+opened = Ledger(sys.argv[1])
+opened.append(who="whole", dataset="people", request={}, outcome="released", policy="p", data="d")
+kind, name = sys.argv[2].split(".")
+where = {"SharedChain": shared.SharedChain, "Tail": tail.Tail, "Anchor": anchor.Anchor}[kind]
+setattr(where, name, dying(getattr(where, name), sys.argv[3] == "before"))
+before = (lambda: os.kill(os.getpid(), signal.SIGKILL)) if sys.argv[3] == "during" else (lambda: None)
+opened.append(who="killed", dataset="people", request={}, outcome="released", policy="p", data="d", before=before)
+print("answered", flush=True)
+"""
+STEPS = [
+    ("SharedChain.after", "before", 1),
+    ("SharedChain.after", "after", 1),
+    ("SharedChain.add", "during", 1),
+    ("SharedChain.add", "before", 1),
+    ("SharedChain.add", "after", 2),
+    ("Tail._put", "before", 2),
+    ("Tail._put", "after", 2),
+    ("Tail.sync", "before", 2),
+    ("Tail.sync", "after", 2),
+    ("Anchor.write", "before", 2),
+    ("Anchor.write", "after", 2),
+]
+
+
+@pytest.mark.parametrize(("step", "when", "recorded"), STEPS, ids=[f"{when} {step}" for step, when, _ in STEPS])
+def test_kill_9_between_any_two_steps_leaves_one_chain_that_goes_on(
+    folders: list[Path], step: str, when: str, recorded: int
+) -> None:
+    """Nothing was answered; what is in the database stays, and what is not was never there."""
+    command = [sys.executable, "-c", KILLED, str(folders[0] / "ledger.jsonl"), step, when]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (-9, ""), done.stderr
+    with Ledger(folders[1] / "ledger.jsonl") as other:
+        assert other.append(who="later", **ENTRY).number == recorded
+    with Ledger(folders[0] / "ledger.jsonl") as again:
+        assert again.append(who="later", **ENTRY).number == recorded + 1
+    assert len(heads(folders)) == 1
+    whose = [entry.who for entry in ledger.read(folders[0] / "ledger.jsonl")]
+    assert whose == ["whole", *(["killed"] if recorded == 2 else []), "later", "later"]
+
+
+def test_who_holds_the_chain_and_hangs_is_waited_for_and_then_named(folders: list[Path], database: str) -> None:
+    from confide.site.ledger.shared import LEDGER_LOCK
+
+    with Ledger(folders[0] / "ledger.jsonl") as one, psycopg.connect(database) as hanging:
+        hanging.execute(f"SELECT pg_advisory_xact_lock({LEDGER_LOCK})".encode())
+        with pytest.raises(Fault, match="is held by another process: the question could not be recorded"):
+            one.append(who="ana", **ENTRY)
+        hanging.rollback()
+        assert one.append(who="ana", **ENTRY).number == 0
+
+
+# ---- what does not go together
+
+
+def test_a_database_without_what_the_folder_has_is_filled_by_command_alone(
+    folders: list[Path], database: str, postgres: Server
+) -> None:
+    with Ledger(folders[0] / "ledger.jsonl") as one:
+        for _ in range(3):
+            one.append(who="ana", **ENTRY)
+    ledger.take_in(folders[1] / "ledger.jsonl")
+    sql(database, "DELETE FROM confide_state.ledger WHERE number > 0")
+    for folder in folders:
+        with pytest.raises(Fault, match="the database lacks entries that the folder has"):
+            Ledger(folder / "ledger.jsonl")
+    assert ledger.share(folders[0] / "ledger.jsonl").request == {"act": "ledger shared", "entries": 2}
+    assert len(heads(folders)) == 1 and {entries for entries, _ in heads(folders)} == {4}
+    assert ledger.share(folders[1] / "ledger.jsonl").request["entries"] == 0
+
+
+def test_a_ledger_of_one_machine_becomes_that_of_several(tmp_path: Path, database: str) -> None:
+    with Ledger(tmp_path / "ledger.jsonl") as alone:
+        alone.append(who="ana", **ENTRY)
+    with pytest.raises(Mistake, match="shares its ledger with no other machine"):
+        ledger.share(tmp_path / "ledger.jsonl")
+    say(tmp_path, database)
+    with pytest.raises(Fault, match="confide ledger share"):
+        Ledger(tmp_path / "ledger.jsonl")
+    assert ledger.share(tmp_path / "ledger.jsonl").number == 1
+    assert sql(database, "SELECT count(*) FROM confide_state.ledger") == [(2,)]
+
+
+@pytest.mark.parametrize("number", [0, 2], ids=["the first entry", "the last entry"])
+def test_a_changed_line_in_the_database_is_found_by_every_folder(
+    folders: list[Path], database: str, number: int
+) -> None:
+    with Ledger(folders[0] / "ledger.jsonl") as one:
+        for _ in range(3):
+            one.append(who="ana", **ENTRY)
+    sql(database, f"UPDATE confide_state.ledger SET line = replace(line, 'ana', 'ben') WHERE number = {number}")
+    with pytest.raises(Fault, match=f"entry {number} is another in the database"):
+        ledger.verify(folders[0] / "ledger.jsonl")
+    with pytest.raises(Fault, match=f"entry {number} was changed"):
+        ledger.last(folders[1] / "ledger.jsonl", 1)
+
+
+def test_a_database_of_a_site_with_another_secret_is_not_used(sites: list[Path]) -> None:
+    Service.open(sites[0]).close()
+    (sites[1] / "secret").unlink()
+    create_secret(sites[1] / "secret")
+    with pytest.raises(Mistake, match="secret"):
+        Service.open(sites[1])
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ('"host=/nowhere password=hidden"', "holds a password"),
+        ('"postgresql://[nowhere"', "cannot be read"),
+        ("3", "must name a database"),
+        ('""', "must name a database"),
+        ('"host=/nowhere/at/all dbname=x"', "cannot be reached"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_stops_the_start_and_says_no_password(
+    sites: list[Path], said: str, words: str
+) -> None:
+    (sites[0] / "site.toml").write_text(f"state = {said}\n")
+    with pytest.raises((Fault, Mistake), match=words) as found:
+        Service.open(sites[0])
+    assert "hidden" not in str(found.value) and "state" in str(found.value)
+
+
+# ---- one quota
+
+
+def ask(service: Service, turn: int, who: str = "ana") -> str:
+    rows = ("sex", "town", "age", "trade")[turn % 4]
+    columns = ("sex", "town", "age", "trade")[turn // 4 % 4]
+    try:
+        service.answer(python_table("people", rows=rows, **({"columns": columns} if columns != rows else {})), who=who)
+    except Refused as refused:
+        return refused.reasons[0].rule
+    return "released"
+
+
+def test_exactly_the_quota_is_answered_by_two_machines_together(machines: list[Service]) -> None:
+    together = Barrier(THREADS)
+
+    def work(thread: int) -> Counter[str]:
+        together.wait()
+        return Counter(ask(machines[thread % 2], turn) for turn in range(QUOTA))
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        found = sum(pool.map(work, range(THREADS)), Counter[str]())
+    asked = sum(many for rule, many in found.items() if rule != "quota.per_day")
+    assert asked == QUOTA and found["quota.per_day"] == QUOTA * THREADS - QUOTA
+    entries = [*ledger.read_questions(machines[0].papers.ledger)]
+    assert len(entries) == QUOTA and len(heads([each.papers.path for each in machines])) == 1
+
+
+HAMMER = """
+import sys
+from confide.answering.quotas import DayPlaces, DayQuota
+from confide.errors import Refused
+from confide.site.ledger import Ledger
+from confide.site.state import open_state
+from pathlib import Path
+folder, answered = Path(sys.argv[1]), 0
+with Ledger(folder / "ledger.jsonl") as ledger:
+    places = DayPlaces(ledger, open_state(folder))
+    for _ in range(40):
+        try:
+            place = places.take([DayQuota("ana", "people", 25)], dataset="people", policy="p")
+        except Refused:
+            continue
+        ledger.append(who="ana", dataset="people", request={}, outcome="released", policy="p", data="d",
+                      before=lambda: places.use(place))
+        answered += 1
+print(answered)
+"""
+
+
+def test_two_processes_hammering_one_quota_meet_it_exactly(folders: list[Path]) -> None:
+    command = [sys.executable, "-c", HAMMER]
+    running = [subprocess.Popen([*command, str(each)], stdout=subprocess.PIPE, text=True) for each in folders]
+    assert sum(int(each.communicate()[0]) for each in running) == 25
+    assert {entries for entries, _ in heads(folders)} == {25}
+
+
+def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_is_not(folders: list[Path]) -> None:
+    quota = [DayQuota("ana", "people", 1)]
+    with ExitStack() as opened:
+        one, other = (opened.enter_context(Ledger(folder / "ledger.jsonl")) for folder in folders)
+        mine, theirs = (opened.enter_context(closing(open_state(folder))) for folder in folders)
+        DayPlaces(other, theirs).take(quota, dataset="people", policy="p")
+        places = DayPlaces(one, mine)
+        with pytest.raises(Refused):
+            places.take(quota, dataset="people", policy="p")
+        theirs.close()  # as the system does for a process that is killed
+        number = places.take(quota, dataset="people", policy="p")
+        one.append(who="ana", **ENTRY, before=lambda: places.use(number))
+        with pytest.raises(Refused):
+            places.take(quota, dataset="people", policy="p")
+
+
+def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: list[Path], database: str) -> None:
+    """Its connection was lost meanwhile, so it counted as gone."""
+    quota = [DayQuota("ana", "people", 1)]
+    with ExitStack() as opened:
+        one, other = (opened.enter_context(Ledger(folder / "ledger.jsonl")) for folder in folders)
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        held_up, quick = DayPlaces(one, states[0]), DayPlaces(other, states[1])
+        first = held_up.take(quota, dataset="people", policy="p")
+        here = "pid <> pg_backend_pid() AND datname = current_database()"
+        sql(database, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {here}")
+        second = quick.take(quota, dataset="people", policy="p")
+        other.append(who="ana", **ENTRY, before=lambda: quick.use(second))
+        with pytest.raises(Fault, match="lost its place"):
+            one.append(who="ana", **ENTRY, before=lambda: held_up.use(first))
+    assert {entries for entries, _ in heads(folders)} == {1}
+
+
+def test_a_login_at_one_machine_holds_at_the_other_until_it_ends_at_either(folders: list[Path]) -> None:
+    with closing(open_state(folders[0])) as mine, closing(open_state(folders[1])) as theirs:
+        one, other = Sessions(mine, most=3), Sessions(theirs, most=3)
+        assert abs(mine.now() - theirs.now()) < 60
+        cookie = one.begin("digest", now=mine.now())
+        assert other.find(cookie, now=theirs.now()).shown == "digest"
+        later = [other.begin(f"{n}", now=theirs.now()) for n in range(3)]
+        assert one.find(cookie, now=mine.now()) is None and len(one) == 3
+        other.end(later[0])
+        assert one.find(later[0], now=mine.now()) is None
+
+
+# ---- the server lost, and back again
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """One that a test may stop."""
+    with running() as found:
+        yield found
+
+
+def test_nothing_is_answered_while_the_database_is_away_and_all_goes_on_when_it_is_back(
+    server: Server, tmp_path: Path, town: Any
+) -> None:
+    confide.add(town.people, tmp_path / "one", name="people", catalog=town.catalog)
+    say(tmp_path / "one", database_on(server))
+    with Service.open(tmp_path / "one") as service:
+        assert ask(service, 1) == "released"
+        server.stop()
+        try:
+            with pytest.raises(Fault, match="cannot be reached"):
+                ask(service, 2)
+            with pytest.raises(Fault, match="cannot be reached"):
+                service.must_be_ready()
+        finally:
+            server.start()
+        service.must_be_ready()
+        assert ask(service, 3) == "released"
+        assert [entry.number for entry in ledger.read_questions(service.papers.ledger)] == [0, 1]
+    assert not ledger.verify(tmp_path / "one" / "ledger.jsonl").problem
+
+
+def test_a_server_lost_before_the_commit_withholds_the_answer(server: Server, tmp_path: Path) -> None:
+    say(tmp_path, database_on(server))
+    with Ledger(tmp_path / "ledger.jsonl") as one:
+        one.append(who="ana", **ENTRY)
+        with pytest.raises(Fault, match="so the answer was withheld"):
+            one.append(who="ben", **ENTRY, before=server.stop)
+        server.start()
+        assert one.append(who="carl", **ENTRY).number == 1
+    assert [entry.who for entry in ledger.read(tmp_path / "ledger.jsonl")] == ["ana", "carl"]
+
+
+# ---- commands of the custodian
+
+
+def test_audit_doctor_backup_and_restore_work_on_either_machine(machines: list[Service], tmp_path: Path) -> None:
+    for turn in range(4):
+        ask(machines[turn % 2], turn, who=("ana", "ben")[turn % 2])
+    one, other = (service.papers.path for service in machines)
+    assert audit(one) == audit(other)
+    said = {each.what: each for each in examine(Folder(other))}
+    assert said["ledger"].found.startswith("4 entries") and not said["ledger"].mend
+    assert "PostgreSQL" in said["state"].found
+    copied = back_up(other, tmp_path / "copy")
+    assert copied.entries == 4
+    assert ledger.verify(tmp_path / "copy" / "ledger.jsonl").entries == 4  # a backup stays what it was
+    restore(tmp_path / "copy", tmp_path / "third", secret=one / "secret")
+    assert len(heads([one, other, tmp_path / "third"])) == 1
+
+
+def test_doctor_tells_of_a_database_that_is_away_or_not_durable(sites: list[Path]) -> None:
+    said = {each.what: each for each in examine(Folder(sites[0]))}
+    assert "fsync is off" in said["state"].found and said["state"].mend  # as the tests' server has it
+    (sites[0] / "site.toml").write_text('state = "host=/nowhere/at/all dbname=x"\n')
+    said = {each.what: each for each in examine(Folder(sites[0]))}
+    assert "cannot be reached" in said["state"].found and said["state"].mend and said["ledger"].mend
+
+
+def test_roles_that_may_not_write_are_told_what_to_grant(folders: list[Path], postgres: Server, database: str) -> None:
+    Ledger(folders[0] / "ledger.jsonl").close()
+    sql(database, "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA confide_state TO reader")
+    say(folders[1], database.replace("user=postgres", "user=reader"))
+    with pytest.raises(Fault, match="does not let this role"):
+        Ledger(folders[1] / "ledger.jsonl")
+
+
+def test_lines_in_the_database_are_the_lines_of_the_file(folders: list[Path], database: str) -> None:
+    with Ledger(folders[0] / "ledger.jsonl") as one:
+        one.append(who="Zoë \N{SNOWMAN}", **ENTRY)
+    [(line,)] = sql(database, "SELECT line FROM confide_state.ledger")
+    assert f"{line}\n".encode() == (folders[0] / "ledger.jsonl").read_bytes()
+    assert json.loads(line)["who"] == "Zoë \N{SNOWMAN}"
