@@ -24,7 +24,7 @@ LEAST_FREE = 1 << 30
 """Bytes that should be free on the disk of a site: without room nothing is recorded, so nothing is answered."""
 
 BEHIND = timedelta(minutes=5)
-"""A clock that is so far behind the last entry of the ledger is wrong, now or then."""
+"""A clock that is so far behind the last entry of the ledger, or from that of another machine, is wrong, now or then."""
 
 LIBRARIES = ("confide", "duckdb", "numpy", "pyarrow")
 
@@ -146,7 +146,10 @@ def _state(what: str, folder: Folder) -> Examined:
 
 
 def _clock(what: str, folder: Folder) -> Examined:
-    now = datetime.now(UTC)
+    now, database = datetime.now(UTC), state_database(folder.path)
+    if database is not None and abs(server_facts(database).now - now) > BEHIND:
+        mend = "Set the clocks: every machine counts its own days."
+        return Examined(what, f"{now:%Y-%m-%d %H:%M} UTC, not what the clock of the state database says", mend)
     newest = ledger.last(folder.ledger, 1) if folder.ledger.exists() else []
     if newest and datetime.fromisoformat(newest[-1].time) > now + BEHIND:
         return Examined(what, f"{now:%Y-%m-%d %H:%M} UTC, before the last entry of the ledger", "Set the clock.")

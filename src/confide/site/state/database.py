@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from confide.errors import Fault, Mistake
@@ -49,10 +50,11 @@ _NEEDED = ("fsync", "full_page_writes")
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """The version of a server, and what is off that must not be."""
+    """The version of a server, what is off that must not be, and what its clock says."""
 
     version: str
     careless: str
+    now: datetime
 
 
 def connect_state(database: str) -> "Connection":
@@ -80,7 +82,9 @@ def server_facts(database: str) -> ServerFacts:
     with server_faults(), closing(connect_state(database)) as connection:
         [(version,)] = connection.execute(b"SHOW server_version").fetchall()
         settings = {name: connection.execute(f"SHOW {name}".encode()).fetchall()[0][0] for name in _NEEDED}
-    return ServerFacts(str(version).split()[0], next((name for name in _NEEDED if settings[name] == "off"), ""))
+        [(seconds,)] = connection.execute(b"SELECT extract(epoch FROM clock_timestamp())::double precision").fetchall()
+    off = next((name for name in _NEEDED if settings[name] == "off"), "")
+    return ServerFacts(str(version).split()[0], off, datetime.fromtimestamp(float(seconds), UTC))
 
 
 def create_table(connection: "Connection", name: str, columns: str) -> None:
