@@ -28,7 +28,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
@@ -464,6 +464,52 @@ def _seconds(one: Any) -> str:
     return f"{one['seconds']:.3g} s{ratio}"
 
 
+REGISTER = 1400
+"""Millions of records of the register that nobody measured."""
+
+
+def _slopes() -> Iterator[list[str]]:
+    """What a million records more take from the smallest to the largest file, and what that would make of the register."""
+    scaled = _scaled()
+    engines = list(dict.fromkeys(engine for engine, _ in scaled["ingest"]))
+    yield ["", *(f"`{engine}`, a million more | `{engine}`, 1.4 billion" for engine in engines)]
+    yield ["---"] * (1 + 2 * len(engines))
+    for what, found in scaled.items():
+        if any(one["seconds"] for one in found.values()):
+            sizes = {e: {rows: one["seconds"] for (of, rows), one in found.items() if of == e} for e in engines}
+            yield [what, *(" | ".join(_slope(sizes[engine], _time)) for engine in engines)]
+    for what in ("ingest", "answering"):
+        held = {e: {rows: one["megabytes"] for (of, rows), one in scaled[what].items() if of == e} for e in engines}
+        more = {
+            e: sizes if len(sizes) > 1 else {} for e, sizes in held.items()
+        }  # one size says nothing: most of it is there at once
+        yield [f"memory: {what}", *(" | ".join(_slope(more[engine], _gigabytes)) for engine in engines)]
+
+
+def _slope(measured: Mapping[int, float], words: Callable[[float], str]) -> tuple[str, str]:
+    if not measured:
+        return "–", "–"
+    least, most = min(measured), max(measured)
+    if least == most:
+        each = measured[most] / most * 1e6
+        return f"≤ {words(each)}", f"≤ {words(each * REGISTER)}"
+    each = (measured[most] - measured[least]) / (most - least) * 1e6
+    if each <= 0:
+        return "does not grow", words(measured[most])
+    return words(each), words(measured[most] + each * (REGISTER - most / 1e6))
+
+
+def _time(seconds: float) -> str:
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
+def _gigabytes(megabytes: float) -> str:
+    return f"{megabytes / 1024:.0f} GB" if megabytes >= 10240 else f"{megabytes / 1024:.2g} GB"
+
+
 def _ratio(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
@@ -479,6 +525,7 @@ TABLES: dict[str, Callable[[], Iterator[list[str]]]] = {
     "red_team_firms": partial(_red_team, "firms"),
     "frontier": _frontier,
     "performance": _performance,
+    "slopes": _slopes,
     "studies": _studies,
     "policy": _policy_fields,
     "presets": _presets,

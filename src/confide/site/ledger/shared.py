@@ -127,8 +127,7 @@ class SharedChain:
 
     def _begin(self, connection: "Connection") -> "Connection":
         try:
-            connection.execute(b"BEGIN")
-            connection.execute(f"SELECT pg_advisory_xact_lock({LEDGER_LOCK})".encode())
+            connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({LEDGER_LOCK})".encode())
         except BaseException:
             self.close()
             raise
