@@ -9,6 +9,7 @@ from io import StringIO
 from itertools import cycle
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import confide
@@ -20,6 +21,7 @@ from confide.model.policy import AuditRules, write_policy
 from confide.site.folder import Folder
 from confide.site.ledger import read_questions
 from confide.site.state.file import FileState, shared_file
+from postgres_server import Server
 
 Run = Callable[..., tuple[int, str, str]]
 AGES = 3
@@ -163,4 +165,26 @@ def test_the_limit_counts_what_other_processes_answered(site: Path) -> None:
         told.append(outcomes.index("refused"))
         Folder(site).ledger.unlink()
         Folder(site).ledger.with_suffix(".anchor").unlink()
+    assert told[0] == told[1] < AGES + 1
+
+
+def test_the_limit_counts_what_other_machines_answered(site: Path, tmp_path: Path, postgres: Server) -> None:
+    """Two machines that answer in turn refuse the same question as one that answers all."""
+    limit(site, 5)
+    folders = [Path(shutil.copytree(site, tmp_path / name)) for name in ("alone", "one", "other")]
+    told = list[int]()
+    for database, machines in (("audit_alone", folders[:1]), ("audit_both", folders[1:])):
+        with psycopg.connect(postgres.database, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {database}".encode())
+        state = postgres.database.replace("dbname=postgres", f"dbname={database}")
+        for folder in machines:
+            (folder / "site.toml").write_text(f'state = "{state}"\n')
+        with ExitStack() as opened:
+            services = [opened.enter_context(Service.open(folder)) for folder in machines]
+            for service in services:  # each has looked at the ledger before
+                service.answer(python_table("people", rows=["sex", "region"]), who="ben")
+            with pytest.raises(Refused, match="single out"):
+                attack_through(services, "ana")
+            outcomes = [entry.outcome for entry in read_questions(machines[0] / "ledger.jsonl") if entry.who == "ana"]
+        told.append(outcomes.index("refused"))
     assert told[0] == told[1] < AGES + 1

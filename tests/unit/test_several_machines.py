@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing
 from itertools import count
 from pathlib import Path
 from threading import Barrier
+from time import sleep
 from typing import Any
 
 import psycopg
@@ -373,6 +374,27 @@ def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: li
         with pytest.raises(Fault, match="lost its place"):
             one.append(who="ana", **ENTRY, before=lambda: held_up.use(first))
     assert {entries for entries, _ in heads(folders)} == {1}
+
+
+def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:
+    """Who is inside counts itself in and out; two at once would show."""
+    inside, most = list[int](), list[int]()
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+
+        def work(thread: int) -> None:
+            for _ in range(5):
+                with states[thread % 2].in_turn("people"):
+                    inside.append(thread)
+                    most.append(len(inside))
+                    sleep(0.002)
+                    inside.remove(thread)
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(work, range(THREADS)))
+        with states[0].in_turn("people"), states[1].in_turn("firms"):
+            pass
+    assert most == [1] * 5 * THREADS
 
 
 def test_a_login_at_one_machine_holds_at_the_other_until_it_ends_at_either(folders: list[Path]) -> None:

@@ -1,7 +1,7 @@
 """The state of a site that several machines serve: in PostgreSQL.
 
 A process holds a lock on the server under its name for as long as its connection lasts: who can take that lock knows that the process
-is gone, however it ended, and takes its places away.
+is gone, however it ended, and takes its places away. A process that loses its connection loses them, too, and what it was answering.
 """
 
 import socket
@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from confide.cancellation import current_cancellation
 from confide.errors import Fault
 from confide.site.state.database import PATIENCE, connect_state, create_table, has_table, server_faults
 
@@ -36,7 +37,7 @@ class ServerState:
         self.worker, self.of_several, self._database, self._lock = worker, of_several, database, Lock()
         self.machine = _machine(folder)
         self._connection: Connection | None = None
-        self._claimed = False
+        self._claimed, self._turns = False, dict[str, Lock]()
         [(seconds,)] = self.run("SELECT extract(epoch FROM clock_timestamp())::double precision")
         self._ahead = float(seconds) - time.monotonic()
         """Of this machine's clock, when the site was opened: the server's may be set later."""
@@ -65,18 +66,20 @@ class ServerState:
 
     @contextmanager
     def in_turn(self, what: str) -> Iterator[None]:
-        """On a connection of its own, whose end ends the turn."""
-        with server_faults():
-            connection = connect_state(self._database)
+        """By a lock that goes with the connection: if that is lost, so are the places of all questions under way, and with them what
+        the turn was for.
+        """
+        with self._lock:
+            turn = self._turns.setdefault(what, Lock())
+        with turn:  # the server knows one process from another, and not its threads
+            while not self.run(f"SELECT pg_try_advisory_lock({_NAME})", f"turn {what}")[0][0]:
+                current_cancellation().pause()
+                time.sleep(0.02)
             try:
-                connection.execute(_own(f"SELECT pg_advisory_lock({_NAME})"), (f"turn {what}",))
-            except BaseException:
-                connection.close()
-                raise
-        try:
-            yield
-        finally:
-            connection.close()
+                yield
+            finally:
+                with suppress(Fault):
+                    self.run(f"SELECT pg_advisory_unlock({_NAME})", f"turn {what}")
 
     def bury(self) -> None:
         """A lock that can be taken is of a process that has gone. Its own it could take, too."""
@@ -105,7 +108,10 @@ class ServerState:
         return self._connection
 
     def _named(self, connection: "Connection") -> "Connection":
-        """A connection that holds the lock of this process; one before it may still be on its way out."""
+        """A connection that holds the lock of this process; one before it may still be on its way out.
+
+        Questions under way lose their places: others may have taken them meanwhile.
+        """
         until = time.monotonic() + PATIENCE
         try:
             while not connection.execute(
@@ -115,6 +121,9 @@ class ServerState:
                     what = f"A process of the name {self.machine!r} is known to the state database already."
                     raise Fault(what, suggestions=["Give each machine a host name of its own, or wait a minute."])
                 time.sleep(0.05)
+            if has_table(connection, "places"):
+                mine = (self.machine, self.worker)
+                connection.execute(b"DELETE FROM places WHERE machine = $1 AND worker = $2", mine)
         except BaseException:
             connection.close()
             raise
