@@ -30,6 +30,7 @@ from confide.site.backup import back_up, restore
 from confide.site.doctor import examine
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger
+from confide.site.ledger.shared import chain_of
 from confide.site.secret import create_secret
 from confide.site.state import open_state
 from confide.web.sessions import Sessions
@@ -93,6 +94,10 @@ def heads(folders: list[Path]) -> set[tuple[int, str]]:
     return {(each.entries, each.head) for each in found}
 
 
+def one_head(folder: Path) -> str:
+    return ledger.last(folder / "ledger.jsonl", 1)[0].hash
+
+
 def sql(database: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(database, autocommit=True) as connection:
         found = connection.execute(statement.encode())
@@ -134,6 +139,7 @@ def test_a_folder_that_has_nothing_yet_takes_in_the_whole_ledger_with_its_years(
 WRITER = """
 import sys
 from confide.site.ledger import Ledger
+from confide.site.ledger.shared import chain_of
 with Ledger(sys.argv[1]) as ledger:
     for left in range(30):
         ledger.append(who=f"{sys.argv[2]} {left}", dataset="people", request={}, outcome="released", policy="p", data="d")
@@ -212,6 +218,27 @@ def test_who_holds_the_chain_and_hangs_is_waited_for_and_then_named(folders: lis
             one.append(who="ana", **ENTRY)
         hanging.rollback()
         assert one.append(who="ana", **ENTRY).number == 0
+
+
+def test_nobody_waits_for_who_reads_the_whole_chain_or_takes_it_in(folders: list[Path], database: str) -> None:
+    """Somebody has the turn to write all the time: a check goes through, and a new folder has everything but its own turn."""
+    from confide.site.ledger.shared import LEDGER_LOCK
+
+    with Ledger(folders[0] / "ledger.jsonl") as one:
+        for _ in range(5):
+            one.append(who="ana", **ENTRY)
+        one.record("carla", "site reloaded")
+    chain = chain_of(folders[0] / "ledger.jsonl")
+    assert chain is not None
+    with psycopg.connect(database) as writing, closing(chain):
+        writing.execute(f"SELECT pg_advisory_xact_lock({LEDGER_LOCK})".encode())
+        with chain.reading():
+            chain.must_agree()
+        with pytest.raises(Fault, match="is held by another process"):
+            Ledger(folders[1] / "ledger.jsonl")
+        assert (folders[1] / "ledger.jsonl").read_bytes() == (folders[0] / "ledger.jsonl").read_bytes()
+    assert not ledger.anchored(folders[1] / "ledger.jsonl")  # it was not opened, and next time it can be
+    assert heads(folders) == {(6, one_head(folders[0]))}
 
 
 # ---- what does not go together
@@ -319,6 +346,7 @@ import sys
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.errors import Refused
 from confide.site.ledger import Ledger
+from confide.site.ledger.shared import chain_of
 from confide.site.state import open_state
 from pathlib import Path
 folder, answered = Path(sys.argv[1]), 0

@@ -57,12 +57,12 @@ class Ledger:
             self._tail = Tail(self._path.resolve(), chain_of(self._path))
             undo.append(self._tail.close)
             anchored = self._anchor.read()
-            self._tail.load(anchored)
+            there = self._tail.load(anchored)
             durable = self._tail.head
             with self._tail.held():
                 self._anchor.write(durable)
             self._synced = durable.entries
-        if anchored is None and self._synced:
+        if anchored is None and there:
             # One from before there were anchors: from now on a missing anchor shows.
             self.record(COMMAND_LINE, "ledger anchored")
 

@@ -103,7 +103,7 @@ def verify(path: str | Path) -> Verification:
     if chain is None or found.problem:
         return found
     take_in(path)
-    with closing(chain), chain.held():
+    with closing(chain), chain.reading():
         chain.must_agree()
     return _verify_files(path)
 

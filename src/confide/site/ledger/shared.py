@@ -45,8 +45,19 @@ class SharedChain:
 
     @contextmanager
     def held(self) -> Iterator[None]:
+        with self._transaction(f"BEGIN; SELECT pg_advisory_xact_lock({LEDGER_LOCK})"):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Within this the chain is what it was at the beginning; others may write."""
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"):
+            yield
+
+    @contextmanager
+    def _transaction(self, beginning: str) -> Iterator[None]:
         with server_faults(_WITHHELD):
-            connection = self._begun()
+            connection = self._begun(beginning)
         try:
             yield
         finally:
@@ -84,7 +95,7 @@ class SharedChain:
         return self._add(islice(enumerate(_lines(self._ledger)), held, None))
 
     def must_agree(self) -> None:
-        """A Fault if a line of the database is another than in the files, as far as both go; within `held`."""
+        """A Fault if a line of the database is another than in the files, as far as both go; within `held` or `reading`."""
         with server_faults(), self._held().cursor("lines") as cursor:
             found = cursor.execute(b"SELECT number, line FROM ledger ORDER BY number")
             for place, ((number, line), mine) in enumerate(zip(found, _lines(self._ledger), strict=False)):
@@ -110,24 +121,24 @@ class SharedChain:
             raise Damage("it is not held.")
         return self._connection
 
-    def _begun(self) -> "Connection":
-        """A transaction that holds the lock of the ledger, begun once more if the connection was lost while nobody used it."""
+    def _begun(self, beginning: str) -> "Connection":
+        """A transaction, begun once more if the connection was lost while nobody used it."""
         from psycopg import OperationalError, errors
 
         if self._connection is not None:
             try:
-                return self._begin(self._connection)
+                return self._begin(self._connection, beginning)
             except errors.LockNotAvailable:
                 raise
             except OperationalError:
                 pass
         self._connection = connect_state(self._database)
         create_table(self._connection, "ledger", "number BIGINT PRIMARY KEY, line TEXT NOT NULL")
-        return self._begin(self._connection)
+        return self._begin(self._connection, beginning)
 
-    def _begin(self, connection: "Connection") -> "Connection":
+    def _begin(self, connection: "Connection", beginning: str) -> "Connection":
         try:
-            connection.execute(f"BEGIN; SELECT pg_advisory_xact_lock({LEDGER_LOCK})".encode())
+            connection.execute(beginning.encode())
         except BaseException:
             self.close()
             raise

@@ -37,8 +37,11 @@ class Tail:
         self.head = Head()
         """Of what was written last; set in one step, for threads that look at it."""
 
-    def load(self, anchored: Head | None) -> None:
-        """Check the chain before anything on the disk is changed; only then cut off a torn last line."""
+    def load(self, anchored: Head | None) -> int:
+        """Check the chain before anything on the disk is changed; only then cut off a torn last line.
+
+        Gives how many entries there were that nothing but an anchor vouches for.
+        """
         with self._holding():
             self._drop_second_name()
             with open_files(self._path) as files:
@@ -46,12 +49,18 @@ class Tail:
                 self._saved = index.number
                 index.follow(files)
                 index.must_fit(anchored, files)
-            if anchored is None and index.acts:
+            if anchored is None and index.acts and not self._chain:
                 raise Damage("its anchor is missing.")
             self._take(index)
             self._cut_torn()
+            there = 0 if self._chain else index.number
+            if self._chain:
+                # all but what is recorded meanwhile, so that nobody waits for a folder that has much to take in
+                with self._chain.reading():
+                    self._take_in()
             os.fsync(self._fd)
             sync_folder(self._path.parent)
+        return there
 
     @contextmanager
     def held(self) -> Iterator[None]:
