@@ -371,7 +371,21 @@ def test_two_processes_hammering_one_quota_meet_it_exactly(folders: list[Path]) 
     assert {entries for entries, _ in heads(folders)} == {25}
 
 
-def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_is_not(folders: list[Path]) -> None:
+def until_gone(database: str, folder: str) -> None:
+    """Wait until the server has noticed that nobody holds the lock of a machine: only a test that fails waits long."""
+    [(name,)] = sql(
+        database, f"SELECT DISTINCT machine || ' ' || worker FROM confide_state.places WHERE machine LIKE '%{folder}'"
+    )
+    for _ in range(2400):
+        if sql(database, f"SELECT pg_try_advisory_xact_lock(hashtextextended('{name}', 0))") == [(True,)]:
+            return
+        sleep(0.05)
+    raise AssertionError("it is never noticed")
+
+
+def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_is_not(
+    folders: list[Path], database: str
+) -> None:
     quota = [DayQuota("ana", "people", 1)]
     with ExitStack() as opened:
         one, other = (opened.enter_context(Ledger(folder / "ledger.jsonl")) for folder in folders)
@@ -380,7 +394,8 @@ def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_
         places = DayPlaces(one, mine)
         with pytest.raises(Refused):
             places.take(quota, dataset="people", policy="p")
-        theirs.close()  # as the system does for a process that is killed
+        theirs.close()  # as the system does for a process that is killed; the server notices a moment later
+        until_gone(database, "other")
         number = places.take(quota, dataset="people", policy="p")
         one.append(who="ana", **ENTRY, before=lambda: places.use(number))
         with pytest.raises(Refused):
@@ -396,7 +411,7 @@ def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: li
         held_up, quick = DayPlaces(one, states[0]), DayPlaces(other, states[1])
         first = held_up.take(quota, dataset="people", policy="p")
         here = "pid <> pg_backend_pid() AND datname = current_database()"
-        sql(database, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {here}")
+        sql(database, f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {here}")
         second = quick.take(quota, dataset="people", policy="p")
         other.append(who="ana", **ENTRY, before=lambda: quick.use(second))
         with pytest.raises(Fault, match="lost its place"):
@@ -495,6 +510,33 @@ def test_audit_doctor_backup_and_restore_work_on_either_machine(machines: list[S
     assert ledger.verify(tmp_path / "copy" / "ledger.jsonl").entries == 4  # a backup stays what it was
     restore(tmp_path / "copy", tmp_path / "third", secret=one / "secret")
     assert len(heads([one, other, tmp_path / "third"])) == 1
+
+
+def test_doctor_says_which_machine_has_other_papers_while_it_serves(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (service.papers.path for service in machines)
+    monkeypatch.setattr("confide.site.state.database._NEEDED", ())  # the tests' server is not a durable one
+
+    def said() -> tuple[str, bool]:
+        [state] = [each for each in examine(Folder(one)) if each.what == "state"]
+        return state.found, bool(state.mend)
+
+    assert said()[0].endswith("all with the same papers") and not said()[1]
+    with (other / "access.toml").open("a") as file:
+        file.write("# another\n")
+    machines[1].must_be_ready()
+    assert said() == (f"{said()[0].split(';')[0]}; other than here: access.toml of {machines[1].state.machine}", True)
+    policy = (other / "policy.toml").read_text()
+    (other / "policy.toml").write_text(policy.replace(f"per_day = {QUOTA}", "per_day = 3"))
+    machines[1].reload()
+    assert "access.toml and policies of" in said()[0]
+    machines[1].close()
+    for _ in range(2400):
+        if not said()[1]:  # it serves no more, as soon as the server has noticed
+            return
+        sleep(0.05)
+    raise AssertionError("it is never noticed")
 
 
 def test_doctor_tells_of_a_database_that_is_away_or_not_durable(sites: list[Path]) -> None:

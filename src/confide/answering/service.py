@@ -52,6 +52,7 @@ from confide.site.ledger import Entry, Ledger, together
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state
+from confide.site.state.papers import note_papers
 from confide.site.vintages import parse
 from confide.spelling.json import read_request, write_request
 
@@ -248,6 +249,7 @@ class Service:
         """A Fault or a Mistake if nobody could be let in, or no question recorded: then nothing is answered."""
         _ = self.access
         self._ledger.must_be_writable()
+        self._note_papers()
 
     def visitor(self, machine: str) -> str:
         """What somebody without a token is called on a public site. A machine has a name of its own for a day, for the quota and
@@ -428,10 +430,16 @@ class Service:
     def _keep_policies(self) -> None:
         if self.state.worker:
             return  # the first does it
+        self._note_papers()
         keep(self.papers, self.policy)
         for name in self._roads:
             if not self.follows(name):
                 keep(self.papers, self.policy_of(name), name=name)
+
+    def _note_papers(self) -> None:
+        """Let the doctor see whether all machines of the site have the same."""
+        if self.state.machine:
+            note_papers(self.state, self._folder.path)
 
     @contextmanager
     def _turn(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Iterator[_Asked]:

@@ -17,6 +17,7 @@ from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
 from confide.site.state import state_database
 from confide.site.state.database import server_facts
+from confide.site.state.papers import differing_machines
 
 __all__ = ["Examined", "examine"]
 
@@ -142,7 +143,11 @@ def _state(what: str, folder: Folder) -> Examined:
     if facts.careless:
         mend = f"Set {facts.careless} = on in postgresql.conf: what was recorded must outlive a loss of power."
         return Examined(what, f"in PostgreSQL {facts.version}, whose {facts.careless} is off", mend)
-    return Examined(what, f"in PostgreSQL {facts.version}, for several machines")
+    others = differing_machines(database, folder.path)
+    if others:
+        mend = "Copy what is right to all machines, then: confide reload SITE"
+        return Examined(what, f"in PostgreSQL {facts.version}; other than here: {'; '.join(others)}", mend)
+    return Examined(what, f"in PostgreSQL {facts.version}, for several machines, all with the same papers")
 
 
 def _clock(what: str, folder: Folder) -> Examined:

@@ -6,11 +6,11 @@ is gone, however it ended, and takes its places away. A process that loses its c
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confide.cancellation import current_cancellation
 from confide.errors import Fault
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from confide.engines.postgres.connecting import Connection
 
 __all__ = ["ServerState", "forget_counts"]
+
+T = TypeVar("T")
 
 _NAME = "hashtextextended(?1, 0)"
 """The lock that a process, or a turn, has on the server."""
@@ -49,17 +51,16 @@ class ServerState:
             self._connected()
 
     def table(self, name: str, columns: str) -> None:
-        with self._lock, server_faults():
-            create_table(self._connected(), name, columns)
+        self._twice(lambda connection: create_table(connection, name, columns))
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives. It is said twice if the connection was lost: no statement of ours does harm by that."""
-        from psycopg import OperationalError
 
-        with self._lock, server_faults():
-            with suppress(OperationalError):
-                return self._said(statement, values)
-            return self._said(statement, values)
+        def said(connection: "Connection") -> list[tuple[Any, ...]]:
+            found = connection.execute(_own(statement), values)
+            return found.fetchall() if found.description else []
+
+        return self._twice(said)
 
     def now(self) -> float:
         return time.monotonic() + self._ahead
@@ -90,15 +91,14 @@ class ServerState:
         with self._lock:
             self._drop()
 
-    def _said(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        connection = self._connected()
-        try:
-            found = connection.execute(_own(statement), values)
-            return found.fetchall() if found.description else []
-        except BaseException:
-            if connection.closed:
-                self._drop()
-            raise
+    def _twice(self, work: "Callable[[Connection], T]") -> T:
+        """What is done on the connection, and once more on another if that one was lost."""
+        from psycopg import OperationalError
+
+        with self._lock, server_faults():
+            with suppress(OperationalError):
+                return work(self._connected())
+            return work(self._connected())
 
     def _connected(self) -> "Connection":
         if self._connection is None or self._connection.closed:
