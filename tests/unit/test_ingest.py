@@ -50,6 +50,7 @@ def test_a_data_file_becomes_a_site_that_answers(tmp_path: Path) -> None:
         "people",
         "people/dataset.toml",
         "people/profile.html",
+        "people/profile.json",
         "people/vintages",
         "people/vintages.json",
         "people/vintages/1",
@@ -177,6 +178,7 @@ def test_a_failed_ingest_leaves_the_old_store_answering(tmp_path: Path) -> None:
     assert files(site / "people") == [
         "dataset.toml",
         "profile.html",
+        "profile.json",
         "vintages",
         "vintages.json",
         "vintages/2",

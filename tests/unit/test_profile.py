@@ -208,7 +208,8 @@ def test_the_profile_is_written_beside_the_draft_for_its_owner_alone(tmp_path: P
     table = pa.table({**USUAL, "note": ["<script>"] * ROWS})
     folder = confide.add(table, tmp_path / "site", name="d")
     page = folder.profile("d")
-    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    for file in (page, folder.kept_profile("d")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
     text = page.read_text()
     assert "For the custodian only" in text and "<script>" not in text and "█" in text
     assert (

@@ -1,11 +1,14 @@
-"""TOML that people write: read, or a Mistake that says what is wrong with it."""
+"""TOML that people write: read, or a Mistake that says what is wrong with it; and single values of it, written."""
 
+import json
+import re
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 from confide.errors import Mistake
 
-__all__ = ["parse_toml"]
+__all__ = ["parse_toml", "toml_key", "toml_value"]
 
 DEEPEST = 20
 """Levels of sections and lists within each other. What Confide reads has 5 at most."""
@@ -51,3 +54,26 @@ def _within(value: Any) -> list[Any]:
 
 def _invalid(what: str, why: str) -> Mistake:
     return Mistake(f"{what} is not valid TOML: {why}.")
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotes only where it needs them.
+
+    >>> toml_key("age"), toml_key("years of age")
+    ('age', '"years of age"')
+    """
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_value(value: Any) -> str:
+    """A text, number, list or table as TOML, on one line.
+
+    >>> toml_value({"label": "Men", "synonyms": ["M", 'm"']}), toml_value([10, 2.5])
+    ('{ label = "Men", synonyms = ["M", "m\\\\""] }', '[10, 2.5]')
+    """
+    if isinstance(value, Mapping):
+        parts = [f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()]
+        return f"{{ {', '.join(parts)} }}" if parts else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -104,12 +104,14 @@ def add(
         folder.catalog(name),
         [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"],
     )
-    with only_mine(), _all_or_nothing(*shared, file.parent, file, folder.profile(name), folder.own(name)):
+    written = [file.parent, file, folder.profile(name), folder.kept_profile(name), folder.own(name)]
+    with only_mine(), _all_or_nothing(*shared, *written):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, catalog or "" if drafted is None else drafted.catalog)
         if drafted is not None:
             write_whole(folder.profile(name), drafted.page)
+            write_whole(folder.kept_profile(name), drafted.kept)
             _tell(drafted.lines, tell)
         give_policy(folder, name, preset=preset, text=policy)
         coded = _coded(folder, name, read)

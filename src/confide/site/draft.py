@@ -3,15 +3,15 @@
 A draft lists the codes it saw. What is published is what the file declares, so complete the lists where classes are missing.
 """
 
-import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Role
+from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
 from confide.site.profiling.column import ProfiledColumn
+from confide.site.profiling.kept import kept_profile
 from confide.site.profiling.profile import Decision, Profile, profile
 from confide.site.profiling.relations import parent_codes
 from confide.site.profiling.report import profile_page, summary
@@ -30,6 +30,8 @@ class Draft:
     catalog: str
     lines: tuple[str, ...]
     page: str
+    kept: str
+    """What is kept of the profile for `confide describe`."""
 
 
 def draft(source: Source, *, name: str, dictionary: str | Path | None = None) -> Draft:
@@ -38,18 +40,18 @@ def draft(source: Source, *, name: str, dictionary: str | Path | None = None) ->
         source = read_dictionary(Path(dictionary)).describe(source)
     found = profile(source)
     text = draft_dataset(source, found, name=name)
-    return Draft(text, (*source.notes, *summary(found)), profile_page(found, name=name))
+    return Draft(text, (*source.notes, *summary(found)), profile_page(found, name=name), kept_profile(found))
 
 
 def draft_dataset(source: Source, found: Profile, *, name: str) -> str:
     """The text of a `dataset.toml` for the data, by what was found in them."""
     lines = [
         "# Drafted from the data. Read it through: what stands here is public.",
-        f"title = {_text(name)}",
+        f"title = {toml_value(name)}",
         'source = ""',
         'period = ""',
         *_unit(found),
-        *([f"household = {_text(found.household.name)}"] if found.household else []),
+        *([f"household = {toml_value(found.household.name)}"] if found.household else []),
         *_weight(found),
     ]
     described = [_section(decision, found, source) for decision in found.decisions.values()]
@@ -64,27 +66,27 @@ def _unit(found: Profile) -> list[str]:
     aside = (found.unit, found.household)
     others = [c.name for c in found.columns if c not in aside and (c.named_unit or c.numbered)]
     remarks = ["several records each"] if not found.unit.unique else []
-    remarks += [f"or {', '.join(_text(name) for name in others)}"] if others else []
-    return [f"unit = {_text(found.unit.name)}" + (f"   # {'; '.join(remarks)}" if remarks else "")]
+    remarks += [f"or {', '.join(toml_value(name) for name in others)}"] if others else []
+    return [f"unit = {toml_value(found.unit.name)}" + (f"   # {'; '.join(remarks)}" if remarks else "")]
 
 
 def _weight(found: Profile) -> list[str]:
     if found.weight is None:
         return ['# weight = "..."   # the column of survey weights']
     decimals = min(found.weight.decimals, 6)
-    return [f"weight = {_text(found.weight.name)}", f"weight_decimals = {decimals}"]
+    return [f"weight = {toml_value(found.weight.name)}", f"weight_decimals = {decimals}"]
 
 
 def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
     column = decision.column
     if decision.role is None:
-        return ["", f"# {_text(column.name)} has no values at all and is left out."] if not column.size else []
-    head = ["", f"[variables.{_key(column.name)}]", f"label = {_text(column.label or column.name)}"]
+        return ["", f"# {toml_value(column.name)} has no values at all and is left out."] if not column.size else []
+    head = ["", f"[variables.{toml_key(column.name)}]", f"label = {toml_value(column.label or column.name)}"]
     if decision.role is Role.IDENTIFIER:
         remark = f"   # {decision.why}: never shown, never asked for"
         return [*head, 'kind = "categorical"', f'role = "identifier"{remark}']
     asked = source.universes.get(column.name)
-    head += [f"asked_of = {_text(asked)}"] if asked else []
+    head += [f"asked_of = {toml_value(asked)}"] if asked else []
     head += [f"# {note}" for note in decision.notes]
     kind = "categorical" if column.categorical else "numeric"
     head += [f'kind = "{kind}"', f'role = "{decision.role}"   # {decision.why}']
@@ -94,24 +96,26 @@ def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
 def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[str]:
     lines = []
     if parent:
-        lines.append(f"parent = {_text(parent.name)}   # every code lies within one code of it; remove if by accident")
+        lines.append(
+            f"parent = {toml_value(parent.name)}   # every code lies within one code of it; remove if by accident"
+        )
     codes = dict.fromkeys([*column.labels, *column.codes])
     missing = list(column.marks)
     if column.missing:
         missing.insert(0, next(code for code in ("NA", "missing", "no value") if code not in codes))
     if missing:
-        lines.append(f"missing = {json.dumps(missing, ensure_ascii=False)}")
+        lines.append(f"missing = {toml_value(missing)}")
     up = parent_codes(column, parent) if parent else {}
-    lines.append(f"[variables.{_key(column.name)}.codes]")
-    return [*lines, *(f"{_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
+    lines.append(f"[variables.{toml_key(column.name)}.codes]")
+    return [*lines, *(f"{toml_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
 
 
 def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:
     """What is said of a code: its label alone, or with its parent and its other spellings."""
-    label, others = _text(column.labels.get(code, code)), column.synonyms.get(code, ())
+    label, others = toml_value(column.labels.get(code, code)), column.synonyms.get(code, ())
     parts = [f"label = {label}"]
-    parts += [f"parent = {_text(parent)}"] if parent is not None else []
-    parts += [f"synonyms = [{', '.join(map(_text, others))}]"] if others else []
+    parts += [f"parent = {toml_value(parent)}"] if parent is not None else []
+    parts += [f"synonyms = [{', '.join(map(toml_value, others))}]"] if others else []
     return label if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
 
 
@@ -125,16 +129,6 @@ def _number(column: ProfiledColumn) -> list[str]:
         lines.append("minimum = 0")
     missing = [*([""] if column.missing else []), *column.marks]
     if missing:
-        lines.append(f"missing = {json.dumps(missing, ensure_ascii=False)}")
+        lines.append(f"missing = {toml_value(missing)}")
     cuts = round_cutpoints(column)
-    return [*lines, f"cutpoints = {json.dumps(cuts)}"] if cuts else lines
-
-
-def _key(name: str) -> str:
-    """A TOML key, in quotes only where it needs them."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
-
-
-def _text(text: str) -> str:
-    """A TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return [*lines, f"cutpoints = {toml_value(cuts)}"] if cuts else lines

@@ -1,7 +1,7 @@
 """A site's folder: where everything stands, and reading what the custodian wrote there.
 
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
-mysite/people/dataset.toml  people/profile.html  people/vintages.json
+mysite/people/dataset.toml  people/profile.html  people/profile.json  people/vintages.json
 mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json
 mysite/reviews/    results that wait for a custodian
 mysite/projects/NAME.toml    if a project has a policy of its own
@@ -186,6 +186,10 @@ class Folder(Papers):
     def profile(self, name: str) -> Path:
         """What was seen in the data when the description was drafted, for the custodian."""
         return self.home(name) / "profile.html"
+
+    def kept_profile(self, name: str) -> Path:
+        """The same for the page on which the description is mended."""
+        return self.home(name) / "profile.json"
 
     def store(self, name: str) -> Path:
         return self.records(name) / "records.duckdb"

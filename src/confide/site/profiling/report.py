@@ -12,7 +12,7 @@ from confide.model.catalog.dataset import Role
 from confide.site.profiling.column import ProfiledColumn
 from confide.site.profiling.profile import Decision, Profile
 
-__all__ = ["profile_page", "summary"]
+__all__ = ["COMMONEST", "distribution", "lacking", "profile_page", "summary"]
 
 NAMED = 6
 """At most so many columns are named in one line."""
@@ -75,7 +75,7 @@ def profile_page(found: Profile, *, name: str) -> str:
             "What each column of the data looks like, what the draft made of it, and why. Mend dataset.toml where it is wrong.",
             *_question(found),
         ),
-        grids=(("Columns", _overview(found)), *((d.column.name, _distribution(d)) for d in _with_values(found))),
+        grids=(("Columns", _overview(found)), *((d.column.name, distribution(d)) for d in _with_values(found))),
         facts={"Records": f"{rows:,}", "Columns": f"{len(found.columns):,}"},
     )
     return page.html()
@@ -100,18 +100,19 @@ def _overview(found: Profile) -> pa.Table:
             "role": ["" if d.role is None else str(d.role) for d in decisions],
             "because": ["; ".join([d.why, *d.notes]) for d in decisions],
             "different": [d.column.size for d in decisions],
-            "missing": [_lacking(d.column) for d in decisions],
+            "missing": [lacking(d.column) for d in decisions],
         }
     )
 
 
-def _lacking(column: ProfiledColumn) -> int:
+def lacking(column: ProfiledColumn) -> int:
     """The records without a value, and those whose code means that."""
     marked = pc.is_in(column.values, pa.array(list(column.marks), pa.string())).to_numpy(zero_copy_only=False)
     return column.absent + int(column.counts[marked].sum())
 
 
-def _distribution(decision: Decision) -> pa.Table:
+def distribution(decision: Decision) -> pa.Table:
+    """How the records are spread over the commonest values of a column, or over bins of a number: names, counts, shares, bars."""
     column = decision.column
     if column.categorical or column.numbers is None:
         return _codes(column)

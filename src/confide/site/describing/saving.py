@@ -1,0 +1,145 @@
+"""The description of a data set as a custodian mends it: read, changed by field, and saved if it can be used."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from confide.engines.duckdb.store import read_store_facts
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.toml import read_dataset
+from confide.site.describing.document import TomlDocument
+from confide.site.encode import catalog_mark, roles_mark
+from confide.site.folder import Folder, must_be_datasets, write_whole
+from confide.site.ledger import record_act
+from confide.site.locking import alone
+from confide.site.profiling.kept import KeptProfile, read_kept_profile
+from confide.site.serving import serving_process
+
+__all__ = ["ChangedField", "Description", "DescriptionFile", "FieldMistake"]
+
+
+class FieldMistake(Mistake):
+    """A mistake in one field of a form."""
+
+    def __init__(self, field: str, mistake: Mistake) -> None:
+        super().__init__(mistake.message, suggestions=mistake.suggestions)
+        self.field = field
+
+
+@dataclass(frozen=True)
+class ChangedField:
+    """A field of a form, and what it changes in `dataset.toml`."""
+
+    field: str
+    change: Callable[[TomlDocument], None]
+
+
+@dataclass(frozen=True)
+class Description:
+    """What `dataset.toml` says at a moment; `mark` tells the text from every other."""
+
+    dataset: Dataset
+    document: TomlDocument
+    mark: str
+
+
+@dataclass(frozen=True)
+class DescriptionFile:
+    """The `dataset.toml` of a data set.
+
+    Promise: what is saved is what was there but for the fields that changed, and can be read; otherwise nothing is written.
+    """
+
+    folder: Folder
+    name: str
+
+    def __post_init__(self) -> None:
+        must_be_datasets(self.folder, [self.name])
+
+    def read(self) -> Description:
+        """What stands there now; a Mistake if it cannot be used."""
+        text = self._text()
+        dataset = self._read(text)
+        return Description(dataset, TomlDocument.of(text, what=self._what), sha256(text.encode()).hexdigest()[:16])
+
+    def save(self, changes: Sequence[ChangedField], *, mark: str) -> bool:
+        """Make the changes, if the text is still the one that `mark` tells; gives whether it says something else now."""
+        with alone(self.folder.home(self.name), doing=f"loading or describing {self.name!r}"):
+            now = self.read()
+            if now.mark != mark:
+                what = f"{self._what} was changed since you opened this page."
+                raise FieldMistake(
+                    "base", Mistake(what, suggestions=["Open the page again, and make your changes there."])
+                )
+            try:
+                text = self._changed(now.document, changes)
+            except FieldMistake:
+                raise
+            except Mistake as mistake:
+                raise FieldMistake(self._culprit(now.document, changes), mistake) from None
+            if text == self._text():
+                return False
+            write_whole(self.folder.catalog(self.name), text)
+        record_act(self.folder.ledger, "description changed", dataset=self.name)
+        return True
+
+    def next_step(self) -> str:
+        """What must be done before the description is in force: a command, or nothing."""
+        now, place = self.folder.dataset(self.name), f"{self.folder.path} {self.name}"
+        store = self.folder.store(self.name)
+        facts = read_store_facts(store) if store.exists() else None
+        if facts is None or facts.catalog != catalog_mark(now):
+            return f"confide ingest FILE {place}"
+        if facts.records and facts.roles != roles_mark(now):
+            return f"confide records {place} --renew"
+        return f"confide reload {self.folder.path}" if serving_process(self.folder.path) else ""
+
+    def profile(self) -> KeptProfile:
+        """What was seen in the data when the description was drafted; nothing if somebody wrote it."""
+        return read_kept_profile(self.folder.kept_profile(self.name))
+
+    @property
+    def _what(self) -> str:
+        return f"dataset.toml of {self.name!r}"
+
+    def _text(self) -> str:
+        file = self.folder.catalog(self.name)
+        try:
+            return file.read_bytes().decode("utf-8")  # with the ends of its lines as they are
+        except (OSError, UnicodeDecodeError):
+            raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
+
+    def _read(self, text: str) -> Dataset:
+        home = self.folder.home(self.name)
+
+        def read_file(file: str) -> str:
+            try:
+                return (home / file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                raise Mistake(f"{home / file} cannot be read as UTF-8 text.") from None
+
+        return read_dataset(text, name=self.name, read_file=read_file)
+
+    def _changed(self, document: TomlDocument, changes: Sequence[ChangedField]) -> str:
+        changed = document.copy()
+        for each in changes:
+            try:
+                each.change(changed)
+            except Mistake as mistake:
+                raise FieldMistake(each.field, mistake) from None
+        text = changed.text()
+        self._read(text)
+        return text
+
+    def _culprit(self, document: TomlDocument, changes: Sequence[ChangedField]) -> str:
+        """The field with which the text stops being one that can be used: without changes it can, with all it cannot."""
+        good, bad = 0, len(changes)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            try:
+                self._changed(document, changes[:middle])
+                good = middle
+            except Mistake:
+                bad = middle
+        return changes[good].field
