@@ -15,6 +15,7 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 import uvicorn
 
@@ -24,7 +25,11 @@ from confide.answering.service import Service
 from confide.demo.texts import catalog_text, policy_text
 from confide.records.ingest import add, protect_again
 from confide.site.access import PersonRole, Reach, add_token, declare
+from confide.site.describing.saving import DescriptionFile
+from confide.site.folder import Folder
 from confide.web.api import create_app
+from confide.web.describing.app import create_describing_app
+from confide.web.describing.context import OpenDescription
 from confide.web.serving.server import configure
 
 LONG = 120
@@ -311,3 +316,61 @@ def serve_here() -> Iterator[Callable[..., Here]]:
     yield starting
     for each in running:
         each.stop()
+
+
+@dataclass
+class Described:
+    """A description that is open to a browser, served by this process."""
+
+    file: DescriptionFile
+    url: str
+    token: str
+
+    @property
+    def address(self) -> str:
+        return f"{self.url}/open?token={self.token}"
+
+    @property
+    def text(self) -> str:
+        return self.file.folder.catalog(self.file.name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def describe_here() -> Iterator[Callable[[Path, str], Described]]:
+    """Open descriptions as `confide describe` does; they end with the test."""
+    running: list[tuple[uvicorn.Server, Thread]] = []
+
+    def starting(site: Path, name: str) -> Described:
+        opened = OpenDescription(DescriptionFile(Folder(site), name))
+        server = uvicorn.Server(configure(create_describing_app(opened), opened, port=0, log_level="error"))
+        running.append((server, Thread(target=server.run)))
+        running[-1][1].start()
+        while not server.started:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        return Described(opened.file, f"http://127.0.0.1:{port}", opened.token)
+
+    yield starting
+    for server, thread in running:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def surveyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site as `confide init` drafts it from a small, untidy file. Copy it to change it."""
+    site, rows = tmp_path_factory.mktemp("surveyed") / "site", 60
+    table = pa.table(
+        {
+            "sex": ["f", "m", "F", "m"] * rows,
+            "work": ["baker", "clerk", "nurse", "<b>\u202e&\"'"] * rows,
+            "age": [place % 90 for place in range(4 * rows)],
+        }
+    )
+    add(table, site, name="people")
+    return site
+
+
+@pytest.fixture
+def survey(surveyed: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(surveyed, tmp_path / "site"))

@@ -16,6 +16,10 @@ COMMANDS = {
         "site.datasets:init",
         "Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.",
     ),
+    "describe": (
+        "site.serving:describe",
+        "See and mend the description of a data set in a browser on this machine: labels, roles, codes, groups, cutpoints.",
+    ),
     "ingest": (
         "site.datasets:ingest",
         "Load a new vintage of a data set, after its data or its dataset.toml changed; on any error the old data stay.",

@@ -5,20 +5,20 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Protocol
 
 from fastapi import Request, Response
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.types import Scope
 
-from confide.answering.service import Service
 from confide.errors import Denied
 from confide.site.access import Access, Identity, Person, PersonRole, Reach, is_loopback
+from confide.site.state import State
 from confide.web.sessions import Session, Sessions
 from confide.web.subpath import path_of
 
-__all__ = ["COUNTS", "Asker", "Authentication", "asker_of", "encrypted", "private"]
+__all__ = ["COUNTS", "Asker", "AuthenticatedSite", "Authentication", "asker_of", "encrypted", "private"]
 
 COUNTS = "/metrics"
 """The only address that is there for a monitor."""
@@ -45,6 +45,17 @@ def asker_of(request: Request) -> Asker:
     return found
 
 
+class AuthenticatedSite(Protocol):
+    """What must be known of a site to know its people."""
+
+    @property
+    def access(self) -> Access: ...
+    @property
+    def state(self) -> State: ...
+    def signing_key(self, purpose: str) -> bytes: ...
+    def visitor(self, machine: str) -> str: ...
+
+
 class Authentication:
     """Knows people by what they show, and begins and ends their sessions.
 
@@ -52,7 +63,7 @@ class Authentication:
     its token is removed; the cookie is out of reach of scripts and of other sites, and never leaves an encrypted line.
     """
 
-    def __init__(self, service: Service, *, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, service: AuthenticatedSite, *, clock: Callable[[], float] | None = None) -> None:
         self._service, self._clock = service, clock or service.state.now
         self._sessions, self._key = Sessions(service.state), service.signing_key("login")
 

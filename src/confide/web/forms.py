@@ -8,7 +8,7 @@ from fastapi import Request
 from confide.errors import Denied, Mistake
 from confide.web.authentication import asker_of
 
-__all__ = ["LARGEST_FORM", "must_be_of_session", "must_match", "names_in", "number_in", "read_form"]
+__all__ = ["LARGEST_FORM", "fields_of", "must_be_of_session", "must_match", "names_in", "number_in", "read_form"]
 
 LARGEST_FORM = {
     "/login": 2_000,
@@ -30,16 +30,21 @@ FORM = "application/x-www-form-urlencoded"
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form; of a name given twice the last counts."""
+    """The fields of a form of a site."""
+    return await fields_of(request, largest=LARGEST_FORM.get(request.scope["path"], 0))
+
+
+async def fields_of(request: Request, *, largest: int, most: int = MOST_FIELDS) -> dict[str, str]:
+    """The fields of a form of so many bytes and fields at most; of a name given twice the last counts."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Mistake("This address takes the form of its page, and nothing else.")
-    limit, body = LARGEST_FORM.get(request.scope["path"], 0), b""
+    body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > limit:
-            raise Mistake(f"The form is larger than {limit} bytes.")
+        if len(body) > largest:
+            raise Mistake(f"The form is larger than {largest} bytes.")
     try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
+        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=most, errors="strict")
     except ValueError:
         raise Mistake("The form cannot be read.") from None
     return {key: value.replace("\r\n", "\n") for key, value in pairs}

@@ -1,7 +1,7 @@
 """Round the whole app: names, sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from math import ceil
 
 from fastapi import Response
@@ -45,6 +45,7 @@ class Middleware:
     """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data.
 
     `access` tells who may reach the site, at the moment; if it cannot, nobody does. `policy` gives the one in force at the moment.
+    `forms` are the addresses that take a form, with the bytes it may have.
     """
 
     def __init__(
@@ -59,10 +60,11 @@ class Middleware:
         metrics: Metrics,
         path: SubPath,
         homes: Homes = ALONE,
+        forms: Mapping[str, int] = LARGEST_FORM,
     ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
         self._access, self._limit = access, RateLimit(policy().quota.per_minute)
-        self._probe, self._metrics, self._path, self._homes = probe, metrics, path, homes
+        self._probe, self._metrics, self._path, self._homes, self._forms = probe, metrics, path, homes, forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,7 +106,7 @@ class Middleware:
             return self._reply(scope, ProblemDocument(title="Mistake", status=414, detail=what), {})
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
-        largest = LARGEST_FORM.get(scope["path"], LARGEST_BODY) if scope["method"] == "POST" else LARGEST_BODY
+        largest = self._forms.get(scope["path"], LARGEST_BODY) if scope["method"] == "POST" else LARGEST_BODY
         small = length.isdecimal() and len(length) < 10 and int(length) <= largest
         if not small or "transfer-encoding" in headers:
             what = "Questions stand in the address; send no body."

@@ -1,4 +1,4 @@
-"""Serving a site over HTTP, and the demo site."""
+"""Serving a site over HTTP, the page of a description, and the demo site."""
 
 import sys
 from pathlib import Path
@@ -7,15 +7,16 @@ from typing import Annotated
 import typer
 
 from confide.answering.service import Service
-from confide.cli.arguments import AllowOpen, SiteFolder
+from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
 from confide.cli.terminal import working
 from confide.data.private import only_mine
 from confide.errors import Mistake
 from confide.records import ingest as ingesting
 from confide.site.access import PersonRole, add_token, list_tokens, load_access, must_be_servable
+from confide.site.describing.saving import DescriptionFile
 from confide.site.folder import Folder
 
-__all__ = ["demo", "serve"]
+__all__ = ["demo", "describe", "serve"]
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")]
 
@@ -73,6 +74,34 @@ def _serve(site: Path, host: str, port: int, path: str = "", *, workers: int = 1
         app = create_app(service, path=SubPath(path))
         tell()
         serve_app(app, service, host=host, port=port)
+
+
+def describe(
+    site: SiteFolder,
+    dataset: DatasetName,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; any free one if 0.")] = 0,
+) -> None:
+    """See and mend the description of a data set in a browser on this machine: labels, roles, codes, groups, cutpoints.
+
+    It prints an address that opens the page once, in one browser. What is saved is checked and written to dataset.toml; comments
+    and all else in it stay. The pages show true figures.
+
+    Example: confide describe mysite people
+    """
+    try:
+        from confide.web.describing.app import create_describing_app
+        from confide.web.describing.context import OpenDescription
+        from confide.web.serving.server import listen, run_server
+    except ImportError:
+        raise Mistake("Describing in a browser needs the extra 'web': pip install 'confide[web]'.") from None
+    opened = OpenDescription(DescriptionFile(Folder(site), dataset))
+    opened.file.read(), opened.file.profile()
+    sockets = listen("127.0.0.1", port)
+    address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/open?token={opened.token}"
+    typer.echo(f"Open this in a browser, once: {address}  (Ctrl+C ends)", err=True)
+    run_server(create_describing_app(opened), opened, sockets=sockets)
+    if step := opened.file.next_step():
+        typer.echo(f"Next: {step}")
 
 
 def demo(

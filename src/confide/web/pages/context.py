@@ -1,5 +1,6 @@
 """What every page has at hand: the templates, who asks, the way back, and where the site is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ from confide.web.hosts import own_address
 from confide.web.pages import static
 from confide.web.subpath import ROOT, SubPath
 
-__all__ = ["Error", "PageContext", "exact"]
+__all__ = ["Error", "PageContext", "exact", "here", "page_of"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ def _templates() -> Environment:
 _TEMPLATES = _templates()
 
 
+def page_of(template: str, words: Mapping[str, Any]) -> str:
+    """The page that a template makes of these words."""
+    return _TEMPLATES.get_template(template).render(words)
+
+
 @dataclass(frozen=True)
 class PageContext:
     """What the routes of pages have at hand."""
@@ -71,7 +77,6 @@ class PageContext:
 
     def render(self, request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
         """The page of a template. It knows `context`, `person` (None for a stranger) and `here`, its own address."""
-        page = _TEMPLATES.get_template(name)
         words = {
             "context": self,
             "appearance": self.service.appearance,
@@ -82,7 +87,7 @@ class PageContext:
             "policy_title": self._policy_title(request),
             **values,
         }
-        return HTMLResponse(self.path.page(page.render(words)), status)
+        return HTMLResponse(self.path.page(page_of(name, words)), status)
 
     @property
     def site_files(self) -> dict[str, str]:

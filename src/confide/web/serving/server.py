@@ -21,9 +21,10 @@ from confide.answering.service import Service
 from confide.cache import Cache
 from confide.errors import ConfideError, Fault
 from confide.site.serving import serving
+from confide.web.authentication import AuthenticatedSite
 from confide.web.serving.connections import LIMITS, Connection, ConnectionLimits, Connections
 
-__all__ = ["LONGEST_END", "LogThrottle", "Worker", "configure", "listen", "run_app", "serve_app"]
+__all__ = ["LONGEST_END", "LogThrottle", "Worker", "configure", "listen", "run_app", "run_server", "serve_app"]
 
 LONGEST_END = 8.0
 """Seconds after which a server that was told to end does so, whatever clients or questions are still under way. What was recorded
@@ -130,7 +131,9 @@ class _Server(uvicorn.Server):
             connection.arrive(request)
 
 
-def configure(app: ASGIApp, service: Service, *, limits: ConnectionLimits = LIMITS, **settings: Any) -> uvicorn.Config:
+def configure(
+    app: ASGIApp, service: AuthenticatedSite, *, limits: ConnectionLimits = LIMITS, **settings: Any
+) -> uvicorn.Config:
     """How a site is served."""
     connections = Connections(limits, trusted=lambda address: _is_proxy(service, address))
     return uvicorn.Config(
@@ -174,12 +177,19 @@ def serve_app(app: ASGIApp, service: Service, *, host: str, port: int) -> None:
 
 
 def run_app(app: ASGIApp, service: Service, *, sockets: list[socket.socket], worker: Worker = ALONE) -> None:
+    """Answer who comes to these sockets for a site until the process is told to end."""
+    signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(service,), name="reload").start())
+    run_server(app, service, sockets=sockets, worker=worker)
+
+
+def run_server(
+    app: ASGIApp, service: AuthenticatedSite, *, sockets: list[socket.socket], worker: Worker = ALONE
+) -> None:
     """Answer who comes to these sockets until the process is told to end."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `kill` closes the site as Ctrl+C does
     config, throttle = configure(app, service), LogThrottle()
     for name in _LOGS:
         logging.getLogger(name).addFilter(throttle)
-    signal.signal(signal.SIGHUP, lambda *_: Thread(target=_reload, args=(service,), name="reload").start())
     with suppress(KeyboardInterrupt):
         _Server(config, worker).run(sockets)
 
@@ -193,7 +203,7 @@ def _reload(service: Service) -> None:
         _LOG.error("The site was not loaded anew: %s", error)
 
 
-def _is_proxy(service: Service, address: str) -> bool:
+def _is_proxy(service: AuthenticatedSite, address: str) -> bool:
     try:
         return service.access.believes(address)
     except Fault:
