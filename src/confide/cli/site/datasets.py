@@ -67,6 +67,7 @@ def init(
     _say_protected(folder, name)
     file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
     typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {file};")
+    typer.echo(f"      or mend the first in a browser: confide describe {output} {name};")
     typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
 
 
