@@ -3,12 +3,21 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from asking import python_regression
 from confide.errors import Mistake
-from confide.model.formula import LONGEST, MOST_TERMS, Factor, Formula, Transform, read_formula, write_formula
+from confide.model.formula import (
+    LONGEST,
+    MOST_TERMS,
+    Factor,
+    Formula,
+    Transform,
+    read_formula,
+    read_term,
+    write_formula,
+)
 
 HOSTILE = [
     "log",
@@ -30,14 +39,18 @@ HOSTILE = [
 ]
 NAMES = st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=12), st.from_regex(r"[a-z][a-z0-9_.]{0,5}"))
 PREDICTORS = st.builds(Factor, NAMES, st.sampled_from(Transform))
-RESPONSES = st.one_of(PREDICTORS, st.builds(Factor, NAMES, code=NAMES))
+RESPONSES = st.one_of(PREDICTORS, st.builds(Factor, NAMES, codes=st.lists(NAMES, min_size=1, max_size=3).map(tuple)))
 
 
 @st.composite
 def formulas(draw: st.DrawFn) -> Formula:
     response = draw(RESPONSES)
     others = PREDICTORS.filter(lambda factor: factor.variable != response.variable)
+    others |= st.builds(Factor, others.map(lambda f: f.variable), reference=st.sampled_from(["a b", "x", "`"]))
     terms = draw(st.lists(st.lists(others, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
+    first: dict[str, str] = {}
+    for factor in (factor for term in terms for factor in term):
+        assume(factor.reference is None or first.setdefault(factor.variable, factor.reference) == factor.reference)
     return Formula(response, tuple(terms))
 
 
@@ -94,16 +107,36 @@ def test_what_a_formula_means(text: str, terms: Any) -> None:
 
 
 def test_a_class_is_a_response_and_nothing_else() -> None:
-    assert read_formula("ill=yes ~ x").response == Factor("ill", code="yes")
-    assert read_formula("ill=`not yet` ~ x").response == Factor("ill", code="not yet")
-    assert read_formula("ill=01 ~ x").response == Factor("ill", code="01")
+    assert read_formula("ill=yes ~ x").response == Factor("ill", codes=("yes",))
+    assert read_formula("ill=`not yet` ~ x").response == Factor("ill", codes=("not yet",))
+    assert read_formula("ill=01 ~ x").response == Factor("ill", codes=("01",))
+    assert read_formula("ill in (yes) ~ x") == read_formula("ill=yes ~ x")
+    assert read_formula("ill in (very bad,bad, `a,b`, 1) ~ x").response.codes == ("1", "a,b", "bad", "very bad")
+    assert write_formula(read_formula("ill in (b, a c) ~ x")) == "ill in (`a c`, b) ~ x"
+    assert read_formula("in in (in) ~ x").response == Factor("in", codes=("in",))
     with pytest.raises(Mistake, match="response only"):
         read_formula("y ~ ill=yes")
     with pytest.raises(Mistake, match="response only"):
-        Formula(Factor("y"), ((Factor("x", code="1"), Factor("x")),))
+        read_formula("y ~ ill in (yes, no)")
+    with pytest.raises(Mistake, match="response only"):
+        Formula(Factor("y"), ((Factor("x", codes=("1",)), Factor("x")),))
+
+
+def test_a_reference_holds_wherever_the_variable_stands() -> None:
+    once = read_formula("y ~ relevel(x, very bad) + z + x:z")
+    assert once == read_formula("y ~ relevel(x, `very bad`)*z") and once.references == {"x": "very bad"}
+    assert write_formula(once) == "y ~ relevel(x, `very bad`) + z + relevel(x, `very bad`):z"
+    assert read_term("relevel(x, 1):z") == (Factor("x", reference="1"), Factor("z"))
+    assert read_formula("y ~ relevel").terms == ((Factor("relevel"),),)
+    with pytest.raises(Mistake, match="two references"):
+        read_formula("y ~ relevel(x, a) + relevel(x, b):z")
+    with pytest.raises(Mistake, match="not with the response"):
+        read_formula("relevel(y, a) ~ x")
 
 
 GARBAGE = [
+    "y in ~ x", "y in () ~ x", "y in (a ~ x", "y in (a,) ~ x", "y in a ~ x", "y in (a b, ~ x", "log(y) in (a) ~ x", "y ~ x in",
+    "y ~ relevel(x)", "y ~ relevel(x,)", "y ~ relevel(x, a, b)", "y ~ relevel(log(x), a)", "y ~ relevel(x, a)^2", "y ~ relevel(, a)",
     "", " ", "~", "y", "y ~", "~ x", "y ~ 1", "y ~ 0 + x", "y ~ x - 1", "y ~ x +", "y ~ + x", "y ~ x + + z", "y ~ x ~ z", "y = x",
     "y ~ x:", "y ~ x*", "y ~ x z", "y ~ x^3", "y ~ x^2.5", "y ~ x^", "y ~ x^-1", "y ~ log(x", "y ~ log x)", "y ~ log()",
     "y ~ log(x, 2)",

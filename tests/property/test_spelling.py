@@ -57,8 +57,9 @@ def tables(draw: st.DrawFn) -> TableRequest:
 def formulas(draw: st.DrawFn) -> Formula:
     chosen = draw(st.lists(names | st.sampled_from(["log", "age", "x.y"]), min_size=2, max_size=5, unique=True))
     transforms = st.sampled_from(list(Transform))
+    some_codes = st.lists(codes, min_size=1, max_size=3).map(tuple)
     response = draw(
-        st.builds(Factor, st.just(chosen[0]), transforms) | st.builds(Factor, st.just(chosen[0]), code=codes)
+        st.builds(Factor, st.just(chosen[0]), transforms) | st.builds(Factor, st.just(chosen[0]), codes=some_codes)
     )
     factors = st.builds(Factor, st.sampled_from(chosen[1:]), transforms)
     terms = st.lists(factors, min_size=1, max_size=3).map(tuple)

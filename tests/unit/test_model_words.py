@@ -60,7 +60,7 @@ def test_coefficients_stand_under_their_terms_with_the_class_they_are_compared_w
     intercept, age, sex, both = coefficients(made, DATASET)
     assert intercept.words == "Intercept" and not intercept.rows[0].words
     assert age.words == "Age" and age.rows[0].shown[:3] == ("0.0100", "0.0059 to 0.0141", "0.0021")
-    assert (sex.words, sex.reference, sex.beside) == ("Sex", "label f", ())
+    assert (sex.words, sex.reference, sex.absorbed) == ("Sex", "label f", ())
     assert sex.rows[0].words == "label m" and sex.rows[0].shown[0] == "−12,345"
     assert both.words == "Age × Sex" and both.rows[0].words == "label m" and both.reference == ""
 
@@ -70,7 +70,7 @@ def test_classes_without_a_coefficient_stand_beside_the_reference():
         "income ~ odd", [row("(Intercept)"), row("odd=c")], notes=["The reference of odd is a:b, and with it x=1:y=2."]
     )
     _, odd = coefficients(made, DATASET)
-    assert odd.reference == "label a:b" and odd.beside == ("label x=1:y=2",)
+    assert odd.reference == "label a:b" and odd.absorbed == ("label x=1:y=2",)
 
 
 @pytest.mark.parametrize("names", list(itertools.combinations(["odd", "o=d:d", "sex"], 2)))
@@ -91,7 +91,11 @@ def test_labels_of_interactions_are_found_whatever_their_codes_hold(names):
 def test_ratios_are_those_of_the_released_estimates():
     made = release("sex=m ~ age", [row("(Intercept)"), row("age", np.log(2), 0.1)], family=Family.BINOMIAL)
     intercept, age = coefficients(made, DATASET)
-    assert age.rows[0].ratio == pytest.approx(2) and age.rows[0].shown[3] == "2" and intercept.rows[0].ratio is None
+    assert (
+        age.rows[0].ratio == pytest.approx(2)
+        and age.rows[0].shown[3] == "2 (1.64 to 2.43)"
+        and intercept.rows[0].ratio is None
+    )
 
 
 def test_transformations_are_told_in_words():

@@ -4,7 +4,11 @@ import numpy as np
 
 from confide.arrays import Floats
 
-__all__ = ["power_below", "significant", "to_error"]
+__all__ = ["DOUBLE", "power_below", "significant", "to_error"]
+
+
+DOUBLE = 15
+"""So many digits a floating-point number has: no limit beside the standard error."""
 
 
 def power_below(values: Floats) -> Floats:

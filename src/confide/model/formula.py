@@ -1,13 +1,14 @@
 """The formula of a model: a response and terms, each a product of factors. A value with no text left in it to run.
 
 response ~ term + term + ...        a term is a factor or factors joined by ':'; 'a*b' means a + b + a:b
-factor: name, log(name), sqrt(name), square(name) or name^2; a response may be name=code, the indicator of a class
+factor: name, log(name), sqrt(name), square(name) or name^2; relevel(name, code) has classes compared with that one
+a response may be name=code, the indicator of a class, or name in (code, code, ...), that of several
 names and codes with other characters than letters, digits, '_' and '.' stand in backquotes, a backquote doubled
 """
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from confide.errors import Mistake
@@ -30,6 +31,9 @@ LONGEST = 4_000
 
 MOST_TERMS = 200
 
+RELEVEL = "relevel"
+"""How a formula names the class that the others of a variable are compared with."""
+
 
 class Transform(StrEnum):
     """What may be done to a number before it enters a model. Nothing here can single out a unit."""
@@ -47,18 +51,22 @@ class Transform(StrEnum):
 
 @dataclass(frozen=True)
 class Factor:
-    """A variable, its transformation, and for the indicator of a class the code."""
+    """A variable and its transformation; for the indicator of classes their codes, for a predictor of classes its reference."""
 
     variable: str
     transform: Transform = Transform.NONE
-    code: str | None = None
+    codes: tuple[str, ...] = ()
+    reference: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", tuple(sorted(set(self.codes))))
 
 
 Term = tuple[Factor, ...]
 
 
-def _order(factor: Factor) -> tuple[str, str, str]:
-    return factor.variable, factor.transform, factor.code or ""
+def _order(factor: Factor) -> tuple[str, str, tuple[str, ...], str]:
+    return factor.variable, factor.transform, factor.codes, factor.reference or ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +79,9 @@ class Formula:
     def __post_init__(self) -> None:
         if not self.terms:
             raise Mistake("A model needs at least one predictor to the right of '~'.")
-        tidy = dict.fromkeys(tuple(sorted(set(term), key=_order)) for term in self.terms)
+        if self.response.reference is not None:
+            raise Mistake("A reference goes with a predictor, not with the response.")
+        tidy = dict.fromkeys(tuple(sorted(set(term), key=_order)) for term in _with_references(self.terms))
         if len(tidy) > MOST_TERMS:
             raise Mistake(f"A model may have at most {MOST_TERMS} terms.")
         for term in tidy:
@@ -79,7 +89,7 @@ class Formula:
                 raise Mistake("Interactions of more than three variables are not possible.")
             if any(factor.variable == self.response.variable for factor in term):
                 raise Mistake(f"{self.response.variable[:40]!r} stands on both sides of '~'.")
-            if any(factor.code is not None for factor in term):
+            if any(factor.codes for factor in term):
                 raise Mistake("A class such as name=code can be the response only; as a predictor name the variable.")
         object.__setattr__(self, "terms", tuple(sorted(tidy, key=len)))
 
@@ -88,9 +98,31 @@ class Formula:
         """The predictors, each once."""
         return tuple(dict.fromkeys(factor.variable for term in self.terms for factor in term))
 
+    @property
+    def references(self) -> dict[str, str]:
+        """The classes that predictors are to be compared with, by variable."""
+        return _references(self.terms)
+
+
+def _with_references(terms: tuple[Term, ...]) -> list[Term]:
+    """The terms with the reference of a variable wherever it stands, named once or often."""
+    named = _references(terms)
+    return [
+        tuple(factor if factor.transform else replace(factor, reference=named.get(factor.variable)) for factor in term)
+        for term in terms
+    ]
+
+
+def _references(terms: tuple[Term, ...]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for factor in (factor for term in terms for factor in term):
+        if factor.reference is not None and named.setdefault(factor.variable, factor.reference) != factor.reference:
+            raise Mistake(f"{factor.variable[:40]!r} has two references. Name one.")
+    return named
+
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>(?:[^`]|``)+)`|(?P<number>\d+)|(?P<mark>\*\*|[~+:*^()=]))", re.UNICODE
+    r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>(?:[^`]|``)+)`|(?P<number>\d+)|(?P<mark>\*\*|[~+:*^()=,]))", re.UNICODE
 )
 
 
@@ -144,21 +176,53 @@ class _Tokens:
             return Factor(name, Transform.SQUARE)
         if self.peek() == "=":
             self.take()
-            kind, text = self.take()
-            if kind not in ("name", "quoted", "number"):
-                raise Mistake(f"Expected a code after {name[:40]}= in the formula.")
-            return Factor(name, code=text.replace("``", "`") if kind == "quoted" else text)
+            return Factor(name, codes=(self._code(f"{name[:40]}="),))
+        if self.peek() == "name" and self.tokens[self.place][1] == "in":
+            self.take()
+            return Factor(name, codes=self._codes(f"{name[:40]} in ("))
         return Factor(name)
 
+    def _codes(self, after: str) -> tuple[str, ...]:
+        self.expect("(")
+        codes = [self._code(after)]
+        while self.peek() == ",":
+            self.take()
+            codes.append(self._code(after))
+        self.expect(")")
+        return tuple(codes)
+
+    def _code(self, after: str) -> str:
+        """A code; words and numbers that follow each other are one code, as in very bad."""
+        kind, text = self.take()
+        if kind not in ("name", "quoted", "number"):
+            raise Mistake(f"Expected a code after {after} in the formula.")
+        if kind == "quoted":
+            return text.replace("``", "`")
+        words = [text]
+        while self.peek() in ("name", "number"):
+            words.append(self.take()[1])
+        return " ".join(words)
+
     def _transformed(self, function: str) -> Factor:
+        if function == RELEVEL:
+            return self._relevelled()
         if function not in list(Transform)[1:]:
             raise Mistake(
-                f"There is no transformation {function[:40]!r}.", suggestions=["Possible are log, sqrt and square."]
+                f"There is no transformation {function[:40]!r}.",
+                suggestions=["Possible are log, sqrt and square; and relevel(name, code) for classes."],
             )
         self.expect("(")
         name = self.name()
         self.expect(")")
         return Factor(name, Transform(function))
+
+    def _relevelled(self) -> Factor:
+        self.expect("(")
+        name = self.name()
+        self.expect(",")
+        reference = self._code(f"{RELEVEL}({name[:40]},")
+        self.expect(")")
+        return Factor(name, reference=reference)
 
     def terms(self) -> list[Term]:
         """The terms of one item: factors joined by ':' stay together, '*' gives all products."""
@@ -179,7 +243,7 @@ def read_formula(text: str) -> Formula:
     """The formula a text describes; the text is read, never run.
 
     >>> read_formula("log(income) ~ age^2 + sex*region").terms[0]
-    (Factor(variable='age', transform=<Transform.SQUARE: 'square'>, code=None),)
+    (Factor(variable='age', transform=<Transform.SQUARE: 'square'>, codes=(), reference=None),)
     """
     if len(text) > LONGEST:
         raise Mistake(f"The formula is longer than {LONGEST} characters.")
@@ -202,7 +266,7 @@ def read_term(text: str) -> Term:
     """The factors that a text joins by ':', in the order of a formula.
 
     >>> read_term("sex:log(income)")[0]
-    Factor(variable='income', transform=<Transform.LOG: 'log'>, code=None)
+    Factor(variable='income', transform=<Transform.LOG: 'log'>, codes=(), reference=None)
     """
     if len(text) > LONGEST:
         raise Mistake(f"The term is longer than {LONGEST} characters.")
@@ -224,8 +288,8 @@ _BACKQUOTED = re.compile(r"`(?:[^`]|``)+`")
 def read_variable(text: str) -> Factor:
     """The variable that a text names, and its transformation if it is written as in a formula. Any other text is a name.
 
-    >>> read_variable("log(net income)"), read_variable("net income").variable
-    (Factor(variable='net income', transform=<Transform.LOG: 'log'>, code=None), 'net income')
+    >>> read_variable("log(net income)").transform, read_variable("net income").variable
+    (<Transform.LOG: 'log'>, 'net income')
     """
     if call := _CALL.fullmatch(text):
         return Factor(_unquoted(call[2]), Transform(call[1]))
@@ -262,8 +326,12 @@ def write_formula(formula: Formula) -> str:
 
 def _write(factor: Factor) -> str:
     name = _quoted(factor.variable)
-    if factor.code is not None:
-        return f"{name}={_quoted(factor.code)}"
+    if factor.reference is not None:
+        return f"{RELEVEL}({name}, {_quoted(factor.reference)})"
+    if len(factor.codes) == 1:
+        return f"{name}={_quoted(factor.codes[0])}"
+    if factor.codes:
+        return f"{name} in ({', '.join(map(_quoted, factor.codes))})"
     return f"{factor.transform}({name})" if factor.transform else name
 
 

@@ -9,10 +9,13 @@ from typing import Any, Generic, Self, TypeVar
 from confide.errors import Fault
 from confide.model.request import Request
 
-__all__ = ["PLOT", "Grid", "ModelRelease"]
+__all__ = ["NORMAL", "PLOT", "Grid", "ModelRelease"]
 
 PLOT = "plot: "
 """How the names of grids begin that hold the points of a plot."""
+
+NORMAL = 1.96
+"""Standard errors on either side of an estimate that make a 95 percent interval."""
 
 Value = str | float | int | None
 Q = TypeVar("Q", bound=Request[Any])

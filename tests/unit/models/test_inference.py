@@ -217,6 +217,15 @@ def test_the_tables_of_the_other_models_have_theirs(example, dense, model):
     tables = grids(model(example, dense).infer(robust=True), labels=LABELS, terms=TERMS, n=400)
     assert tables["coefficients"].title == "Coefficients (robust standard errors)"
     assert tables["anova"].columns == ("term", "dof", "wald_chi_square", "p_value")
+    shown, ratios = rows(tables["coefficients"]), rows(tables["ratios"])
+    assert tuple(ratios) == LABELS[1:] and tables["ratios"].columns == ("term", "rate_ratio", "low", "high")
+    for label, row in ratios.items():
+        estimate, error = shown[label]["estimate"], shown[label]["standard_error"]
+        if row["rate_ratio"] is None:
+            assert abs(estimate) + 1.96 * error > 50
+        else:
+            assert row["rate_ratio"] == pytest.approx(np.exp(estimate), rel=6e-3)
+            assert row["high"] == pytest.approx(np.exp(estimate + 1.96 * error), rel=6e-3)
     names = ["n", "r_squared", "null_deviance", "residual_deviance", "residual_dof", "dispersion"]
     assert [row[0] for row in tables["statistics"].rows] == names
 
@@ -225,7 +234,9 @@ def test_estimates_are_rounded_by_their_standard_errors(dense, example):
     exact = gaussian(example, dense).infer()
     estimates = np.array([12.34567, -0.0012345, 1_234_567.0, 0.00001, 5.0, 5.0, 5.0, 5.0])
     errors = np.array([0.0567, 0.000101, 4_560.0, 1.0, 0.0996, 1e-9, 1e9, 0.1])
-    grid = grids(replace(exact, estimates=estimates, errors=errors), labels=LABELS, terms=TERMS, n=400)["coefficients"]
+    grid = grids(replace(exact, estimates=estimates, covariance=np.diag(errors**2)), labels=LABELS, terms=TERMS, n=400)[
+        "coefficients"
+    ]
     assert [row[1:3] for row in grid.rows] == [
         (12.346, 0.057), (-0.00123, 0.0001), (1_234_600.0, 4_600.0), (0.0, 1.0),
         (5.0, 0.1), (5.0, 1e-9), (0.0, 1e9), (5.0, 0.1),
@@ -234,22 +245,20 @@ def test_estimates_are_rounded_by_their_standard_errors(dense, example):
 
 @given(st.floats(-1e12, 1e12), st.floats(1e-9, 1e9))
 def test_rounding_moves_an_estimate_by_at_most_a_twentieth_of_its_error(estimate, error):
-    one = np.array([1.0])
     table = analysis(np.array([]), (), 1.0, records=100)
-    ours = grids(inference_of(np.array([estimate]), np.array([error]), one, table), labels=["a"], terms=[], n=100)
+    exact = Inference(np.array([estimate]), np.array([[error**2]]), False, (1,), np.array([]), table)
+    ours = grids(exact, labels=["a"], terms=[], n=100)
     shown = rows(ours["coefficients"])["a"]
-    assert abs(shown["estimate"] - estimate) <= error / 20 * (1 + 1e-6) + abs(estimate) * 1e-15
+    assert abs(shown["estimate"] - estimate) <= error / 20 * (1 + 1e-6) + abs(estimate) * 5e-15
     assert abs(shown["standard_error"] - error) <= error / 20 * (1 + 1e-6)
-
-
-def inference_of(estimates, errors, rest, table):
-    return Inference(estimates, errors, rest, rest, False, (1,), np.array([]), np.array([]), table)
 
 
 def test_p_values_follow_from_what_is_shown_and_small_ones_are_not_told(example, dense):
     exact = gaussian(example, dense).infer()
     estimates, errors = np.array([40.0, -40.0, 4.04, 3.9, 3.0, -2.0, 1.0, 0.0]), np.ones(8)
-    grid = grids(replace(exact, estimates=estimates, errors=errors), labels=LABELS, terms=TERMS, n=400)["coefficients"]
+    grid = grids(replace(exact, estimates=estimates, covariance=np.diag(errors**2)), labels=LABELS, terms=TERMS, n=400)[
+        "coefficients"
+    ]
     expected = 2 * stats.t.sf([3.9, 3.0, 2.0, 1.0, 0.0], 400 - sum(exact.widths))
     assert [row[-1] for row in grid.rows[:3]] == [0.0001] * 3
     assert [row[-1] for row in grid.rows[3:]] == pytest.approx(expected, rel=5e-3)

@@ -46,6 +46,39 @@ def formula(page):
 # Building
 
 
+def test_the_class_to_compare_with_is_chosen_in_the_form(look):
+    page = look(f"{BUILD}?response=gaussian+income&term=age&term=education")
+    page = look(page.send("predictors", changed={"relevel": "relevel(education, none)"}))
+    assert formula(page) == "income ~ age + relevel(education, none)"
+    assert page.chosen("relevel") == ["relevel(education, none)"] and "education" not in page.choices("predictor")
+    page = look(page.send("cross", changed={"tick": ["age", "relevel(education, none)"]}))
+    assert formula(page).endswith("age:relevel(education, none)")
+    answer = look(page.send("show"))
+    assert (
+        answer.status == 200
+        and "compared with No completed education" in answer.text
+        and "How to read this table" in answer.text
+    )
+    assert "every class is compared with No completed education, the reference" in answer.text
+    page = look(page.send("predictors", changed={"relevel": "education"}))
+    assert formula(page) == "income ~ age + education + age:education"
+    page = look(look(f"{BUILD}?formula=income~relevel(education%2C+none)").send("without.relevel(education, none)"))
+    assert "nothing yet" in page.text
+
+
+def test_several_classes_of_a_response_are_ticked_in_the_form(look):
+    page = look(f"{BUILD}?response=binomial+employment=unemployed&term=age")
+    page = look(page.send("classes", changed={"class": ["unemployed", "retired"]}))
+    assert formula(page) == "employment in (retired, unemployed) ~ age"
+    assert sorted(page.chosen("class")) == ["retired", "unemployed"]
+    answer = look(page.send("show"))
+    assert answer.status == 200 and "Unemployed or Retired" in answer.text
+    none = look(page.send("classes", changed={"class": []}))
+    assert none.status == 422 and "Tick at least one class" in none.text
+    every = look(page.send("classes", changed={"class": page.choices("class")}))
+    assert every.status == 422 and "leave one out" in every.text
+
+
 def test_a_model_is_built_with_buttons_alone(look):
     page = look(BUILD)
     assert "Choose a response first" in page.text

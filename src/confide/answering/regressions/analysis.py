@@ -7,8 +7,10 @@ from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.diagnostics.diagnose import diagnose
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import model_notes
+from confide.answering.regressions.absorbed import absorbed
+from confide.answering.regressions.contrasts import contrasts
 from confide.answering.regressions.grids import grids
-from confide.answering.regressions.judged import JudgedRegression, Sums, absorbed
+from confide.answering.regressions.judged import JudgedRegression, Sums
 from confide.answering.regressions.nearby import near_models
 from confide.answering.rules.models import MODEL_RULES
 from confide.answering.rules.rule import Rule, Stage
@@ -21,7 +23,7 @@ from confide.model.admission.regression import admit_regression, check_hierarchy
 from confide.model.catalog.dataset import Dataset
 from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
-from confide.model.request import RegressionRequest
+from confide.model.request import Family, RegressionRequest
 
 __all__ = ["RegressionAnalysis"]
 
@@ -82,7 +84,7 @@ class RegressionAnalysis:
         """Term by term: its classes and the response's, with the universe. Not all predictors at once: no coefficient
         tells their joint table."""
         formula, dataset = question.request.formula, question.dataset
-        shared = [formula.response.variable] if formula.response.code is not None else []
+        shared = [formula.response.variable] if formula.response.codes else []
         shared += question.universe.variables
         terms = ([f.variable for f in term if not dataset.variables[f.variable].measurable] for term in formula.terms)
         crosses = dict.fromkeys(cross_of([*shared, *classes], dataset) for classes in terms)
@@ -107,7 +109,10 @@ class RegressionAnalysis:
     ) -> ModelRelease[RegressionRequest]:
         compiled, model = protected.compiled, protected.fitted
         assert model is not None
-        found = grids(model.inference, labels=compiled.labels, terms=compiled.terms, n=protected.published)
+        chosen = contrasts(compiled, question.request.formula, question.dataset, protected.levels)
+        told = chosen.told(model.inference)
+        binomial = question.request.family is Family.BINOMIAL
+        found = grids(told, labels=chosen.labels, terms=compiled.terms, n=protected.published, binomial=binomial)
         notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.levels, question))
         diagnosed = diagnose(protected) if diagnostics else None
         plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}

@@ -89,8 +89,8 @@ def _block(block: Block, design: Design, selection: Selection, shield: Shield) -
     names = [design.classes[at] for at, _ in block.classes]
     cube = selection.cube([*names, design.response.variable], complete=design.numbers, weighted=True)
     cells = list(product(*(_places(levels) for _, levels in block.classes)))
-    with_response = _Sets.draw(cube, [(*cell, design.response.places[0]) for cell in cells], selection, shield)
-    return _moved(with_response, _Sets.draw(cube, [(*cell, -1) for cell in cells], selection, shield), shield)
+    each = [_Sets.draw(cube, [(*c, at) for c in cells], selection, shield) for at in design.response.places]
+    return _moved(each, _Sets.draw(cube, [(*cell, -1) for cell in cells], selection, shield), shield)
 
 
 def _places(levels: tuple[int, ...]) -> list[int]:
@@ -123,16 +123,21 @@ def _weights(cube: Cube, at: tuple[Ints, ...], selection: Selection) -> Floats:
     return np.asarray(cube.weight[at] / 10.0**facts.weight_decimals)
 
 
-def _moved(some: _Sets, every: _Sets, shield: Shield) -> ClassCounts:
-    """`some` have the response, of `every` in the class. A protected share stays half a unit off none and all."""
-    units, size = np.maximum(some.units, 1), np.maximum(every.published, 1) / np.maximum(every.units, 1)
-    edge = 0.5 / np.maximum(every.published, 1)
-    wanted = some.weight * some.published / units / size
+def _moved(each: list[_Sets], every: _Sets, shield: Shield) -> ClassCounts:
+    """`each` class of the response has some, of `every` in the class. A protected share stays half a unit off none and all.
+
+    Several classes have the sum of their protected counts, cell by cell as in the table: a draw for every union of classes
+    would be a new one of the same counts, and the noise could be averaged out over unions.
+    """
+    size, edge = np.maximum(every.published, 1) / np.maximum(every.units, 1), 0.5 / np.maximum(every.published, 1)
+    units, weight = (np.sum([getattr(one, name) for one in each], axis=0) for name in ("units", "weight"))
+    wanted = sum(one.weight * one.published / np.maximum(one.units, 1) for one in each) / size
     wanted = np.clip(wanted, edge * every.weight, (1 - edge) * every.weight)
-    wanted = np.where(some.units > 0, wanted, some.weight)
+    wanted = np.where(units > 0, wanted, weight)
     share = wanted / np.maximum(every.weight, 1e-300)
-    true = some.units * (1 - 2 * share) + every.units * share**2
+    true = units * (1 - 2 * share) + every.units * share**2
     left = every.units * share * (1 - share)
     squares = np.where((true > 0) & (left > 0), left / np.where(true > 0, true, 1.0), 1.0)
-    noise = shield.counts.spread**2 * (some.weight / units) ** 2 * (1 + share**2)
-    return ClassCounts(wanted - some.weight, noise, size, squares, some.units >= 0)
+    drawn = sum((one.weight / np.maximum(one.units, 1)) ** 2 for one in each)
+    noise = shield.counts.spread**2 * (drawn + (weight / np.maximum(units, 1)) ** 2 * share**2)
+    return ClassCounts(wanted - weight, noise, size, squares, units >= 0)

@@ -36,7 +36,7 @@ class Classes:
         """The numbers that a record must have to enter the model, the response's with them."""
         formula, variables = self.question.request.formula, self.question.dataset.variables
         numbers = [f for term in formula.terms for f in term if variables[f.variable].measurable]
-        numbers += [formula.response] if formula.response.code is None else []
+        numbers += [] if formula.response.codes else [formula.response]
         return tuple(dict.fromkeys(Number(f.variable, f.transform) for f in numbers))
 
     @property
@@ -47,11 +47,10 @@ class Classes:
         return [names for names in found if len(names) > 1]
 
     @property
-    def place(self) -> int:
-        """The place of the class that the response indicates."""
+    def places(self) -> list[int]:
+        """The places of the classes that the response indicates."""
         response = self.question.request.formula.response
-        assert response.code is not None
-        return self.question.dataset.variables[response.variable].place(response.code)
+        return [self.question.dataset.variables[response.variable].place(code) for code in response.codes]
 
     @cached_property
     def levels(self) -> Mapping[str, Levels]:
@@ -73,10 +72,10 @@ class Classes:
     def _varied(self, name: str) -> Bools | None:
         """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
         response = self.question.request.formula.response
-        if response.code is None:
+        if not response.codes:
             return None
         counts = self.sums.counts([name, response.variable], complete=self.complete)[:-1]
-        inside = counts[:, self.place]
+        inside = counts[:, self.places].sum(axis=1)
         least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
         varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least
         return varied

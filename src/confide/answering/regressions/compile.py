@@ -12,7 +12,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
 from confide.model.formula import Factor, Formula, Transform
 
-__all__ = ["Compiled", "Levels", "aliased", "compile_design", "levels_of", "spread_out"]
+__all__ = ["Compiled", "Levels", "aliased", "block_labels", "compile_design", "levels_of", "spread_out"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def compile_design(formula: Formula, dataset: Dataset, levels: Mapping[str, Leve
     numbers = list(dict.fromkeys(f for term in formula.terms for f in term if dataset.variables[f.variable].measurable))
     crossed = {factor for term in formula.terms if len(term) > 1 for factor in term}
     classes = [name for name in formula.variables if name in levels and levels[name].kept]
-    blocks, labels, terms = [Block((), (), 0, 1)], ["(Intercept)"], []
+    blocks, terms = [Block((), (), 0, 1)], []
     for term in formula.terms:
         dummies = [levels[f.variable] for f in term if f.variable in levels]
         width = prod(len(one.kept) for one in dummies)
@@ -118,14 +118,22 @@ def compile_design(formula: Formula, dataset: Dataset, levels: Mapping[str, Leve
         offset = blocks[-1].offset + blocks[-1].width
         blocks.append(Block(tuple(numbers.index(f) for f in term if f in numbers), maps, offset, width))
         terms.append(label(term))
-        labels += _labels(term, dummies, dataset)
     design = Design(
         response=_response(formula.response, dataset),
         numbers=tuple(_number(f, dataset, moved=f not in crossed) for f in numbers),
         classes=tuple(classes),
         blocks=tuple(blocks),
     )
-    return Compiled(design, tuple(labels), tuple(terms))
+    return Compiled(design, tuple(block_labels(formula, dataset, levels)), tuple(terms))
+
+
+def block_labels(formula: Formula, dataset: Dataset, levels: Mapping[str, Levels]) -> list[str]:
+    """The names of the columns, the intercept's first; classes stand in the order in which they are kept."""
+    found = ["(Intercept)"]
+    for term in formula.terms:
+        dummies = [levels[f.variable] for f in term if f.variable in levels]
+        found += _labels(term, dummies, dataset) if all(one.kept for one in dummies) else []
+    return found
 
 
 def _labels(term: Sequence[Factor], dummies: Sequence[Levels], dataset: Dataset) -> list[str]:
@@ -140,8 +148,9 @@ def _labels(term: Sequence[Factor], dummies: Sequence[Levels], dataset: Dataset)
 
 
 def _response(factor: Factor, dataset: Dataset) -> Number | Indicator:
-    if factor.code is not None:
-        return Indicator(factor.variable, (dataset.variables[factor.variable].place(factor.code),))
+    if factor.codes:
+        places = sorted(dataset.variables[factor.variable].place(code) for code in factor.codes)
+        return Indicator(factor.variable, tuple(places))
     return Number(factor.variable, factor.transform)
 
 

@@ -1,22 +1,22 @@
 """The tables of a model that may leave: rounded, and derived from rounded numbers where that is possible."""
 
 from collections.abc import Sequence
-from math import floor, log10
+from math import exp, floor, log10
 
 import numpy as np
 from scipy.special import ndtr, stdtr
 
 from confide.answering.regressions.inference import Inference, VarianceAnalysis, analysis
-from confide.answering.rounding import significant, to_error
+from confide.answering.rounding import DOUBLE, significant, to_error
 from confide.arrays import Floats
-from confide.model.model_release import Grid, Value
+from confide.model.model_release import NORMAL, Grid, Value
 
 __all__ = ["digits", "grids"]
 
 SMALLEST_P = 1e-4
 
-DOUBLE = 15
-"""So many digits a floating-point number has: no limit beside the standard error."""
+LARGEST_LOGARITHM = 50.0
+"""Of a ratio that is told."""
 
 Rows = list[tuple[Value, ...]]
 
@@ -33,7 +33,9 @@ def digits(n: int) -> int:
     return max(2, min(6, floor(log10(max(n, 1)) / 2 + 1.5)))
 
 
-def grids(inference: Inference, *, labels: Sequence[str], terms: Sequence[str], n: int) -> dict[str, Grid]:
+def grids(
+    inference: Inference, *, labels: Sequence[str], terms: Sequence[str], n: int, binomial: bool = False
+) -> dict[str, Grid]:
     """Give the tables of coefficients, of tests of whole terms and of statistics.
 
     `labels` name the columns, `terms` the blocks after the intercept; `n` is the protected number of units.
@@ -48,7 +50,9 @@ def grids(inference: Inference, *, labels: Sequence[str], terms: Sequence[str], 
         table = _published(inference.analysis, inference.widths, n)
         tests, statistics = _anova(table, terms, n), _gaussian_statistics(table, n)
     named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
-    return {"coefficients": _coefficients(inference, labels, n), "anova": tests, "statistics": named}
+    coefficients = _coefficients(inference, labels, n)
+    ratios = {} if inference.analysis else {"ratios": _ratios(coefficients, binomial=binomial)}
+    return {"coefficients": coefficients, **ratios, "anova": tests, "statistics": named}
 
 
 def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
@@ -63,6 +67,22 @@ def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
     kind = "robust" if inference.robust else "model-based"
     columns = ("term", "estimate", "standard_error", "statistic", "p_value")
     return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
+
+
+def _ratios(coefficients: Grid, *, binomial: bool) -> Grid:
+    """By how much each unit more, or a class, multiplies the odds or the rate: what follows from the rounded coefficients."""
+    kind = "odds" if binomial else "rate"
+    rows = tuple((row[0], *_ratio(float(row[1] or 0), float(row[2] or 0))) for row in coefficients.rows[1:])
+    columns = ("term", f"{kind}_ratio", "low", "high")
+    return Grid("ratios", f"{kind.capitalize()} ratios with 95 % intervals", columns, rows)
+
+
+def _ratio(estimate: float, error: float) -> tuple[Value, ...]:
+    """The ratio and the ends of its interval; nothing where they are too large or small to be written."""
+    ends = (estimate, estimate - NORMAL * error, estimate + NORMAL * error)
+    if max(map(abs, ends)) > LARGEST_LOGARITHM:
+        return None, None, None
+    return tuple(_round(exp(value), 3) for value in ends)
 
 
 def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:

@@ -11,7 +11,7 @@ from confide.arrays import Floats
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
-__all__ = ["Inference", "VarianceAnalysis", "analysis", "infer"]
+__all__ = ["Inference", "VarianceAnalysis", "analysis", "infer", "wald"]
 
 
 PERFECT = 1e-20
@@ -37,22 +37,38 @@ class VarianceAnalysis:
 
 @dataclass(frozen=True)
 class Inference:
-    """Estimates in the units of the data. `tests` and `test_p_values`: Wald's chi-square of each term after the intercept.
+    """Estimates and their covariance in the units of the data. `tests`: Wald's chi-square of each term after the intercept.
 
-    `analysis` is there for gaussian models only, `null_deviance` and `deviance` for the others.
+    `analysis` and `dof`, the degrees of freedom of t, are there for gaussian models only, `null_deviance` and `deviance` for
+    the others.
     """
 
     estimates: Floats
-    errors: Floats
-    statistics: Floats
-    p_values: Floats
+    covariance: Floats
     robust: bool
     widths: tuple[int, ...]
     tests: Floats
-    test_p_values: Floats
     analysis: VarianceAnalysis | None = None
     null_deviance: float = 0.0
     deviance: float = 0.0
+    dof: int = 0
+
+    @property
+    def errors(self) -> Floats:
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def statistics(self) -> Floats:
+        return self.estimates / self.errors
+
+    @property
+    def p_values(self) -> Floats:
+        lower = -abs(self.statistics)
+        return np.asarray(2 * (stdtr(self.dof, lower) if self.analysis else ndtr(lower)))
+
+    @property
+    def test_p_values(self) -> Floats:
+        return np.asarray(chdtrc(np.array(self.widths[1:]), self.tests))
 
     @property
     def r_squared(self) -> float:
@@ -92,17 +108,15 @@ def infer(
     assert gaussian or (shift, scale) == (0, 1), "only a gaussian response may be shifted or scaled"
     estimates = scale * (back @ fitted.beta)
     estimates[0] += shift
-    variances = np.diag(back @ covariance @ back.T)
+    told = scale**2 * (back @ covariance @ back.T)
+    variances = np.diag(told)
     if not np.all(variances > 0):
         raise Unfit
-    errors = scale * np.sqrt(variances)
-    statistics = estimates / errors
-    p_values = 2 * (stdtr(dof, -abs(statistics)) if gaussian else ndtr(-abs(statistics)))
-    tests = _wald(fitted.beta, covariance, widths)
-    given = (estimates, errors, statistics, p_values, robust, widths, tests, chdtrc(np.array(widths[1:]), tests))
+    given = (estimates, told, robust, widths, wald(fitted.beta, covariance, widths))
     if gaussian:
         squares = _sequential(moments, widths) * scale**2
-        return Inference(*given, analysis(squares, widths[1:], spread.squares * scale**2, records=moments.records))
+        table = analysis(squares, widths[1:], spread.squares * scale**2, records=moments.records)
+        return Inference(*given, table, dof=dof)
     return Inference(*given, None, _null_deviance(moments, question.family, null), moments.deviance)
 
 
@@ -116,7 +130,7 @@ def _sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
     return robust
 
 
-def _wald(beta: Floats, covariance: Floats, widths: tuple[int, ...]) -> Floats:
+def wald(beta: Floats, covariance: Floats, widths: tuple[int, ...]) -> Floats:
     """The chi-square of each block after the intercept: beta' covariance^-1 beta."""
     ends = np.cumsum(widths)
     places = [slice(end - width, end) for end, width in zip(ends[1:], widths[1:], strict=True)]

@@ -49,10 +49,10 @@ class JudgedRegression:
     @property
     def outcomes(self) -> tuple[int, int] | None:
         response = self.question.request.formula.response
-        if response.code is None:
+        if not response.codes:
             return None
         counts = self.sums.counts([response.variable], complete=self.classes.complete)
-        inside = int(counts[self.classes.place])
+        inside = int(counts[self.classes.places].sum())
         return inside, int(counts[-1]) - inside
 
     @property
@@ -74,14 +74,14 @@ class JudgedRegression:
     def implied_tables(self) -> Iterator[JudgedTable]:
         """A model tells the two-way tables of its classes, whatever else is in it: these must be tables one could ask for."""
         response = self.question.request.formula.response
-        named = [*self._classes, *([response.variable] if response.code is not None else [])]
+        named = [*self._classes, *([response.variable] if response.codes else [])]
         yield from (self.sums.table(pair, complete=self.classes.complete) for pair in combinations(named, 2))
 
     @property
     def tells_withheld_totals(self) -> bool:
         """Those of the response by a class, or by classes that interact: a covariate's means come from another model."""
         response = self.question.request.formula.response
-        if response.code is not None:
+        if response.codes:
             return False
         crosses = [*([name] for name in self._classes), *self.crossed]
         return any(self._withholds(names, response.variable) for names in crosses)
@@ -154,7 +154,7 @@ class JudgedRegression:
     def response(self) -> str:
         """The response as a person reads it."""
         response = self.question.request.formula.response
-        return label([response]) + (f"={response.code}" if response.code else "")
+        return label([response]) + (f"={' or '.join(response.codes)}" if response.codes else "")
 
     @property
     def _model(self) -> FittedModel:
@@ -177,18 +177,6 @@ class JudgedRegression:
         units = shield.decision.units(cube.sets)
         withheld = shield.totals.protect(cube, f"decide {of}", shield.draws, units=units, scale=0).withheld
         return bool((withheld & (units >= shield.policy.models.dummy)).any())
-
-
-def absorbed(levels: Mapping[str, Levels], question: Admitted[RegressionRequest]) -> tuple[str, ...]:
-    """Which class of each predictor is the reference, and which stand with it."""
-    said = []
-    for one in levels.values():
-        codes = question.dataset.variables[one.variable].codes
-        assert codes is not None
-        others = [codes.names[p] for p in range(len(codes)) if p != one.reference and p not in one.kept]
-        beside = f", and with it {', '.join(others)}" if others else ""
-        said.append(f"The reference of {one.variable} is {codes.names[one.reference]}{beside}.")
-    return tuple(said)
 
 
 def _too_well(spread: Spread, share: float) -> bool:

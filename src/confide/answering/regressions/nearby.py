@@ -24,7 +24,7 @@ __all__ = ["near_models"]
 def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[Any]]:
     """Each with the words for it, one change or two; or a table of means. Found from public metadata alone."""
     response = request.formula.response
-    numbers = [response.variable] if response.code is None else []
+    numbers = [response.variable] if not response.codes else []
     return with_tables(one_or_two(request, dataset, _moves), mean_tables(request, numbers, dataset))
 
 
@@ -50,7 +50,8 @@ def _coarser_predictors(request: RegressionRequest, dataset: Dataset) -> Iterato
     for name in request.predictors:
         for form in coarser_classes(name, dataset):
             if form not in request.names:
-                yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {Factor(name): Factor(form)}))
+                plain = Factor(name, reference=request.formula.references.get(name))
+                yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {plain: Factor(form)}))
 
 
 def _logarithms(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:

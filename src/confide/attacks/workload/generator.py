@@ -169,7 +169,7 @@ class _Drawing:
     def _response(self, chosen: Variable, family: str) -> Factor | None:
         if family == "binomial":
             code = self._event(chosen)
-            return Factor(chosen.name, code=code) if code else None
+            return Factor(chosen.name, codes=(code,)) if code else None
         log = family == "gaussian" and is_amount(chosen) and self._draw(self.proportions.response) == "log"
         return Factor(chosen.name, Transform.LOG if log else Transform.NONE)
 

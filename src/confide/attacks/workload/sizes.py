@@ -54,7 +54,7 @@ class TrueSizes:
             there &= np.isfinite(values)
         if self._share(there) < proportions.least or any(np.ptp(values[there]) == 0 for values in numbers):
             return False
-        events = [self._inside(Condition(f.variable, (f.code,)))[there].mean() for f in factors if f.code is not None]
+        events = [self._inside(Condition(f.variable, f.codes))[there].mean() for f in factors if f.codes]
         return all(proportions.event <= event <= 1 - proportions.event for event in events)
 
     def _within(self, where: Universe) -> Bools:

@@ -12,7 +12,7 @@ from typing import Any
 from confide.formats.about import shown_value
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term, Transform, read_variable
-from confide.model.model_release import Grid, ModelRelease, Value
+from confide.model.model_release import NORMAL, Grid, ModelRelease, Value
 from confide.model.request import Family, RegressionRequest
 
 __all__ = [
@@ -24,14 +24,12 @@ __all__ = [
     "factor_words",
     "grid_name",
     "p_words",
+    "reading",
     "relabelled",
     "split_label",
     "statistics",
     "term_words",
 ]
-
-NORMAL = 1.96
-"""Standard errors on either side of an estimate that make a 95 percent interval."""
 
 INTERCEPT = "(Intercept)"
 
@@ -83,19 +81,26 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class TermGroup:
-    """The rows of one term; `reference` is the class they are compared with, `beside` those that stand with it."""
+    """The rows of one term; `reference` is the class they are compared with.
+
+    `absorbed` are classes with too few units, which stand with the class `home`: the reference, unless another was chosen.
+    """
 
     words: str
     rows: tuple[Coefficient, ...]
     reference: str = ""
-    beside: tuple[str, ...] = ()
+    absorbed: tuple[str, ...] = ()
+    home: str = ""
 
 
 def factor_words(factor: Factor, dataset: Dataset) -> str:
     """Give a factor in words: `Income (logarithm)`, `Activity: employed`."""
     variable = dataset.variables[factor.variable]
     words = _TRANSFORMED[factor.transform].format(variable.label)
-    return words if factor.code is None else f"{words}: {_label(dataset, factor.variable, factor.code)}"
+    if not factor.codes:
+        return words
+    order = sorted(factor.codes, key=lambda code: variable.place(code) if code in (variable.codes or ()) else -1)
+    return f"{words}: {' or '.join(_label(dataset, factor.variable, code) for code in order)}"
 
 
 def term_words(term: Term, dataset: Dataset) -> str:
@@ -112,9 +117,8 @@ def coefficients(release: ModelRelease[RegressionRequest], dataset: Dataset) -> 
     for term in request.formula.terms:
         own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
         if own:
-            reference, beside = _reference(release, term, dataset)
             made = tuple(_coefficient(words, row, ratio=ratio) for words, row in own)
-            groups.append(TermGroup(term_words(term, dataset), made, reference, beside))
+            groups.append(TermGroup(term_words(term, dataset), made, *_reference(release, term, dataset)))
     return tuple(groups)
 
 
@@ -157,6 +161,34 @@ def statistics(release: ModelRelease[Any]) -> Iterator[tuple[str, str]]:
         yield _STATISTICS.get(str(name), str(name)), p_words(value) if name == "f_p_value" else shown_value(value)
 
 
+_SCALES = {
+    Family.GAUSSIAN: "An estimate is how much the response differs.",
+    Family.BINOMIAL: "An estimate is a difference of log odds; its odds ratio is by how much the odds are multiplied: 1 is no "
+    "difference, 2 is twice the odds.",
+    Family.POISSON: "An estimate is a difference of the logarithm of the rate; its rate ratio is by how much the rate is "
+    "multiplied: 1 is no difference.",
+}
+
+
+def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup], dataset: Dataset) -> Iterator[str]:
+    """Give the words that a reader of the coefficients needs: scale, references, absorbed classes, marks."""
+    yield f"{_SCALES[release.request.family]} A number is told for each unit more of it, a class beside its reference."
+    for group in groups:
+        if group.reference:
+            yield (
+                f"{group.words}: every class is compared with {group.reference}, the reference, which has no row of its own."
+            )
+        if group.absorbed:
+            yield (
+                f"{group.words}: {', '.join(group.absorbed)} {'has' if len(group.absorbed) == 1 else 'have'} too few units "
+                f"for a row and stand with {group.home}, the most common class."
+            )
+    yield (
+        "An interval holds the true value in 95 of 100 samples. A p-value says how often chance alone would give so large a "
+        "difference; smaller ones than 0.0001 are given as ≤ 0.0001. [z] stands where a number does not apply."
+    )
+
+
 def p_words(value: Value) -> str:
     """Give a p-value; those at the bound are said to be at most that."""
     return "≤ 0.0001" if value == 1e-4 else shown_value(value)
@@ -168,7 +200,7 @@ def _coefficient(words: str, row: tuple[Value, ...], *, ratio: bool) -> Coeffici
     low, high = estimate - NORMAL * error, estimate + NORMAL * error
     times = exp(estimate) if ratio and abs(estimate) < 50 else None
     shown = [_fixed(estimate, places), f"{_fixed(low, places)} to {_fixed(high, places)}", _fixed(error, places)]
-    shown += [] if times is None else [f"{times:.3g}"]
+    shown += [] if times is None else [f"{times:.3g} ({_power(low)} to {_power(high)})"]
     return Coefficient(
         words,
         estimate,
@@ -178,6 +210,11 @@ def _coefficient(words: str, row: tuple[Value, ...], *, ratio: bool) -> Coeffici
         times,
         (*shown, shown_value(statistic).replace("-", "−", 1), p_words(row[4] and p)),
     )
+
+
+def _power(value: float) -> str:
+    """The exponential of the end of an interval, as a text."""
+    return f"{exp(value):.3g}" if abs(value) < 700 else "0" if value < 0 else "∞"
 
 
 def _fixed(value: float, places: int) -> str:
@@ -205,19 +242,23 @@ def _classes(label: str, term: Term, dataset: Dataset) -> str | None:
     return " × ".join(_label(dataset, name, code) for name, code in pairs) if known else None
 
 
-def _reference(release: ModelRelease[Any], term: Term, dataset: Dataset) -> tuple[str, tuple[str, ...]]:
-    """The class that a single categorical variable is compared with, and those without a coefficient of their own."""
+def _reference(release: ModelRelease[Any], term: Term, dataset: Dataset) -> tuple[str, tuple[str, ...], str]:
+    """The class that a single categorical variable is compared with, those absorbed, and where these stand."""
     name = term[0].variable
     codes = dataset.variables[name].codes
     if len(term) > 1 or codes is None or dataset.variables[name].measurable:
-        return "", ()
+        return "", (), ""
     own = {str(row[0]) for row in release.grids["coefficients"].rows}
     without = [code for code in codes if f"{name}={code.code}" not in own]
     starts = {
         f"The reference of {name} is {code.code}{end}": code for code in without for end in (".", ", and with it ")
     }
     said = [code for start, code in starts.items() if any(note.startswith(start) for note in release.notes)]
-    return said[0].label if said else "", tuple(code.label for code in without if code not in said)
+    notes = [note for note in release.notes if note.startswith(f"Of {name}, ")]
+    elsewhere = [code for code in codes if any(note.endswith(f" stand with {code.code}.") for note in notes)]
+    reference = said[0].label if said else ""
+    home = elsewhere[0].label if elsewhere else reference
+    return reference, tuple(code.label for code in without if code not in said), home
 
 
 def _label(dataset: Dataset, name: str, code: str) -> str:

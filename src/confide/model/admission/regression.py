@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from confide.errors import Mistake, Reason
+from confide.errors import Mistake, Reason, nearest
 from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Role, Variable
@@ -46,12 +46,14 @@ def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:
 
 
 def _admit_family(response: Factor, family: Family, dataset: Dataset) -> None:
-    if family is Family.BINOMIAL and response.code is None:
+    if family is Family.BINOMIAL and not response.codes:
         raise Mistake(
             f"A binomial model needs a yes or no, and {response.variable!r} is neither.",
-            suggestions=["Write the class as variable=code, as in employment=employed."],
+            suggestions=[
+                "Write the class as variable=code, as in employment=employed, or several as variable in (code, code)."
+            ],
         )
-    if family is not Family.BINOMIAL and response.code is not None:
+    if family is not Family.BINOMIAL and response.codes:
         raise Mistake("The indicator of a class is modelled with family='binomial'.")
     if family is Family.POISSON and (dataset.variables[response.variable].signed or response.transform):
         raise Mistake(f"A poisson model needs counts, and {response.variable!r} may be negative or is transformed.")
@@ -59,16 +61,18 @@ def _admit_family(response: Factor, family: Family, dataset: Dataset) -> None:
 
 def _response(factor: Factor, dataset: Dataset) -> Factor:
     """The response; the code of exactly one categorical variable stands for the indicator of that class."""
-    if factor.variable not in dataset.variables and factor.code is None and not factor.transform:
+    if factor.variable not in dataset.variables and not factor.codes and not factor.transform:
         homes = [v.name for v in dataset.variables.values() if v.classifies and factor.variable in (v.codes or ())]
         if len(homes) == 1:
-            factor = Factor(homes[0], code=factor.variable)
+            factor = Factor(homes[0], codes=(factor.variable,))
     variable = dataset.variable(factor.variable)
     if variable.role is Role.KEY:
         raise Mistake(f"{variable.name!r} is a key, and keys cannot be the response of a model.")
-    if factor.code is not None:
-        if variable.codes is None or factor.code not in variable.codes:
-            raise Mistake(f"{variable.name!r} has no code {factor.code[:60]!r}.")
+    if factor.codes:
+        for code in factor.codes:
+            _admit_code(code, variable)
+        if len(factor.codes) == len(variable.codes or ()):
+            raise Mistake(f"Every class of {variable.name!r} is in the response: leave one out.")
         return factor
     if not variable.measurable:
         raise Mistake(f"{variable.name!r} is not numeric.", suggestions=[f"Model a class: {variable.name}=code."])
@@ -83,7 +87,17 @@ def admit_factor(factor: Factor, dataset: Dataset) -> None:
         raise Mistake(f"Only numeric variables can be transformed, and {variable.name!r} is not one.")
     if not variable.measurable and not variable.classifies:
         raise Mistake(f"{variable.name!r} cannot stand in a model.")
+    if factor.reference is not None:
+        if variable.measurable:
+            raise Mistake(f"{variable.name!r} is a number, and numbers have no reference.")
+        _admit_code(factor.reference, variable)
     _admit_transform(factor, variable)
+
+
+def _admit_code(code: str, variable: Variable) -> None:
+    if variable.codes is None or code not in variable.codes:
+        known = nearest(code, [one.code for one in variable.codes or ()])
+        raise Mistake(f"{variable.name!r} has no code {code[:60]!r}.", suggestions=known)
 
 
 def _admit_transform(factor: Factor, variable: Variable) -> None:

@@ -17,6 +17,7 @@ from confide.formats.models.words import (
     column_words,
     factor_words,
     p_words,
+    reading,
     relabelled,
     split_label,
     statistics,
@@ -38,7 +39,7 @@ INTERACTIVE = ("chart", "interactive")
 VIEWS = ("diagnostics", "chart")
 """Parameters of a page that are not of its question."""
 
-_RATIOS = {Family.BINOMIAL: "Odds ratio", Family.POISSON: "Rate ratio"}
+_RATIOS = {Family.BINOMIAL: "Odds ratio (95 % interval)", Family.POISSON: "Rate ratio (95 % interval)"}
 
 
 def address(dataset: Dataset, ask: str, query: Iterable[tuple[str, str]], *, build: bool = True, part: str = "") -> str:
@@ -74,6 +75,7 @@ def show_regression(
         "formula": write_formula(question.formula),
         "family": question.family,
         "groups": groups,
+        "reading": list(reading(release, groups, dataset)),
         "columns": _coefficient_columns(question.family, release.grids["coefficients"]),
         "errors_kind": release.grids["coefficients"].title.partition("(")[2].rstrip(")"),
         "anova": _grid(release.grids["anova"], dataset, question),

@@ -2,7 +2,8 @@
 
 In the address a whole model is a `formula` and a `family`, as in a question; before that `response` is a family with a factor,
 as in `gaussian log(income)`, and `term` repeats. In the form `predictor` is a factor to be added, `tick` marks those that shall
-interact, and `do` is the button that was pressed.
+interact, `relevel` names the class that those of a variable are compared with, `class` a class of a response of several, and
+`do` is the button that was pressed.
 """
 
 from collections.abc import Sequence
@@ -44,6 +45,7 @@ class ModelDraft:
         """The model that an address or a form describes; what cannot be read is an error, and nothing else is lost."""
         draft = cls(dataset, UniverseDraft.read(query, dataset)).explaining(_first(query, "response"))
         draft = draft.with_terms([text for key, text in query if key in ("term", "predictor") and text])
+        draft = draft.compared([text for key, text in query if key == "relevel"])
         formula = _first(query, "formula")
         return draft.retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
 
@@ -66,6 +68,8 @@ class ModelDraft:
             return self.with_terms([text]) if action == "with" else self._without(text), "predictors"
         if action == "cross":
             return self._crossed(ticked), "interaction"
+        if action == "classes":
+            return self._among(ticked), "response"
         who, part = self.who.press(button)
         return replace(self, who=who), button if button in ("response", "formula") else part
 
@@ -159,6 +163,27 @@ class ModelDraft:
         except Mistake as mistake:
             return self.wrong("predictors", mistake)
         return replace(self, terms=tuple(term for term in self.terms if not gone <= set(term)))
+
+    def compared(self, texts: Sequence[str]) -> "ModelDraft":
+        """The same with classes compared with others: with those named, and by default with the most common one."""
+        try:
+            chosen = {factor.variable: factor.reference for text in texts for factor in read_term(text)}
+        except Mistake as mistake:
+            return self.wrong("predictors", mistake)
+        terms = tuple(
+            tuple(replace(f, reference=chosen.get(f.variable, f.reference)) for f in term) for term in self.terms
+        )
+        return self if terms == self.terms else self._having(terms)
+
+    def _among(self, codes: Sequence[str]) -> "ModelDraft":
+        """The same with a response that is one of these classes of its variable."""
+        if self.response is None or not self.response.codes or not codes:
+            return self.wrong("response", "Tick at least one class of the response.")
+        try:
+            response = admit_response(replace(self.response, codes=tuple(codes)), self.family, self.dataset)
+        except Mistake as mistake:
+            return self.wrong("response", mistake)
+        return replace(self, response=response)
 
     def _crossed(self, texts: Sequence[str]) -> "ModelDraft":
         if len(texts) not in (2, 3):

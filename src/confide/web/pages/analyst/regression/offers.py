@@ -13,7 +13,7 @@ from confide.model.request import Family
 from confide.web.pages.analyst.levels import by_subject, options
 from confide.web.pages.analyst.regression.draft import ModelDraft
 
-__all__ = ["FAMILIES", "OfferedPredictors", "TermView", "predictors", "responses", "show_terms"]
+__all__ = ["FAMILIES", "OfferedPredictors", "TermView", "predictors", "response_classes", "responses", "show_terms"]
 
 MOST_CLASSES = 30
 """Of a variable with more classes, none is listed as a response; it can be typed."""
@@ -36,6 +36,16 @@ def responses(draft: ModelDraft) -> list[tuple[str, Options]]:
     return [(FAMILIES[family], group) for family, group in offered.items() if group]
 
 
+def response_classes(draft: ModelDraft) -> Options:
+    """The classes of a response that is one or several of them; none to choose where there are two or very many."""
+    if draft.response is None or not draft.response.codes:
+        return []
+    codes = draft.dataset.variables[draft.response.variable].codes or ()
+    if not 2 < len(codes) <= MOST_CLASSES:
+        return []
+    return [(code.code, code.label, code.code in draft.response.codes) for code in codes]
+
+
 def _responses(draft: ModelDraft, family: Family) -> Iterator[tuple[str, str, bool]]:
     for variable in draft.dataset.variables.values():
         for factor in _forms(variable, family):
@@ -51,7 +61,7 @@ def _forms(variable: Variable, family: Family) -> list[Factor]:
     """The forms in which a variable could be a response."""
     if family is Family.BINOMIAL:
         few = variable.classifies and not variable.measurable and len(variable.codes or ()) <= MOST_CLASSES
-        return [Factor(variable.name, code=code.code) for code in variable.codes or ()] if few else []
+        return [Factor(variable.name, codes=(code.code,)) for code in variable.codes or ()] if few else []
     if not variable.measurable or (family is Family.POISSON and variable.decimals):
         return []
     forms = Transform if family is Family.GAUSSIAN else (Transform.NONE,)
@@ -94,7 +104,8 @@ def _hindrance(draft: ModelDraft, variable: Variable, policy: Policy, before: li
 def _predictor(draft: ModelDraft, variable: Variable) -> Iterator[tuple[str, str, bool]]:
     for form in Transform:
         factor = Factor(variable.name, form)
-        if (factor,) not in draft.terms and _possible(factor, draft.dataset):
+        there = [(f.variable, f.transform) for term in draft.terms if len(term) == 1 for f in term]
+        if (variable.name, form) not in there and _possible(factor, draft.dataset):
             words = factor_words(factor, draft.dataset)
             if not variable.measurable:
                 [(_, words, _)] = options(draft.dataset, [variable])
@@ -111,13 +122,17 @@ def _possible(factor: Factor, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True)
 class TermView:
-    """A term as the form shows it; `forms` are transformations of its number that may be added."""
+    """A term as the form shows it; `forms` are transformations of its number that may be added.
+
+    `references` are the classes that the others can be compared with, the most common one first.
+    """
 
     text: str
     words: str
     main: bool
     kind: str
     forms: list[tuple[str, str]]
+    references: Options
 
 
 _ADDED = {Transform.LOG: "Add its logarithm", Transform.SQRT: "Add its square root", Transform.SQUARE: "Add its square"}
@@ -134,5 +149,15 @@ def show_terms(draft: ModelDraft) -> list[TermView]:
         free = [f for f in forms if (f,) not in draft.terms and _possible(f, draft.dataset)]
         added = [(write_term((f,)), _ADDED[f.transform]) for f in free]
         kind = "interaction" if len(term) > 1 else "number" if number else f"{len(variable.codes or ())} classes"
-        shown.append(TermView(write_term(term), term_words(term, draft.dataset), len(term) == 1, kind, added))
+        compared = [] if len(term) > 1 or number else list(_references(term[0], variable))
+        words = term_words(term, draft.dataset)
+        shown.append(TermView(write_term(term), words, len(term) == 1, kind, added, compared))
     return shown
+
+
+def _references(factor: Factor, variable: Variable) -> Iterator[tuple[str, str, bool]]:
+    yield write_term((Factor(variable.name),)), "the most common class", factor.reference is None
+    codes = list(variable.codes or ())
+    for code in codes if len(codes) <= MOST_CLASSES else [c for c in codes if c.code == factor.reference]:
+        other = Factor(variable.name, reference=code.code)
+        yield write_term((other,)), code.label, factor == other

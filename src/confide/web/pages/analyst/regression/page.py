@@ -14,7 +14,7 @@ from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
 from confide.web.pages.analyst.regression.draft import ModelDraft
-from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, responses, show_terms
+from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, response_classes, responses, show_terms
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import show_pieces
 from confide.web.pages.context import PageContext
@@ -30,7 +30,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         described, query = context.dataset(dataset, asker), request.query_params.multi_items()
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
-        ticked = [text for key, text in query if key == "tick"]
+        ticked = [text for key, text in query if key == ("class" if pressed == "classes" else "tick")]
         if pressed == SHOW:
             draft = draft.finished()
             if not draft.errors:
@@ -76,6 +76,7 @@ def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: 
         errors=draft.errors,
         ticked=ticked,
         responses=responses(draft),
+        response_classes=response_classes(draft),
         terms=show_terms(draft),
         offered=offered,
         pieces=show_pieces(draft.who, dataset, lambda where: draft.allows(where, policy)),
