@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.choices import LEVELS
+from confide.model.choices import LEVELS, Extra
 from confide.model.formula import Factor, Formula, Transform, read_variable, write_variable
 from confide.model.request import (
     CorrelationRequest,
@@ -66,7 +66,10 @@ def formulas(draw: st.DrawFn) -> Formula:
     return Formula(response, tuple(draw(st.lists(terms, min_size=1, max_size=4))))
 
 
-regressions = st.builds(RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family)))
+extras = st.lists(st.sampled_from(list(Extra)), unique=True).map(lambda some: tuple(e for e in Extra if e in some))
+regressions = st.builds(RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family))) | st.builds(
+    RegressionRequest, names, formulas(), universes, st.just(Family.BINOMIAL), extras, st.none() | formulas()
+)
 AMBIGUOUS = st.sampled_from(
     ["log(age)", "age^2", "age**2", "`age`", "log", "log()", "square( x )", "net income (log)", "``"]
 )

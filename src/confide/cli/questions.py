@@ -66,6 +66,13 @@ def regression(
     family: Annotated[
         str, typer.Option(help="gaussian (numbers), binomial (yes or no) or poisson (counts).")
     ] = "gaussian",
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="covariance, deviance (tests term by term), effects (marginal ones); repeat, or put commas."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A smaller model to compare with, as in 'log(income) ~ age'.")
+    ] = None,
     diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
     format: Format = "text",
     output: Output = None,
@@ -76,7 +83,8 @@ def regression(
 
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
-    pairs = [("formula", [formula]), ("where", where), ("family", [family])]
+    pairs = [("formula", [formula]), ("where", where), ("family", [family]), ("also", also)]
+    pairs += [("against", [against])] if against else []
     request = read_query(dataset, _given(pairs), RegressionRequest)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
 

@@ -215,13 +215,17 @@ class DatasetHandle:
         given |= {"percent": percent, "interval": interval}
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
-    def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
+    def regression(
+        self, formula: str, *, where: Any = None, family: str = "gaussian", also: Any = (), against: str | None = None
+    ) -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
+
+        `also` is what to tell beside the coefficients: covariance, deviance, effects; `against` a smaller model to compare with.
 
         As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
         `.statistics` and `.diagnostics()`.
         """
-        given = {"formula": formula, "where": where, "family": family}
+        given = {"formula": formula, "where": where, "family": family, "also": also, "against": against}
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
     def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:

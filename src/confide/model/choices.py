@@ -6,9 +6,11 @@ from confide.errors import Mistake, nearest
 
 __all__ = [
     "LEVELS",
+    "Extra",
     "Family",
     "Measure",
     "Share",
+    "read_extras",
     "read_family",
     "read_level",
     "read_measures",
@@ -63,6 +65,20 @@ class Family(StrEnum):
     GAUSSIAN = "gaussian"
     BINOMIAL = "binomial"
     POISSON = "poisson"
+
+
+class Extra(StrEnum):
+    """What a model may tell beside its coefficients."""
+
+    COVARIANCE = "covariance"
+    DEVIANCE = "deviance"
+    EFFECTS = "effects"
+
+
+def read_extras(given: tuple[str, ...]) -> tuple[Extra, ...]:
+    """What is to be told beside the coefficients, each once, in one order."""
+    found = {Extra(_among(name, Extra, "addition to a model", "Additions")) for name in given}
+    return tuple(extra for extra in Extra if extra in found)
 
 
 def read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
-from confide.model.choices import Family, Measure, Share, read_family, read_level, read_measures, read_share
+from confide.model.choices import (
+    Extra,
+    Family,
+    Measure,
+    Share,
+    read_extras,
+    read_family,
+    read_level,
+    read_measures,
+    read_share,
+)
 from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
@@ -86,13 +96,16 @@ class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
     `bare` stands without its name on the command line and in Python. A `view` says how the answer is shown, and is no part of
-    the question. `read` makes the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
+    the question. What is `optional` stands in JSON only where it is asked for, so that receipts of questions without it stay
+    as they were before there was such a field. `read` makes the value of a text, or of a tuple of names, and raises a
+    Mistake; `write` gives them back.
     """
 
     help: str
     many: bool = False
     bare: bool = False
     view: bool = False
+    optional: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -219,6 +232,31 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
     )
     where: Universe = EVERYONE
     family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=read_family, write=str)
+    also: tuple[Extra, ...] = names(
+        "covariance, deviance (tests term by term), effects (average marginal ones); repeat, or put commas.",
+        optional=True,
+        read=read_extras,
+        write=lambda extras: tuple(map(str, extras)),
+    )
+    against: Formula | None = text(
+        "A smaller model of the same response to compare with: log(income) ~ age.",
+        default=None,
+        optional=True,
+        read=read_formula,
+        write=write_formula,
+    )
+
+    def __post_init__(self) -> None:
+        if self.family is Family.GAUSSIAN and Extra.DEVIANCE in self.also:
+            raise Mistake(
+                "The tests of terms of a gaussian model are in its analysis of variance: leave 'deviance' out."
+            )
+        if self.family is not Family.BINOMIAL and Extra.EFFECTS in self.also:
+            raise Mistake("Average marginal effects are those of family='binomial'; leave 'effects' out.")
+        if Extra.COVARIANCE in self.also and self.formula.references:
+            raise Mistake(
+                "A covariance is told for the most common classes as references: leave relevel(...) out of it."
+            )
 
     @property
     def predictors(self) -> tuple[str, ...]:

@@ -66,6 +66,23 @@ def test_the_class_to_compare_with_is_chosen_in_the_form(look):
     assert "nothing yet" in page.text
 
 
+def test_what_is_told_beside_the_coefficients_is_ticked_in_the_form(look):
+    page = look(f"{BUILD}?response=binomial+employment=unemployed&term=age&term=education")
+    sent = {"also": ["covariance", "deviance", "effects"], "against": "employment=unemployed ~ age"}
+    answer = look(page.send("show", changed=sent))
+    assert answer.status == 200, answer.text[:300]
+    for words in (
+        "Analysis of deviance", "Comparison of two models", "Average marginal effects", "Covariance of the coefficients"
+    ):  # fmt: skip
+        assert words in answer.text
+    again = look(answer.links["Change the model"])
+    assert again.chosen("also") == sent["also"] and sent["against"] in again.html
+    wrong = look(page.send("show", changed={"against": "employment=unemployed ~ sex"}))
+    assert wrong.status == 422 and "some of the terms" in wrong.text
+    gaussian = look(look(f"{BUILD}?response=gaussian+income&term=age").send("show", changed={"also": ["effects"]}))
+    assert gaussian.status == 422 and "binomial" in gaussian.text
+
+
 def test_several_classes_of_a_response_are_ticked_in_the_form(look):
     page = look(f"{BUILD}?response=binomial+employment=unemployed&term=age")
     page = look(page.send("classes", changed={"class": ["unemployed", "retired"]}))

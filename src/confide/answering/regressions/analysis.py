@@ -9,11 +9,14 @@ from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import model_notes
 from confide.answering.regressions.absorbed import absorbed
 from confide.answering.regressions.contrasts import contrasts
+from confide.answering.regressions.covariance import covariance_grid
+from confide.answering.regressions.effects import effects_grid
 from confide.answering.regressions.grids import grids
 from confide.answering.regressions.judged import JudgedRegression, Sums
 from confide.answering.regressions.nearby import near_models
+from confide.answering.regressions.nested import comparison_grid, deviance_grid, smaller_models
 from confide.answering.rules.models import MODEL_RULES
-from confide.answering.rules.rule import Rule, Stage
+from confide.answering.rules.rule import Rule, Stage, Verdicts
 from confide.answering.rules.universe import UNIVERSE_RULES
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
@@ -21,7 +24,8 @@ from confide.errors import Reason
 from confide.model.admission.cross import cross_of
 from confide.model.admission.regression import admit_regression, check_hierarchy, saturated
 from confide.model.catalog.dataset import Dataset
-from confide.model.model_release import ModelRelease
+from confide.model.choices import Extra
+from confide.model.model_release import Grid, ModelRelease
 from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
 
@@ -45,6 +49,25 @@ def _interaction(model: JudgedRegression, policy: Policy) -> list[Reason]:
     kept = all(model.levels[name].kept for names in model.crossed for name in names)
     words = "An interaction has too few units in some of its cells."
     return [] if kept else [Reason("models.interaction", words)]
+
+
+def _nested(model: JudgedRegression, policy: Policy) -> list[Reason]:
+    """Every rule on models is asked about each model within; one reason for all, so that it tells nothing of the data."""
+    for smaller in smaller_models(model):
+        verdicts = Verdicts([rule for rule in (*FORMULA_RULES, *MODEL_RULES) if rule.concerns(policy)], policy)
+        if not (verdicts.passes(smaller.question, [Stage.SHAPE]) and verdicts.passes(smaller, _ON_MODELS)):
+            return [Reason("models.nested", "A model within this one, which the comparison would tell, is refused.")]
+    return []
+
+
+_ON_MODELS = tuple(stage for stage in Stage if Stage.CELLS <= stage < Stage.NESTED)
+
+NESTED = Rule(
+    "models.nested",
+    "Every model within it that is compared with it could be asked for by itself.",
+    "a comparison with a smaller model, or a table of deviance, that tells of a model which would be refused",
+    {Stage.NESTED: _nested},
+)
 
 
 FORMULA_RULES = (
@@ -75,7 +98,7 @@ class RegressionAnalysis:
     """Promise: models are fitted to the universe less its dropped units, judged on protected numbers, and rounded."""
 
     kind = RegressionRequest
-    rules: Sequence[Rule] = (*UNIVERSE_RULES, *FORMULA_RULES, *MODEL_RULES)
+    rules: Sequence[Rule] = (*UNIVERSE_RULES, *FORMULA_RULES, *MODEL_RULES, NESTED)
 
     def admit(self, request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
         return admit_regression(request, dataset)
@@ -113,11 +136,27 @@ class RegressionAnalysis:
         told = chosen.told(model.inference)
         binomial = question.request.family is Family.BINOMIAL
         found = grids(told, labels=chosen.labels, terms=compiled.terms, n=protected.published, binomial=binomial)
+        found |= self._more(question, protected)
         notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.levels, question))
         diagnosed = diagnose(protected) if diagnostics else None
         plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}
         charts = diagnosed.charts if diagnosed else {}
         return ModelRelease(question.request, grids={**found, **plots}, notes=notes, charts=charts, **vars(facts))
+
+    def _more(self, question: Admitted[RegressionRequest], protected: JudgedRegression) -> dict[str, Grid]:
+        """What was asked for beside the coefficients."""
+        request, n = question.request, protected.published
+        found: dict[str, Grid] = {}
+        if Extra.DEVIANCE in request.also:
+            found["deviance"] = deviance_grid(protected)
+        if request.against is not None:
+            found["comparison"] = comparison_grid(protected)
+        if Extra.EFFECTS in request.also:
+            found["effects"] = effects_grid(protected)
+        if Extra.COVARIANCE in request.also:
+            compiled = protected.compiled
+            found["covariance"] = covariance_grid(protected.inference, compiled.design, labels=compiled.labels, n=n)
+        return found
 
     def near(self, question: Admitted[RegressionRequest]) -> Iterator[Near[Any]]:
         return near_models(question.request, question.dataset)

@@ -25,6 +25,8 @@ class Classes:
 
     question: Admitted[RegressionRequest]
     sums: Sums
+    others: tuple[Number, ...] = ()
+    """Numbers that records must have, too, though they are not in the formula."""
 
     @property
     def names(self) -> list[str]:
@@ -37,7 +39,7 @@ class Classes:
         formula, variables = self.question.request.formula, self.question.dataset.variables
         numbers = [f for term in formula.terms for f in term if variables[f.variable].measurable]
         numbers += [] if formula.response.codes else [formula.response]
-        return tuple(dict.fromkeys(Number(f.variable, f.transform) for f in numbers))
+        return tuple(dict.fromkeys([*(Number(f.variable, f.transform) for f in numbers), *self.others]))
 
     @property
     def crossed(self) -> list[list[str]]:

@@ -19,7 +19,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design
 from confide.model.formula import Formula
 
-__all__ = ["Contrasts", "contrasts"]
+__all__ = ["Contrasts", "columns_of", "contrasts", "without_class"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def _compared(design: Design, at: int, slot: int) -> Floats:
         axes = [of for of, _ in block.classes]
         if at not in axes:
             continue
-        places = np.moveaxis(_columns(block), axes.index(at), 0)
-        without = _columns(_without(block, at, design))
+        places = np.moveaxis(columns_of(block), axes.index(at), 0)
+        without = columns_of(without_class(block, at, design))
         matrix[without.ravel(), places[slot].ravel()] += 1
         for row in places:
             matrix[row.ravel(), places[slot].ravel()] -= 1
@@ -69,12 +69,12 @@ def _compared(design: Design, at: int, slot: int) -> Floats:
     return matrix
 
 
-def _columns(block: Block) -> Ints:
+def columns_of(block: Block) -> Ints:
     """The columns of a block, with an axis for each of its classes."""
     return block.offset + np.arange(block.width).reshape([max(levels) + 1 for _, levels in block.classes])
 
 
-def _without(block: Block, at: int, design: Design) -> Block:
+def without_class(block: Block, at: int, design: Design) -> Block:
     """The block of the same term without one class variable; the order of hierarchy sees that there is one."""
     left = tuple(pair for pair in block.classes if pair[0] != at)
     return next(one for one in design.blocks if one.classes == left and set(one.numbers) == set(block.numbers))
@@ -83,6 +83,6 @@ def _without(block: Block, at: int, design: Design) -> Block:
 def _in_order(block: Block, design: Design, told: Mapping[str, Levels]) -> Ints:
     """The columns of a block with classes in the order of their codes."""
     kept = [told[design.classes[at]].kept for at, _ in block.classes]
-    columns = _columns(block)
+    columns = columns_of(block)
     orders = [np.argsort(np.array(places)).tolist() for places in kept]
     return np.array([columns[some] for some in product(*orders)], np.int64).ravel()

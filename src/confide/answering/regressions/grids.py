@@ -11,7 +11,7 @@ from confide.answering.rounding import DOUBLE, significant, to_error
 from confide.arrays import Floats
 from confide.model.model_release import NORMAL, Grid, Value
 
-__all__ = ["digits", "grids"]
+__all__ = ["digits", "grids", "p_value", "rounded"]
 
 SMALLEST_P = 1e-4
 
@@ -61,7 +61,7 @@ def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
     statistics = significant(shown[0] / shown[1], 3)
     parts = (*shown, statistics, _p_values(statistics, inference, n))
     rows: Rows = [
-        (label, estimate, error, statistic, _p(p))
+        (label, estimate, error, statistic, p_value(p))
         for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in parts), strict=True)
     ]
     kind = "robust" if inference.robust else "model-based"
@@ -82,7 +82,7 @@ def _ratio(estimate: float, error: float) -> tuple[Value, ...]:
     ends = (estimate, estimate - NORMAL * error, estimate + NORMAL * error)
     if max(map(abs, ends)) > LARGEST_LOGARITHM:
         return None, None, None
-    return tuple(_round(exp(value), 3) for value in ends)
+    return tuple(rounded(exp(value), 3) for value in ends)
 
 
 def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:
@@ -95,16 +95,16 @@ def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:
 def _published(exact: VarianceAnalysis, widths: tuple[int, ...], n: int) -> VarianceAnalysis:
     """The analysis that follows from the rounded sums of squares."""
     squares = significant(exact.squares, digits(n))
-    return analysis(squares, widths[1:], _round(exact.residual_squares, digits(n)), records=n)
+    return analysis(squares, widths[1:], rounded(exact.residual_squares, digits(n)), records=n)
 
 
 def _anova(table: VarianceAnalysis, terms: Sequence[str], n: int) -> Grid:
     parts = (table.dof, table.squares, table.statistics, table.p_values)
     rows: Rows = [
-        (term, int(dof), squares, _round(squares / dof, digits(n)), _round(f, 3), _p(p))
+        (term, int(dof), squares, rounded(squares / dof, digits(n)), rounded(f, 3), p_value(p))
         for term, dof, squares, f, p in zip(terms, *(part.tolist() for part in parts), strict=True)
     ]
-    mean = _round(table.residual_squares / table.residual_dof, digits(n))
+    mean = rounded(table.residual_squares / table.residual_dof, digits(n))
     rows.append(("Residuals", table.residual_dof, table.residual_squares, mean, None, None))
     columns = ("term", "dof", "sum_of_squares", "mean_square", "statistic", "p_value")
     return Grid("anova", "Analysis of variance (each term added to those before it)", columns, tuple(rows))
@@ -113,7 +113,7 @@ def _anova(table: VarianceAnalysis, terms: Sequence[str], n: int) -> Grid:
 def _wald(inference: Inference, terms: Sequence[str], n: int) -> Grid:
     parts = (inference.tests.tolist(), inference.test_p_values.tolist())
     rows = [
-        (term, dof, _round(test, digits(n)), _p(p))
+        (term, dof, rounded(test, digits(n)), p_value(p))
         for term, dof, test, p in zip(terms, inference.widths[1:], *parts, strict=True)
     ]
     columns = ("term", "dof", "wald_chi_square", "p_value")
@@ -124,12 +124,12 @@ def _gaussian_statistics(table: VarianceAnalysis, n: int) -> Rows:
     shown = digits(n)
     return [
         ("n", n),
-        ("r_squared", _round(table.r_squared, shown)),
-        ("adjusted_r_squared", _round(table.adjusted, shown)),
-        ("sigma", _round(table.sigma, shown)),
+        ("r_squared", rounded(table.r_squared, shown)),
+        ("adjusted_r_squared", rounded(table.adjusted, shown)),
+        ("sigma", rounded(table.sigma, shown)),
         ("residual_dof", table.residual_dof),
-        ("f_statistic", _round(table.f, 3)),
-        ("f_p_value", _p(table.f_p_value)),
+        ("f_statistic", rounded(table.f, 3)),
+        ("f_p_value", p_value(table.f_p_value)),
     ]
 
 
@@ -137,17 +137,19 @@ def _glm_statistics(inference: Inference, n: int) -> Rows:
     shown = digits(n)
     return [
         ("n", n),
-        ("r_squared", _round(inference.r_squared, shown)),
-        ("null_deviance", _round(inference.null_deviance, shown)),
-        ("residual_deviance", _round(inference.deviance, shown)),
+        ("r_squared", rounded(inference.r_squared, shown)),
+        ("null_deviance", rounded(inference.null_deviance, shown)),
+        ("residual_deviance", rounded(inference.deviance, shown)),
         ("residual_dof", max(1, n - sum(inference.widths))),
         ("dispersion", 1),
     ]
 
 
-def _round(value: float, shown: int) -> float:
+def rounded(value: float, shown: int) -> float:
+    """The value to so many significant digits."""
     return float(significant(np.array([value]), shown)[0]) + 0.0
 
 
-def _p(value: float) -> Value:
-    return _round(max(value, SMALLEST_P), 3)
+def p_value(value: float) -> Value:
+    """A p-value as it is told."""
+    return rounded(max(value, SMALLEST_P), 3)

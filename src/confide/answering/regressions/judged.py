@@ -1,9 +1,11 @@
 """A regression on its way from true sums to what may leave: which classes enter, the fit, and what rules see of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
+
+import numpy as np
 
 from confide.answering.analysis import Admitted
 from confide.answering.regressions.attenuation import Attenuation
@@ -14,7 +16,9 @@ from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, 
 from confide.answering.regressions.inference import Inference, infer
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
+from confide.arrays import Floats
 from confide.model.admission.regression import label
+from confide.model.design import Design
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import RegressionRequest
 
@@ -29,6 +33,8 @@ class FittedModel:
     fitted: Fitted
     spread: Spread
     inference: Inference
+    sizes: Floats
+    """For each column the protected by the true number of its units; 1 where counts are as they are."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,10 @@ class JudgedRegression:
 
     question: Admitted[RegressionRequest]
     sums: Sums
+    whole: "JudgedRegression | None" = None
+    """The model that this one is a part of: it has the classes and the records of that one."""
+    smaller: dict[str, "JudgedRegression"] = field(default_factory=dict, compare=False)
+    """Models within this one by their formulas, each fitted once."""
 
     implied = " that it implies"
     few_columns = "No predictor has two classes with enough units."
@@ -44,7 +54,7 @@ class JudgedRegression:
 
     @cached_property
     def classes(self) -> Classes:
-        return Classes(self.question, self.sums)
+        return Classes(self.question, self.sums, self.whole.classes.complete if self.whole else ())
 
     @property
     def outcomes(self) -> tuple[int, int] | None:
@@ -58,7 +68,7 @@ class JudgedRegression:
     @property
     def levels(self) -> Mapping[str, Levels]:
         """Which classes have dummies."""
-        return self.classes.levels
+        return {name: self.whole.levels[name] for name in self._classes} if self.whole else self.classes.levels
 
     @property
     def crossed(self) -> list[list[str]]:
@@ -88,7 +98,19 @@ class JudgedRegression:
 
     @cached_property
     def compiled(self) -> Compiled:
-        return compile_design(self.question.request.formula, self.question.dataset, self.levels)
+        compiled = compile_design(self.question.request.formula, self.question.dataset, self.levels)
+        return compiled if self.whole is None else replace(compiled, design=self._complete(compiled.design, self.whole))
+
+    @staticmethod
+    def _complete(design: Design, whole: "JudgedRegression") -> Design:
+        """The design with the numbers of the whole model, which its records have all."""
+        own = {(number.variable, number.transform) for number in design.numbers}
+        more = [number for number in whole.compiled.design.numbers if (number.variable, number.transform) not in own]
+        return replace(design, numbers=(*design.numbers, *more))
+
+    @property
+    def inference(self) -> Inference:
+        return self._model.inference
 
     @property
     def varies(self) -> bool:
@@ -120,7 +142,8 @@ class JudgedRegression:
             inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
         except Unfit:
             return None
-        return FittedModel(question, fitted, spread, inference)
+        sizes = np.ones(self.columns) if counts is None else counts.size
+        return FittedModel(question, fitted, spread, inference, sizes)
 
     def _step(self, counts: ClassCounts | None) -> StepFunction:
         """The sums of a step of the fit, with the protected counts of classes in a model of a yes or no."""

@@ -32,6 +32,7 @@ class Stage(IntEnum):
     FITTED = 10
     UNITS = 11
     INFLUENCE = 12
+    NESTED = 13
 
 
 class Verdict(StrEnum):

@@ -16,6 +16,7 @@ from confide.model.model_release import NORMAL, Grid, ModelRelease, Value
 from confide.model.request import Family, RegressionRequest
 
 __all__ = [
+    "COLUMN_WORDS",
     "Coefficient",
     "TermGroup",
     "class_words",
@@ -51,7 +52,7 @@ _STATISTICS = {
     "residual_deviance": "Deviance of the model",
     "dispersion": "Dispersion",
 }
-_COLUMNS = {
+COLUMN_WORDS = {
     "term": "Term",
     "dof": "Degrees of freedom",
     "sum_of_squares": "Sum of squares",
@@ -59,6 +60,18 @@ _COLUMNS = {
     "statistic": "F",
     "p_value": "p-value",
     "wald_chi_square": "Wald χ²",
+    "deviance": "Deviance explained",
+    "residual_deviance": "Deviance left",
+    "residual_squares": "Squares left",
+    "model": "Model",
+    "columns": "Columns",
+    "aic": "AIC",
+    "f_statistic": "F",
+    "likelihood_ratio": "χ²",
+    "effect": "Effect",
+    "standard_error": "Standard error",
+    "low": "95 % from",
+    "high": "to",
     "name": "Statistic",
     "value": "Value",
     "variable": "Variable",
@@ -152,7 +165,7 @@ def class_words(label: str, dataset: Dataset, *, first: str = "variable") -> str
 
 def column_words(column: str) -> str:
     """Give the heading of a column."""
-    return _COLUMNS.get(column, column)
+    return COLUMN_WORDS.get(column, column)
 
 
 def statistics(release: ModelRelease[Any]) -> Iterator[tuple[str, str]]:

@@ -35,7 +35,24 @@ def admit_regression(request: RegressionRequest, dataset: Dataset) -> Regression
         if len(set(names)) < len(names):
             raise Mistake(f"{names[0]!r} cannot interact with itself.")
     _admit_family(formula.response, request.family, dataset)
-    return replace(request, formula=formula)
+    return replace(request, formula=formula, against=_smaller(request.against, formula, dataset))
+
+
+def _smaller(against: Formula | None, formula: Formula, dataset: Dataset) -> Formula | None:
+    """The model to compare with, its terms in the order of the whole; a Mistake unless they are some of its terms."""
+    if against is None:
+        return None
+    terms = Formula(formula.response, (*against.terms, *formula.terms)).terms
+    if _response(against.response, dataset) != formula.response:
+        raise Mistake("The model to compare with explains something else: give it the same response.")
+    if set(terms) != set(formula.terms) or len(against.terms) >= len(formula.terms):
+        raise Mistake(
+            "The model to compare with must have some of the terms of the model, and no other.",
+            suggestions=["Leave terms out of the formula to get it."],
+        )
+    named = {tuple((f.variable, f.transform) for f in term) for term in against.terms}
+    kept = [term for term in formula.terms if tuple((f.variable, f.transform) for f in term) in named]
+    return replace(formula, terms=tuple(kept))
 
 
 def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:

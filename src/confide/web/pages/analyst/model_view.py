@@ -12,6 +12,9 @@ from confide.formats.about import plain, shown_value, subject
 from confide.formats.models.charts import MOST_ROWS, coefficient_chart, correlation_chart
 from confide.formats.models.residuals import Table, in_words, plot_words, residual_table
 from confide.formats.models.words import (
+    COLUMN_WORDS as TOLD,
+)
+from confide.formats.models.words import (
     class_words,
     coefficients,
     column_words,
@@ -79,6 +82,7 @@ def show_regression(
         "columns": _coefficient_columns(question.family, release.grids["coefficients"]),
         "errors_kind": release.grids["coefficients"].title.partition("(")[2].rstrip(")"),
         "anova": _grid(release.grids["anova"], dataset, question),
+        "more": [_grid(release.grids[name], dataset, question) for name in MORE if name in release.grids],
         "statistics": list(statistics(release)),
         "coefficient_picture": picture(request, coefficient_chart(groups[1:], response=response), asker),
         "left_out": max(0, drawn - MOST_ROWS),
@@ -152,15 +156,24 @@ _FORMATS = (
 )
 
 
+MORE = ("deviance", "comparison", "effects", "covariance")
+"""The tables of a model that are there only if they were asked for."""
+
+
 def _coefficient_columns(family: Family, grid: Grid) -> list[str]:
     ratio = [_RATIOS[family]] if family in _RATIOS else []
     return ["Estimate", "95 % interval", "Standard error", *ratio, "z" if ratio else "t", "p-value"]
 
 
 def _grid(grid: Grid, dataset: Dataset, question: RegressionRequest) -> tuple[str, Table]:
-    columns = [(column_words(name), "number" if place else "") for place, name in enumerate(grid.columns)]
+    columns = [
+        (column_words(name) if name in TOLD else class_words(name, dataset), "number" if place else "")
+        for place, name in enumerate(grid.columns)
+    ]
+    tested = grid.columns[-1] == "p_value"
     rows = [
-        [*map(shown_value, row[:-1]), p_words(row[-1])] for row in relabelled(grid, dataset, question.formula.terms)
+        [*map(shown_value, row[:-1]), p_words(row[-1]) if tested else shown_value(row[-1])]
+        for row in relabelled(grid, dataset, question.formula.terms)
     ]
     return grid.title, (columns, rows)
 

@@ -9,11 +9,13 @@ interact, `relevel` names the class that those of a variable are compared with, 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 from confide.errors import Mistake, Reason
 from confide.model.admission.regression import admit_factor, admit_regression, admit_response, check_regression
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
+from confide.model.choices import Extra
 from confide.model.formula import Factor, Formula, Term, read_term, write_formula, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
@@ -36,6 +38,10 @@ class ModelDraft:
     family: Family = Family.GAUSSIAN
     response: Factor | None = None
     terms: tuple[Term, ...] = ()
+    also: tuple[Extra, ...] = ()
+    """What is to be told beside the coefficients."""
+    against: str = ""
+    """The smaller model to compare with, as it was typed."""
     typed: str = ""
     """A formula as it was typed, if it cannot be used."""
     errors: tuple[Error, ...] = ()
@@ -47,19 +53,28 @@ class ModelDraft:
         draft = draft.with_terms([text for key, text in query if key in ("term", "predictor") and text])
         draft = draft.compared([text for key, text in query if key == "relevel"])
         formula = _first(query, "formula")
-        return draft.retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
+        draft = draft.retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
+        named = [name for key, text in query if key == "also" for name in text.split(",")]
+        return replace(
+            draft, also=tuple(extra for extra in Extra if extra in named), against=_first(query, "against").strip()
+        )
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address; of a whole model those of the question."""
         if self.formula is None:
             return self.fields()
         family = [] if self.family is Family.GAUSSIAN else [("family", str(self.family))]
-        return [("formula", write_formula(self.formula)), *family, *self.who.write()]
+        return [("formula", write_formula(self.formula)), *family, *self._more(), *self.who.write()]
+
+    def _more(self) -> list[tuple[str, str]]:
+        also = [("also", ",".join(self.also))] if self.also else []
+        return [*also, *([("against", self.against)] if self.against else [])]
 
     def fields(self) -> list[tuple[str, str]]:
         """The same in parts, complete or not, as the form holds them."""
         response = [("response", self.chosen)] if self.response else []
-        return [*response, *(("term", write_term(term)) for term in self.terms), *self.who.write()]
+        terms = [("term", write_term(term)) for term in self.terms]
+        return [*response, *terms, *self._more(), *self.who.write()]
 
     def press(self, button: str, ticked: Sequence[str]) -> tuple["ModelDraft", str]:
         """What a button of the form does, and the part of the page that it belongs to."""
@@ -112,7 +127,22 @@ class ModelDraft:
             draft = draft.wrong("response", "Choose what the model shall explain.")
         if not self.terms and not draft.errors:
             draft = draft.wrong("predictor", "Add at least one predictor.")
-        return replace(draft, errors=(*draft.errors, *self.who.errors(self.dataset)))
+        draft = replace(draft, errors=(*draft.errors, *self.who.errors(self.dataset)))
+        return draft if draft.errors else draft.asked()
+
+    def asked(self) -> "ModelDraft":
+        """The same, with an error at what cannot be told of the model beside its coefficients."""
+        if self.formula is None:
+            return self
+        given: dict[str, Any] = {"formula": write_formula(self.formula), "family": str(self.family)}
+        given |= {"also": tuple(map(str, self.also))} if self.also else {}
+        given |= {"against": self.against} if self.against else {}
+        try:
+            asked = make_request(RegressionRequest, self.dataset.name, where=EVERYONE, given=given)
+            admit_regression(asked, self.dataset)
+        except Mistake as mistake:
+            return self.wrong("against" if self.against else "also", mistake)
+        return self
 
     def explaining(self, text: str) -> "ModelDraft":
         if not text:

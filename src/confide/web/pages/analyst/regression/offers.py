@@ -7,13 +7,23 @@ from confide.errors import Mistake, Reason
 from confide.formats.models.words import factor_words, term_words
 from confide.model.admission.regression import admit_factor, admit_response
 from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.choices import Extra
 from confide.model.formula import Factor, Transform, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family
 from confide.web.pages.analyst.levels import by_subject, options
 from confide.web.pages.analyst.regression.draft import ModelDraft
 
-__all__ = ["FAMILIES", "OfferedPredictors", "TermView", "predictors", "response_classes", "responses", "show_terms"]
+__all__ = [
+    "EXTRAS",
+    "FAMILIES",
+    "OfferedPredictors",
+    "TermView",
+    "predictors",
+    "response_classes",
+    "responses",
+    "show_terms",
+]
 
 MOST_CLASSES = 30
 """Of a variable with more classes, none is listed as a response; it can be typed."""
@@ -22,6 +32,12 @@ FAMILIES = {
     Family.GAUSSIAN: "A number, by least squares",
     Family.BINOMIAL: "Yes or no, by logistic regression",
     Family.POISSON: "A count, by Poisson regression",
+}
+
+EXTRAS = {
+    Extra.COVARIANCE: "The covariance of the coefficients",
+    Extra.DEVIANCE: "Likelihood-ratio tests term by term (not of a number by least squares)",
+    Extra.EFFECTS: "Average marginal effects (of a yes or no)",
 }
 
 Options = list[tuple[str, str, bool]]

@@ -14,7 +14,14 @@ from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
 from confide.web.pages.analyst.regression.draft import ModelDraft
-from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, response_classes, responses, show_terms
+from confide.web.pages.analyst.regression.offers import (
+    EXTRAS,
+    FAMILIES,
+    predictors,
+    response_classes,
+    responses,
+    show_terms,
+)
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import show_pieces
 from confide.web.pages.context import PageContext
@@ -85,4 +92,5 @@ def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: 
         family=FAMILIES[draft.family],
         families=[(family, words, family is draft.family) for family, words in FAMILIES.items()],
         kept=draft.fields(),
+        extras=[(extra, words, extra in draft.also) for extra, words in EXTRAS.items()],
     )
