@@ -85,16 +85,32 @@ def _ours(name: str) -> str:
 
 def test_what_is_told_with_another_reference_follows_from_the_rounded_estimates(desks: Any) -> None:
     """So moving the reference around tells no estimate to more digits than one answer does."""
-    plain = rows(told(desks(), "income ~ trade + sex + age"))
-    home = next(code for code in "pqr" if f"trade={code}" not in plain)
-    for code in set("pqr") - {home}:
-        moved = rows(told(desks(), f"income ~ relevel(trade, {code}) + sex + age"))
-        wanted = {"(Intercept)": plain["(Intercept)"][0] + plain[f"trade={code}"][0]}
-        wanted |= {f"trade={home}": -plain[f"trade={code}"][0]}
-        for label, value in wanted.items():
-            error = np.array([moved[label][1]])
-            assert moved[label][0] == pytest.approx(to_error(np.array([value]), error, digits=15)[0], abs=1e-9)
-        assert moved["age"] == plain["age"]
+    answer = told(desks(), "income ~ town + trade + age")
+    plain, exact = rows(answer), dict(zip(answer.model.compiled.labels, answer.model.inference.estimates, strict=True))
+    differ = 0
+    for name, codes in (("town", ["a1", "a2", "b1", "b2"]), ("trade", ["p", "q", "r"])):
+        others = [code for code in codes if f"{name}={code}" in plain]
+        home = next(code for code in codes if code not in others)
+        for code in others:
+            formula = "income ~ town + trade + age".replace(name, f"relevel({name}, {code})")
+            moved = rows(told(desks(), formula))
+            assert moved["age"] == plain["age"]
+            for label, parts in _contrasts(name, others, home, code).items():
+                wanted, true = (
+                    sum(sign * value(part) for part, sign in parts.items())
+                    for value in (lambda part: plain[part][0], exact.__getitem__)
+                )
+                error = np.array([moved[label][1]])
+                shown = [to_error(np.array([value]), error, digits=15)[0] for value in (wanted, true)]
+                assert moved[label][0] == pytest.approx(shown[0], abs=1e-9)
+                differ += shown[0] != shown[1]
+    assert differ, "some difference of exact estimates would have been told to another digit"
+
+
+def _contrasts(name: str, others: list[str], home: str, code: str) -> dict[str, dict[str, int]]:
+    """What each label with the reference `code` is made of."""
+    found = {"(Intercept)": {"(Intercept)": 1, f"{name}={code}": 1}, f"{name}={home}": {f"{name}={code}": -1}}
+    return found | {f"{name}={o}": {f"{name}={o}": 1, f"{name}={code}": -1} for o in others if o != code}
 
 
 def test_absorbed_classes_stay_with_the_most_common_one_whatever_the_reference_is(desks: Any) -> None:

@@ -40,12 +40,17 @@ def gram(margins: Any, inner: Any) -> Any:
 
 
 def solved(covariance: Any, margins: Any, start: Any) -> Any:
-    """The counts whose gram has this covariance, where it is told, by least squares from independence."""
-    known, errors = np.isfinite(covariance), np.sqrt(np.diag(covariance))
+    """The counts whose gram has this covariance, where it is told, by least squares from independence.
+
+    Correlations are fitted, which may have more digits than the variances; these have little weight.
+    """
+    errors = np.sqrt(np.diag(covariance))
+    wanted, known = covariance / np.outer(errors, errors), np.isfinite(covariance)
 
     def off(inner: Any) -> Any:
         found = np.linalg.pinv(gram(margins, inner.reshape(start.shape)))
-        return ((found - covariance) / np.outer(errors, errors))[known]
+        own = np.sqrt(np.abs(np.diag(found)) + 1e-300)
+        return np.concatenate([(found / np.outer(own, own) - wanted)[known], 1e-3 * np.log(own / errors)])
 
     return least_squares(off, start.ravel(), x_scale=np.sqrt(start.ravel() + 1)).x.reshape(start.shape)
 
