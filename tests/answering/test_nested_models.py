@@ -151,8 +151,9 @@ def test_a_comparison_tells_no_model_that_would_be_refused(desks: Any) -> None:
     alone = desks().consider(python_regression("people", "income ~ sex*town"))
     assert [reason.rule for reason in alone.reasons] == ["models.saturated"]
     assert not desks().consider(python_regression("people", "income ~ trade + sex*town")).reasons
-    answer = desks().consider(python_regression("people", "income ~ trade + sex*town", against="income ~ sex*town"))
-    assert [reason.rule for reason in answer.reasons] == ["models.nested"]
+    asked = python_regression("people", "income ~ trade + sex*town", against="income ~ sex*town")
+    assert [reason.rule for reason in desks().consider(asked).reasons] == ["models.nested"]
+    assert next(iter(desks().suggest(asked))) == "without the comparison"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from confide.answering.nearby import (
 )
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
+from confide.model.choices import Extra
 from confide.model.formula import Factor, Term, Transform
 from confide.model.request import Family, RegressionRequest
 
@@ -29,6 +30,7 @@ def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[A
 
 
 def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    yield from _without_comparison(request)
     # Logarithms first: they help where a few units carry the model, and where the cross is too fine nothing is lost on them.
     yield from _logarithms(request, dataset)
     yield from _fewer_interactions(request)
@@ -36,6 +38,15 @@ def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[Regres
     yield from near_universes(request, dataset)
     yield from _fewer_predictors(request)
     yield from without_missing(request, request.names, dataset)
+
+
+def _without_comparison(request: RegressionRequest) -> Iterator[Near[RegressionRequest]]:
+    """Without the models within it that are told."""
+    if request.against is not None:
+        yield Near("without the comparison", replace(request, against=None))
+    if Extra.DEVIANCE in request.also:
+        also = tuple(extra for extra in request.also if extra is not Extra.DEVIANCE)
+        yield Near("without the table of deviance", replace(request, also=also))
 
 
 def _fewer_interactions(request: RegressionRequest) -> Iterator[Near[RegressionRequest]]:
