@@ -203,33 +203,35 @@ class DatasetHandle:
         of: str | None = None,
         percent: str | None = None,
         interval: str | None = None,
+        define: Any = (),
     ) -> Answer:
         """A protected table. `where` is a dict (one piece), a list of dicts (a union), or the same as text.
 
         With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question;
         with `interval` ("90", "95" or "99") so are the ends of their confidence intervals.
+        `define` has variables of your own, each as text: `define="adult = age >= 20"`. They stand wherever variables do.
 
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
         given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
-        given |= {"percent": percent, "interval": interval}
+        given |= {"percent": percent, "interval": interval, "define": define}
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
-    def regression(self, formula: str, *, where: Any = None, family: str = "gaussian") -> ModelAnswer:
+    def regression(self, formula: str, *, where: Any = None, family: str = "gaussian", define: Any = ()) -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
 
         As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
         `.statistics` and `.diagnostics()`.
         """
-        given = {"formula": formula, "where": where, "family": family}
+        given = {"formula": formula, "where": where, "family": family, "define": define}
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
-    def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
+    def correlation(self, variables: Any, *, where: Any = None, define: Any = ()) -> ModelAnswer:
         """Protected correlations; a categorical variable enters by its classes, a number as it is or transformed.
 
         As in `people.correlation(["age", "log(income)", "sex"])`.
         """
-        given = {"variables": variables, "where": where}
+        given = {"variables": variables, "where": where, "define": define}
         return ModelAnswer(self._site.ask(read_arguments(CorrelationRequest, self.name, given)), self._site)
 
     @property

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import Family, Measure, Share, read_family, read_level, read_measures, read_share
+from confide.model.definition.definition import Definition
+from confide.model.definition.text import read_definitions, write_definitions
 from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
@@ -27,6 +29,7 @@ __all__ = [
     "Share",
     "Spelled",
     "TableRequest",
+    "definitions",
     "kinds",
     "names",
     "spelled_fields",
@@ -50,6 +53,8 @@ class Request(Generic[R_co]):
 
     dataset: str
     where: Universe
+    define: tuple[Definition, ...] = ()
+    """Variables of the asker's own, made of declared ones."""
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -80,7 +85,8 @@ def kinds() -> dict[str, type[Request[Any]]]:
 class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
-    `bare` stands without its name on the command line and in Python. A `view` says how the answer is shown, and is no part of
+    `bare` stands without its name on the command line and in Python; what `repeats` is several texts, each with the name of its
+    own, and is left out where there are none. A `view` says how the answer is shown, and is no part of
     the question. `read` makes the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
     """
 
@@ -88,6 +94,7 @@ class Spelled:
     many: bool = False
     bare: bool = False
     view: bool = False
+    repeats: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -100,6 +107,16 @@ def names(help: str, *, default: Any = (), **more: Any) -> Any:
 def text(help: str, *, default: Any = MISSING, **more: Any) -> Any:
     """A field of one text."""
     return field(default=default, metadata={"spelled": Spelled(help, **more)})
+
+
+def definitions() -> Any:
+    """The field of variables of the asker's own."""
+    return names(
+        "A variable of your own, as in 'adult = age >= 20'; repeat for more.",
+        repeats=True,
+        read=read_definitions,
+        write=write_definitions,
+    )
 
 
 def spelled_fields(kind: type[Request[Any]]) -> dict[str, tuple[Spelled, Any]]:
@@ -139,6 +156,7 @@ class TableRequest(Request["Release"]):
         view=True,
         read=read_level,
     )
+    define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
         if not self.by:
@@ -210,6 +228,7 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
     )
     where: Universe = EVERYONE
     family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=read_family, write=str)
+    define: tuple[Definition, ...] = definitions()
 
     @property
     def predictors(self) -> tuple[str, ...]:
@@ -239,6 +258,7 @@ class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
         "Two variables or more, as age or log(income); repeat, or put commas.", bare=True
     )
     where: Universe = EVERYONE
+    define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
         factors = self.factors

@@ -25,7 +25,7 @@ def check_predictors(names: Sequence[str], policy: Policy) -> list[Reason]:
 def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
     """Whether the sensitive variable meets a suppressed one, in any form of either (Gomatam et al. 2004, sec. 5)."""
     rules = policy.models
-    used = {_source(name, dataset) for name in (*names, *where.variables)}
+    used = {_source(s, dataset) for name in (*names, *where.variables) for s in dataset.sources(name)}
     sensitive, *suppressed = [
         _source(name, dataset) if name in dataset.variables else name for name in (rules.sensitive, *rules.suppressed)
     ]
@@ -36,7 +36,7 @@ def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, po
 
 def check_forms(names: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
     """Whether two forms of one variable meet, or classes that may not stand in one table."""
-    columns = [dataset.variables[name].column for name in dict.fromkeys(names)]
+    columns = [column for name in dict.fromkeys(names) for column in dataset.columns(name)]
     if len(set(columns)) < len(columns):
         return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
     classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))
