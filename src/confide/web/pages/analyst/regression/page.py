@@ -13,6 +13,7 @@ from confide.model.request import RegressionRequest
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
+from confide.web.pages.analyst.own import with_own
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, responses, show_terms
 from confide.web.pages.analyst.table.draft import SHOW
@@ -28,7 +29,8 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
+        query = request.query_params.multi_items()
+        described = with_own(context.dataset(dataset, asker), query)
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
         ticked = [text for key, text in query if key == "tick"]
         if pressed == SHOW:
@@ -43,7 +45,8 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression", include_in_schema=False)
     async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
+        query = request.query_params.multi_items()
+        described = with_own(context.dataset(dataset, asker), query)
         admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, RegressionRequest)))
@@ -84,4 +87,5 @@ def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: 
         family=FAMILIES[draft.family],
         families=[(family, words, family is draft.family) for family, words in FAMILIES.items()],
         kept=draft.fields(),
+        defined=draft.who.define,
     )
