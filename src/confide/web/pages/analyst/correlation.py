@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
@@ -137,7 +138,10 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     async def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
         described = with_own(context.dataset(dataset, asker), query)
-        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
+        admit, asked = (
+            partial(context.service.admit, who=asker.asking),
+            [pair for pair in query if pair[0] not in VIEWS],
+        )
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, CorrelationRequest)))
         except Mistake as mistake:

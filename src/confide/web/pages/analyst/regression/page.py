@@ -1,5 +1,6 @@
 """The regression builder and the page of a regression."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
@@ -47,7 +48,10 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
         described = with_own(context.dataset(dataset, asker), query)
-        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
+        admit, asked = (
+            partial(context.service.admit, who=asker.asking),
+            [pair for pair in query if pair[0] not in VIEWS],
+        )
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, RegressionRequest)))
         except Mistake as mistake:

@@ -1,6 +1,7 @@
 """The table builder and the page of a table."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 from typing import Annotated, Any
 
@@ -73,7 +74,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
     async def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
         described = with_own(context.dataset(dataset, asker), query)
-        admit = context.service.admit
+        admit = partial(context.service.admit, who=asker.asking)
         try:
             view, asked = View.read(query)
             wanted = await run_in_threadpool(read_query, described.name, asked, TableRequest)
