@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from confide.answering.service import Service
+    from confide.site.access import Person
 
 __all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open"]
 
@@ -295,6 +296,22 @@ class Site(Mapping[str, DatasetHandle]):
         """Your results that a custodian reviews or has reviewed: `state` is waiting, yes or no, `reason` says why."""
         return []
 
+    def workspace(self) -> dict[str, Any]:
+        """What you keep: `definitions` by data set and name, and `questions` by name. It is yours alone, in your project."""
+        return {"definitions": {}, "questions": {}}
+
+    def keep(self, dataset: str, definition: str) -> None:
+        """Keep a variable of your own, as in `site.keep("people", "adult = age >= 20")`: any question may then name it."""
+        raise Mistake("Nothing can be kept here.")
+
+    def keep_question(self, name: str, question: str) -> None:
+        """Keep a question, in any spelling, under a name. It is not asked."""
+        raise Mistake("Nothing can be kept here.")
+
+    def forget(self, name: str, *, dataset: str = "") -> None:
+        """Keep a question no longer, or a variable for a data set."""
+        raise Mistake("Nothing is kept here.")
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -321,6 +338,30 @@ class LocalSite(Site):
 
         here = Person("local", PersonRole.CUSTODIAN)
         return [told(review) for review in self.service.reviews_of(here)]
+
+    def workspace(self) -> dict[str, Any]:
+        return self.service.workspaces.of(self._person).as_dict()
+
+    def keep(self, dataset: str, definition: str) -> None:
+        self.service.workspaces.keep_definition(self._person, dataset, definition)
+
+    def keep_question(self, name: str, question: str) -> None:
+        from confide.spelling.pasted import read_pasted
+
+        self.service.workspaces.keep_question(self._person, name, read_pasted(question))
+
+    def forget(self, name: str, *, dataset: str = "") -> None:
+        if dataset:
+            self.service.workspaces.forget_definition(self._person, dataset, name)
+        else:
+            self.service.workspaces.forget_question(self._person, name)
+
+    @property
+    def _person(self) -> "Person":
+        """Whoever has the folder, as `Service.answer` calls them."""
+        from confide.site.access import asked_by
+
+        return asked_by("local")
 
     def close(self) -> None:
         self._close()

@@ -42,6 +42,7 @@ RESERVED = {
     "projects",
     "ready",
     "reviews",
+    "workspace",
     "workspaces",
     "secret",
     "static",

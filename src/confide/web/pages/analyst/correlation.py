@@ -24,7 +24,7 @@ from confide.spelling.url import read_query
 from confide.spelling.where import read_names, write_names
 from confide.web.pages.analyst.levels import Option, by_subject, options
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_correlation
-from confide.web.pages.analyst.own import with_own
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import Query, UniverseDraft, naming, show_pieces
 from confide.web.pages.context import Error, PageContext
@@ -125,7 +125,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/correlation/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         draft, pressed = CorrelationDraft.read(query, described), dict(query).get("do")
         if pressed == SHOW:
             return RedirectResponse(address(described, "correlation", draft.write(), build=False), 303)
@@ -137,7 +137,7 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/correlation", include_in_schema=False)
     async def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         admit, asked = (
             partial(context.service.admit, who=asker.asking),
             [pair for pair in query if pair[0] not in VIEWS],

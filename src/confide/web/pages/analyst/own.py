@@ -8,9 +8,10 @@ from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset
 from confide.model.definition.definition import MOST_DEFINITIONS
 from confide.model.definition.text import read_definition, read_definitions
-from confide.web.pages.context import Error
+from confide.site.access import Person
+from confide.web.pages.context import Error, PageContext
 
-__all__ = ["own_errors", "own_texts", "with_own"]
+__all__ = ["offered", "own_errors", "own_texts", "with_own"]
 
 
 def own_texts(query: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -18,10 +19,17 @@ def own_texts(query: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.strip() for key, text in query if key == "define" and text.strip()))
 
 
-def with_own(dataset: Dataset, query: Sequence[tuple[str, str]]) -> Dataset:
-    """The data set with the variables that a query defines, as far as they fit."""
+def offered(context: PageContext, name: str, asker: Person, query: Sequence[tuple[str, str]]) -> Dataset:
+    """A data set with the variables that a query defines and those that the asker keeps for it."""
+    described = context.dataset(name, asker)
+    kept = context.service.workspaces.of(asker).of(described.name.partition("@")[0])
+    return with_own(described, query, tuple(kept.values()))
+
+
+def with_own(dataset: Dataset, query: Sequence[tuple[str, str]], kept: Sequence[str] = ()) -> Dataset:
+    """The data set with the variables that a query defines, and that are kept, as far as they fit."""
     found = {}
-    for text in own_texts(query)[:MOST_DEFINITIONS]:
+    for text in (*kept, *own_texts(query)[:MOST_DEFINITIONS]):
         with suppress(Mistake):
             definition = read_definition(text)
             with_definitions(dataset, [definition])

@@ -14,7 +14,7 @@ from confide.model.request import RegressionRequest
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
-from confide.web.pages.analyst.own import with_own
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import FAMILIES, predictors, responses, show_terms
 from confide.web.pages.analyst.table.draft import SHOW
@@ -31,7 +31,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/regression/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
         ticked = [text for key, text in query if key == "tick"]
         if pressed == SHOW:
@@ -47,7 +47,7 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/regression", include_in_schema=False)
     async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         admit, asked = (
             partial(context.service.admit, who=asker.asking),
             [pair for pair in query if pair[0] not in VIEWS],

@@ -26,7 +26,7 @@ from confide.spelling.where import write_names
 from confide.web import charts
 from confide.web.pages.analyst.code import samples
 from confide.web.pages.analyst.levels import size
-from confide.web.pages.analyst.own import with_own
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.plainly import title_of
 from confide.web.pages.analyst.table.draft import SHOW, TableDraft, address, offers, show_side
 from confide.web.pages.analyst.table.view import View, links
@@ -60,7 +60,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/table/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         draft = TableDraft.read(query, described)
         pressed = dict(query).get("do")
         if pressed == SHOW:
@@ -73,7 +73,7 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
     @app.get("/{dataset}/table", include_in_schema=False)
     async def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
         query = request.query_params.multi_items()
-        described = with_own(context.dataset(dataset, asker), query)
+        described = offered(context, dataset, asker, query)
         admit = partial(context.service.admit, who=asker.asking)
         try:
             view, asked = View.read(query)
