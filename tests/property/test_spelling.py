@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from confide.errors import Mistake
 from confide.model.choices import LEVELS
 from confide.model.definition.definition import (
+    AgainstCutpoint,
     AllHold,
-    Comparison,
     Cut,
     Definition,
-    Membership,
+    InCodes,
     NotHeld,
     OneHolds,
     OwnClass,
@@ -57,8 +57,8 @@ plain = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(
 )
 """What an analyst may call things of their own."""
 numbers = st.decimals(-1000, 1000, places=2)
-statements = st.builds(Membership, names, st.lists(codes, min_size=1, max_size=3).map(tuple)) | st.builds(
-    Comparison, names, st.sampled_from(["<", "<=", ">", ">="]), numbers
+statements = st.builds(InCodes, names, st.lists(codes, min_size=1, max_size=3).map(tuple)) | st.builds(
+    AgainstCutpoint, names, st.sampled_from(["<", "<=", ">", ">="]), numbers
 )
 clauses = st.recursive(
     statements,

@@ -15,7 +15,7 @@ from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, us
 from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Variable
-from confide.model.definition.definition import LONGEST_LABEL, Definition, Membership, OwnClass
+from confide.model.definition.definition import LONGEST_LABEL, Definition, InCodes, OwnClass
 from confide.model.formula import Factor, Formula, Term, Transform
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
 from confide.model.universe import EVERYONE, Piece, Universe
@@ -138,7 +138,7 @@ class _Drawing:
         codes = [usable_codes(variable)[i] for i in self.rng.permutation(len(usable_codes(variable)))]
         size = len(codes) // 3
         groups = [("first", codes[:size]), ("second", codes[size : 2 * size])]
-        classes = [OwnClass(code, code, Membership(variable.name, tuple(some))) for code, some in groups]
+        classes = [OwnClass(code, code, InCodes(variable.name, tuple(some))) for code, some in groups]
         return Definition(
             name, f"{variable.label}, grouped"[:LONGEST_LABEL], (*classes, OwnClass("rest", "rest", None))
         )

@@ -5,12 +5,12 @@ from decimal import Decimal
 
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Variable
-from confide.model.definition.definition import Comparison
+from confide.model.definition.definition import AgainstCutpoint
 
 __all__ = ["bins_of", "must_be_cutpoints"]
 
 
-def must_be_cutpoints(statement: Comparison, dataset: Dataset) -> float:
+def must_be_cutpoints(statement: AgainstCutpoint, dataset: Dataset) -> float:
     """The cutpoint that a comparison comes to; a Mistake that offers the nearest if it is not declared."""
     variable = dataset.variable(statement.variable)
     if not variable.numeric:

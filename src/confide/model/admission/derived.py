@@ -18,12 +18,12 @@ from confide.model.admission.cutpoints import bins_of, must_be_cutpoints
 from confide.model.catalog.bins import bin_codes
 from confide.model.catalog.dataset import Code, CodeList, Dataset, Derivation, Kind, Role, Variable
 from confide.model.definition.definition import (
+    AgainstCutpoint,
     AllHold,
     Clause,
-    Comparison,
     Cut,
     Definition,
-    Membership,
+    InCodes,
     NotHeld,
     OneHolds,
 )
@@ -82,10 +82,10 @@ class _Axes:
     dataset: Dataset
 
     @cached_property
-    def statements(self) -> list[Membership | Comparison]:
+    def statements(self) -> list[InCodes | AgainstCutpoint]:
         body = self.definition.body
         if isinstance(body, Cut):
-            return [Comparison(body.variable, ">=", cutpoint) for cutpoint in body.cutpoints]
+            return [AgainstCutpoint(body.variable, ">=", cutpoint) for cutpoint in body.cutpoints]
         clauses = [one.clause for one in body if one.clause] if isinstance(body, tuple) else [body]
         return [statement for clause in clauses for statement in _statements(clause)]
 
@@ -101,16 +101,16 @@ class _Axes:
             )
         return tuple(found)
 
-    def form(self, statement: Membership | Comparison) -> str:
+    def form(self, statement: InCodes | AgainstCutpoint) -> str:
         """The classes in which a statement is read: of a number those that have all cutpoints it is compared with."""
         variable = self.dataset.variable(statement.variable)
-        if isinstance(statement, Membership) and not variable.numeric:
+        if isinstance(statement, InCodes) and not variable.numeric:
             named = [self.dataset.chain(self.dataset.variable(s.variable).name) for s in self.statements]
             below = [chain for chain in named if variable in chain]
             return max(below, key=len)[0].name
         same = [s for s in self.statements if self.dataset.variable(s.variable).column == variable.column]
-        listed = {self.dataset.classifier(s.variable).name for s in same if isinstance(s, Membership)}
-        cutpoints = [must_be_cutpoints(s, self.dataset) for s in same if isinstance(s, Comparison)]
+        listed = {self.dataset.classifier(s.variable).name for s in same if isinstance(s, InCodes)}
+        cutpoints = [must_be_cutpoints(s, self.dataset) for s in same if isinstance(s, AgainstCutpoint)]
         return bins_of(variable, cutpoints, listed, self.dataset)
 
     @property
@@ -124,7 +124,7 @@ class _Axes:
         for name in self.names:
             missing = np.array([code.missing for code in self.dataset.variables[name].codes or ()], bool)
             for statement in self.statements:
-                if isinstance(statement, Membership) and self.form(statement) == name:
+                if isinstance(statement, InCodes) and self.form(statement) == name:
                     missing &= ~self.members(statement)
             lacking |= self.along(name, missing)
         return lacking
@@ -143,9 +143,9 @@ class _Axes:
                 return reduce(np.logical_or, map(self.holds, parts))
             case NotHeld(part):
                 return ~self.holds(part)
-            case Membership():
+            case InCodes():
                 return self.along(self.form(clause), self.members(clause))
-            case Comparison():
+            case AgainstCutpoint():
                 bins = self.dataset.variables[self.form(clause)]
                 least = must_be_cutpoints(clause, self.dataset)
                 over = clause.mark in (">", ">=")
@@ -153,7 +153,7 @@ class _Axes:
                 chosen += [False] * (len(bins.codes or ()) - len(chosen))
                 return self.along(bins.name, np.array(chosen))
 
-    def members(self, statement: Membership) -> Bools:
+    def members(self, statement: InCodes) -> Bools:
         """The codes of a statement, in the form in which it is read."""
         variable, form = self.dataset.classifier(statement.variable), self.form(statement)
         chosen = _members(statement, variable)
@@ -166,7 +166,7 @@ class _Axes:
         return " and ".join(f"{name} {code!r}" for name, code in codes)
 
 
-def _statements(clause: Clause) -> Iterator[Membership | Comparison]:
+def _statements(clause: Clause) -> Iterator[InCodes | AgainstCutpoint]:
     match clause:
         case AllHold(parts) | OneHolds(parts):
             for part in parts:
@@ -177,7 +177,7 @@ def _statements(clause: Clause) -> Iterator[Membership | Comparison]:
             yield clause
 
 
-def _members(clause: Membership, variable: Variable) -> Bools:
+def _members(clause: InCodes, variable: Variable) -> Bools:
     assert variable.codes is not None
     known = [*variable.codes.names, *variable.nodes]
     for code in clause.codes:

@@ -10,13 +10,13 @@ __all__ = [
     "LONGEST_LABEL",
     "MOST_CLASSES",
     "MOST_DEFINITIONS",
+    "AgainstCutpoint",
     "AllHold",
     "Body",
     "Clause",
-    "Comparison",
     "Cut",
     "Definition",
-    "Membership",
+    "InCodes",
     "NotHeld",
     "OneHolds",
     "OwnClass",
@@ -37,7 +37,7 @@ _RUN = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True)
-class Membership:
+class InCodes:
     """The variable has one of these codes."""
 
     variable: str
@@ -50,7 +50,7 @@ class Membership:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AgainstCutpoint:
     """The number is below or above a cutpoint."""
 
     variable: str
@@ -79,7 +79,7 @@ class NotHeld:
     part: "Clause"
 
 
-Clause = Membership | Comparison | AllHold | OneHolds | NotHeld
+Clause = InCodes | AgainstCutpoint | AllHold | OneHolds | NotHeld
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import NoReturn
 
 from confide.errors import Mistake
 from confide.model.definition.definition import (
+    AgainstCutpoint,
     AllHold,
     Body,
     Clause,
-    Comparison,
     Cut,
     Definition,
-    Membership,
+    InCodes,
     NotHeld,
     OneHolds,
     OwnClass,
@@ -41,11 +41,11 @@ def read_definition(text: str) -> Definition:
     """The definition a text describes.
 
     >>> read_definition('adult = age >= 18').body
-    Comparison(variable='age', mark='>=', number=Decimal('18'))
+    AgainstCutpoint(variable='age', mark='>=', number=Decimal('18'))
     """
     if len(text) > LONGEST_DEFINITION:
         raise Mistake(f"A definition is longer than {LONGEST_DEFINITION} characters.")
-    return _Reader(text).definition()
+    return _DefinitionReader(text).definition()
 
 
 def read_definitions(texts: Iterable[str]) -> tuple[Definition, ...]:
@@ -67,7 +67,7 @@ def write_definitions(definitions: Iterable[Definition]) -> tuple[str, ...]:
     return tuple(map(write_definition, definitions))
 
 
-class _Reader:
+class _DefinitionReader:
     """Reads a text from its beginning on."""
 
     def __init__(self, text: str) -> None:
@@ -162,11 +162,11 @@ class _Reader:
             while self.taken(","):
                 codes.append(self.code(_LISTED))
             self.expect(")")
-            return Membership(variable, tuple(codes))
+            return InCodes(variable, tuple(codes))
         mark = self.match(_MARK)
         if mark is None:
             self.fail(f"'in (codes)' or <, <=, >, >= after {variable[:40]!r}")
-        return Comparison(variable, mark[0], self.number())
+        return AgainstCutpoint(variable, mark[0], self.number())
 
     def name(self) -> str:
         found = self.match(_NAME)
@@ -237,9 +237,9 @@ def _class(one: OwnClass) -> str:
 
 def _clause(clause: Clause, *, inside: bool = False) -> str:
     match clause:
-        case Membership(variable, codes):
+        case InCodes(variable, codes):
             return f"{_write_name(variable)} in ({', '.join(_write_code(code, _LISTED) for code in codes)})"
-        case Comparison(variable, mark, number):
+        case AgainstCutpoint(variable, mark, number):
             return f"{_write_name(variable)} {mark} {_write_number(number)}"
         case NotHeld(part):
             return f"not {_clause(part, inside=True)}"

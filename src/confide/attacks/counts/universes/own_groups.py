@@ -14,7 +14,7 @@ from confide.attacks.counts.universes.random_universes import non_negative
 from confide.attacks.intruder import Intruder, values
 from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
-from confide.model.definition.definition import AllHold, Clause, Definition, Membership, OneHolds
+from confide.model.definition.definition import AllHold, Clause, Definition, InCodes, OneHolds
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
 from confide.model.universe import EVERYONE
@@ -93,7 +93,7 @@ def _defined(name: str, keys: tuple[str, str], drawn: Bools, book: Dataset) -> D
     for place, code in enumerate(second):
         some = tuple(one for one, there in zip(first, drawn[:, place], strict=True) if there)
         if some:
-            clauses.append(AllHold((Membership(keys[1], (code,)), Membership(keys[0], some))))
+            clauses.append(AllHold((InCodes(keys[1], (code,)), InCodes(keys[0], some))))
     return Definition(name, name, OneHolds(tuple(clauses)) if len(clauses) > 1 else clauses[0])
 
 
