@@ -133,6 +133,11 @@ def test_without_a_rule_on_the_cross_own_classes_are_judged_by_theirs_all_the_sa
     desk = town.under(tables={"cross": False, "mean_cell": 40.0}).desk()
     own = desk.consider(python_table("people", rows=["place", "trade"], columns="sex", define=NORTH))
     assert "tables.mean_cell" in [reason.rule for reason in own.reasons]
+    desk = town.under(tables={"cross": False, "mean_cell": 100.0}).desk()
+    fit = desk.consider(python_regression("people", "income ~ place*trade + sex", define=NORTH))
+    assert "tables.mean_cell" in [reason.rule for reason in fit.reasons]
+    pair = desk.consider(python_correlation("people", ["place", "trade"], define=NORTH))
+    assert "tables.mean_cell" in [reason.rule for reason in pair.reasons]
 
 
 def test_what_excludes_each_other_does_so_in_own_words_too(hall: Any) -> None:

@@ -21,6 +21,7 @@ from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import definition_notes, scope
 from confide.answering.regressions.analysis import RegressionAnalysis
 from confide.answering.rules.rule import Checked, Stage, Verdicts
+from confide.answering.rules.table import CROSS_RULES
 from confide.answering.rules.universe import JudgedUniverse
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
@@ -189,8 +190,8 @@ class Road:
         return self._analyses[type(question.request)]
 
     def _verdicts(self, question: Admitted[Request[Any]]) -> Verdicts:
-        rules = self._analysis(question).rules
-        return Verdicts([rule for rule in rules if rule.concerns(self.policy)], self.policy)
+        rules, own = self._analysis(question).rules, CROSS_RULES if question.request.define else ()
+        return Verdicts([rule for rule in rules if rule.concerns(self.policy) or rule in own], self.policy)
 
     def _opens(self, question: Admitted[Request[Any]], verdicts: Verdicts) -> bool:
         """Whether what a question names may stand together: decided before anything of its universe is gathered."""
