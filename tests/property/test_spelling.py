@@ -12,6 +12,17 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.model.choices import LEVELS, Extra
+from confide.model.definition.definition import (
+    AgainstCutpoint,
+    AllHold,
+    Cut,
+    Definition,
+    InCodes,
+    NotHeld,
+    OneHolds,
+    OwnClass,
+    as_definitions,
+)
 from confide.model.formula import Factor, Formula, Transform, read_variable, write_variable
 from confide.model.request import (
     CorrelationRequest,
@@ -41,6 +52,32 @@ pieces = st.dictionaries(names, st.lists(codes, min_size=1, max_size=3), min_siz
 universes = st.lists(pieces, max_size=3).map(lambda several: Universe(tuple(several)))
 
 
+plain = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(
+    lambda text: text.isprintable() and bool(text.strip()) and text[0] not in "=+-@"
+)
+"""What an analyst may call things of their own."""
+numbers = st.decimals(-1000, 1000, places=2)
+statements = st.builds(InCodes, names, st.lists(codes, min_size=1, max_size=3).map(tuple)) | st.builds(
+    AgainstCutpoint, names, st.sampled_from(["<", "<=", ">", ">="]), numbers
+)
+clauses = st.recursive(
+    statements,
+    lambda inner: (
+        st.builds(NotHeld, inner)
+        | st.builds(AllHold, st.lists(inner, min_size=2, max_size=3).map(tuple))
+        | st.builds(OneHolds, st.lists(inner, min_size=2, max_size=3).map(tuple))
+    ),
+    max_leaves=4,
+)
+own_classes = st.lists(
+    st.builds(OwnClass, plain, plain, clauses), min_size=1, max_size=3, unique_by=lambda one: one.code
+).map(tuple)
+cuts = st.builds(Cut, names, st.lists(numbers, min_size=1, max_size=3).map(tuple))
+definitions = st.lists(
+    st.builds(Definition, plain, plain, clauses | own_classes | cuts), max_size=2, unique_by=lambda one: one.name
+).map(lambda several: as_definitions(tuple(several)))
+
+
 @st.composite
 def tables(draw: st.DrawFn) -> TableRequest:
     by = draw(st.lists(names, min_size=1, max_size=4, unique=True))
@@ -50,7 +87,7 @@ def tables(draw: st.DrawFn) -> TableRequest:
     asked = TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
     asked = replace(asked, percent=draw(st.sampled_from([None, *asked.shares])))
     intervals = LEVELS if asked.percent and Measure.COUNT in measure else ()
-    return replace(asked, interval=draw(st.sampled_from([None, *intervals])))
+    return replace(asked, interval=draw(st.sampled_from([None, *intervals])), define=draw(definitions))
 
 
 @st.composite
@@ -67,8 +104,17 @@ def formulas(draw: st.DrawFn) -> Formula:
 
 
 extras = st.lists(st.sampled_from(list(Extra)), unique=True).map(lambda some: tuple(e for e in Extra if e in some))
-regressions = st.builds(RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family))) | st.builds(
-    RegressionRequest, names, formulas(), universes, st.just(Family.BINOMIAL), extras, st.none() | formulas()
+regressions = st.builds(
+    RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family)), define=definitions
+) | st.builds(
+    RegressionRequest,
+    names,
+    formulas(),
+    universes,
+    st.just(Family.BINOMIAL),
+    extras,
+    st.none() | formulas(),
+    definitions,
 )
 AMBIGUOUS = st.sampled_from(
     ["log(age)", "age^2", "age**2", "`age`", "log", "log()", "square( x )", "net income (log)", "``"]

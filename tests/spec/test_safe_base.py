@@ -86,6 +86,18 @@ def test_tables_of_the_base_add_up_agree_and_say_so(desk: Desk) -> None:
     assert counts(desk, rows="sex", where={"county": "A"})[-1] == counties[0, -1, -1]
 
 
+def test_own_classes_are_sums_of_the_base(desk: Desk) -> None:
+    fine = asked(desk, rows="town", columns="sex").columns["count"]
+    own = asked(desk, rows="place", columns="sex", define="place = a: town in (a1, b1); else: b").columns["count"]
+    assert own.values[0].tolist() == (fine.values[0] + fine.values[3]).tolist()
+    assert own.values[-1].tolist() == fine.values[-1].tolist()
+    assert (own.noise >= fine.noise.min()).all()
+    both = asked(desk, rows="some", define="some = sex in (f) and town in (a1, b1)").columns["count"]
+    assert both.values[0] == fine.values[0, 0] + fine.values[3, 0]
+    refused = desk.consider(python_table("people", rows="who", define="who = trade in (p)")).reasons
+    assert [reason.rule for reason in refused] == ["counts.base"]
+
+
 def test_a_union_counts_everybody_once(desk: Desk) -> None:
     union = counts(desk, rows="work", where=[{"sex": "f"}, {"county": "A"}])
     parts = [

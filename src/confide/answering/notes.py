@@ -1,13 +1,17 @@
 """What is said beside the numbers: whom they are about, and how they were protected."""
 
+from collections.abc import Iterable
+
 from confide.answering.mechanisms.additive import restores, table_shape
 from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import Dataset
+from confide.model.definition.definition import Definition
+from confide.model.definition.text import write_definition
 from confide.model.policy import Policy
 from confide.model.request import Measure, TableRequest
 from confide.model.universe import Condition, Universe
 
-__all__ = ["BASE_NOTE", "adds", "model_notes", "notes", "protections", "scope"]
+__all__ = ["BASE_NOTE", "adds", "definition_notes", "model_notes", "notes", "protections", "scope"]
 
 BASE_NOTE = (
     "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three."
@@ -27,6 +31,11 @@ def _condition(condition: Condition, dataset: Dataset) -> str:
     order = {code.code: place for place, code in enumerate(variable.codes or ())}
     codes = sorted(condition.codes, key=lambda code: order.get(code, -1))
     return f"{variable.label}: {' or '.join(labels.get(code, code) for code in codes)}"
+
+
+def definition_notes(definitions: Iterable[Definition]) -> tuple[str, ...]:
+    """What the asker's own variables are."""
+    return tuple(f"Defined by the asker: {write_definition(definition)}." for definition in definitions)
 
 
 def adds(request: TableRequest, dataset: Dataset, policy: Policy) -> bool:

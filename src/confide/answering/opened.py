@@ -63,7 +63,7 @@ class Opened:
         """Whether a question was admitted here."""
         name = question.request.dataset
         known = self.older.get(name) or self.roads.get(name)
-        return known is not None and known.dataset is question.dataset
+        return known is not None and known.dataset is question.dataset.declared
 
     @contextmanager
     def answering(self) -> Iterator[None]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
@@ -18,9 +18,10 @@ from confide.answering.correlations.analysis import CorrelationAnalysis
 from confide.answering.cross import JudgedCross
 from confide.answering.mechanisms.dropq.draw import drop
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.notes import scope
+from confide.answering.notes import definition_notes, scope
 from confide.answering.regressions.analysis import RegressionAnalysis
 from confide.answering.rules.rule import Checked, Stage, Verdicts
+from confide.answering.rules.table import CROSS_RULES
 from confide.answering.rules.universe import JudgedUniverse
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
@@ -30,7 +31,10 @@ from confide.answering.universe.resolve import Resolved, resolve
 from confide.answering.universe.strata import strata
 from confide.arrays import Floats, Ints
 from confide.engines import Engine
+from confide.engines.derived.engine import deriving
 from confide.errors import Fault, Mistake, Reason, Suggestion
+from confide.model.admission.derived import with_definitions
+from confide.model.admission.own_words import in_declared_words
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
 from confide.model.evidence import Box, Step, Tally
@@ -91,6 +95,7 @@ class Road:
         self._cached = lru_cache(maxsize=64)(engine.tally)
         self._cross = lru_cache(maxsize=CROSSES)(self._judge_cross)
         self._drops = lru_cache(maxsize=4096)(self._draw_drops)
+        self._extended = lru_cache(maxsize=64)(partial(with_definitions, dataset))
 
     def under(self, policy: Policy) -> "Road":
         """The same data under another policy; closing it is not the caller's business. The records stay as they are."""
@@ -102,9 +107,11 @@ class Road:
         analysis = self._analyses.get(type(request))
         if analysis is None:
             raise Mistake(f"This site answers no {request.ask}.")
-        admitted = analysis.admit(request, self.dataset)
+        dataset = self._extended(request.define)
+        admitted = in_declared_words(analysis.admit(request, dataset), dataset)
+        dataset = self._extended(admitted.define)
         base = None if self._base is None else self._base.by
-        return Admitted(admitted, self.dataset, resolve(admitted.where, self.dataset), base)
+        return Admitted(admitted, dataset, resolve(admitted.where, dataset), base)
 
     def consider(self, question: Admitted[Request[Any]]) -> Considered:
         """What the policy makes of a question: protected numbers, or the reasons to refuse."""
@@ -113,7 +120,7 @@ class Road:
         if self._opens(question, verdicts):
             protected = None if self._base is None else analysis.read(question, self._base, shield)
             if protected is None and verdicts.passes(self._judged(question.universe), [Stage.UNIVERSE]):
-                evidence = analysis.gather(question, self._selection(question.universe), shield)
+                evidence = analysis.gather(question, self._selection(question), shield)
                 protected = analysis.protect(question, evidence, shield)
             if protected is not None and not verdicts.passes(protected, _ON_NUMBERS):
                 protected = None
@@ -133,8 +140,9 @@ class Road:
         )
         analysis = self._analysis(question)
         release = analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
+        own = definition_notes(question.request.define)
         said = ceiling_note(self.ceilings)
-        return replace(release, notes=(*release.notes, said)) if said else release
+        return replace(release, notes=(*own, *release.notes, *([said] if said else [])))
 
     def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
         """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more.
@@ -184,8 +192,8 @@ class Road:
         return self._analyses[type(question.request)]
 
     def _verdicts(self, question: Admitted[Request[Any]]) -> Verdicts:
-        rules = self._analysis(question).rules
-        return Verdicts([rule for rule in rules if rule.concerns(self.policy)], self.policy)
+        rules, own = self._analysis(question).rules, CROSS_RULES if question.request.define else ()
+        return Verdicts([rule for rule in rules if rule.concerns(self.policy) or rule in own], self.policy)
 
     def _opens(self, question: Admitted[Request[Any]], verdicts: Verdicts) -> bool:
         """Whether what a question names may stand together: decided before anything of its universe is gathered."""
@@ -200,8 +208,12 @@ class Road:
                     yield near.words, admitted
 
     def _crosses(self, question: Admitted[Request[Any]]) -> Sequence[JudgedCross]:
-        """What the question addresses, as rules see it; nothing if the policy does not judge it."""
-        if not self.policy.tables.cross:
+        """What the question addresses, as rules see it; nothing if the policy does not judge it.
+
+        What is asked by the asker's own classes is judged by those they are made of under any policy: of other classes made of the
+        same ones it is the union, and differences reach every one of them.
+        """
+        if not self.policy.tables.cross and not question.request.define:
             return ()
         return [self._cross(names) for names in self._analysis(question).cross(question)]
 
@@ -212,9 +224,10 @@ class Road:
     def _judged(self, universe: Resolved) -> JudgedUniverse:
         return JudgedUniverse(universe, self.dataset, self._census(universe), self._shield.decision)
 
-    def _selection(self, universe: Resolved) -> Selection:
+    def _selection(self, question: Admitted[Request[Any]]) -> Selection:
+        universe, dataset = question.universe, question.dataset
         without = self._drops(universe) if self.policy.drop.k >= 2 else ()
-        return Selection(self.dataset, self._engine, universe.boxes, without, self._base)
+        return Selection(dataset, deriving(self._engine, dataset), universe.boxes, without, self._base)
 
     def _census(self, universe: Resolved) -> Census:
         return Census(self._cached, universe.variables, self._engine.facts.several)

@@ -28,6 +28,7 @@ from confide.answering.opened import Opened, gone
 from confide.answering.opening import named
 from confide.answering.projects import project_policy
 from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.recalling import Keeping, recalled
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
 from confide.answering.reviewing import decision, marks_for_review, not_given
 from confide.answering.road import ANALYSES, Road
@@ -54,6 +55,7 @@ from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state
 from confide.site.state.papers import note_papers
 from confide.site.vintages import parse
+from confide.site.workspaces import Workspaces
 from confide.spelling.json import read_request, write_request
 
 __all__ = [
@@ -137,6 +139,8 @@ class Service:
         """`state` is shared by the processes that serve the site, if there are several."""
         self._suggestions, self._folder = suggestions, folder
         self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
+        self.workspaces = Keeping(Workspaces(folder.workspaces), dataset=self.dataset, admit=self.admit)
+        """What people keep for themselves."""
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
@@ -266,13 +270,18 @@ class Service:
         """A key for signing what the site will have to recognise again; it tells nothing of the secret."""
         return self._secret.digest(purpose, b"")
 
-    def admit(self, request: Request[R] | Admitted[Request[R]]) -> Admitted[Request[R]]:
-        """The question as it will be considered; a Mistake if it does not fit the codebook. Once admitted, it stays so."""
+    def admit(self, request: Request[R] | Admitted[Request[R]], *, who: str = "") -> Admitted[Request[R]]:
+        """The question as it will be considered; a Mistake if it does not fit the codebook. Once admitted, it stays so.
+
+        It may name what the asker keeps.
+        """
         if isinstance(request, Admitted):
             return request
         opened = self._now
         newest = opened.newest.get(request.dataset, request.dataset)
-        return opened.road(newest).admit(replace(request, dataset=newest))  # type: ignore[type-var]  # every kind is a dataclass
+        road = opened.road(newest)
+        request = recalled(request, road.dataset, self.workspaces.of(asked_by(who))) if who else request
+        return road.admit(replace(request, dataset=newest))  # type: ignore[type-var]  # every kind is a dataclass
 
     def receipt(self, question: Admitted[Request[Any]], *, who: str = "local") -> str:
         """The content address that the answer will have for who asks."""
@@ -288,7 +297,7 @@ class Service:
         """
         person = asked_by(who)
         self._must_be_for(person, request)
-        question = self.admit(request)
+        question = self.admit(request, who=who)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)

@@ -22,6 +22,9 @@ __all__ = ["codebook", "correlation", "regression", "table"]
 Where = Annotated[
     list[str] | None, typer.Option(help="A piece, as in age_group=20-29,30-39;sex=female; repeat for a union.")
 ]
+Define = Annotated[
+    list[str] | None, typer.Option(help="A variable of your own, as in 'adult = age >= 20'; repeat for more.")
+]
 Format = Annotated[str, typer.Option(help="text, csv, json, xlsx, or python for the code of the request.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write to a file.")]
 
@@ -43,6 +46,7 @@ def table(
         str | None,
         typer.Option(help="90, 95 or 99: with percentages of counts, the ends of their confidence interval."),
     ] = None,
+    define: Define = None,
     format: Format = "text",
     output: Output = None,
     token: Token = None,
@@ -52,7 +56,7 @@ def table(
 
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
-    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure)]
+    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("define", define)]
     pairs += [(key, [text]) for key, text in (("of", of), ("percent", percent), ("interval", interval)) if text]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
@@ -73,6 +77,7 @@ def regression(
     against: Annotated[
         str | None, typer.Option(help="A smaller model to compare with, as in 'log(income) ~ age'.")
     ] = None,
+    define: Define = None,
     diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
     format: Format = "text",
     output: Output = None,
@@ -83,7 +88,7 @@ def regression(
 
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
-    pairs = [("formula", [formula]), ("where", where), ("family", [family]), ("also", also)]
+    pairs = [("formula", [formula]), ("where", where), ("family", [family]), ("also", also), ("define", define)]
     pairs += [("against", [against])] if against else []
     request = read_query(dataset, _given(pairs), RegressionRequest)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
@@ -94,6 +99,7 @@ def correlation(
     dataset: DatasetName,
     variables: Annotated[list[str], typer.Argument(help="Two variables or more; several words, or commas.")],
     where: Where = None,
+    define: Define = None,
     format: Format = "text",
     output: Output = None,
     token: Token = None,
@@ -103,7 +109,8 @@ def correlation(
 
     Example: confide correlation mysite people "age,log(income),hours"
     """
-    request = read_query(dataset, _given([("variables", variables), ("where", where)]), CorrelationRequest)
+    pairs = [("variables", variables), ("where", where), ("define", define)]
+    request = read_query(dataset, _given(pairs), CorrelationRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 
 

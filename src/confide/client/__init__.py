@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from confide.answering.service import Service
+    from confide.site.access import Person
 
 __all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open"]
 
@@ -203,20 +204,29 @@ class DatasetHandle:
         of: str | None = None,
         percent: str | None = None,
         interval: str | None = None,
+        define: Any = (),
     ) -> Answer:
         """A protected table. `where` is a dict (one piece), a list of dicts (a union), or the same as text.
 
         With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question;
         with `interval` ("90", "95" or "99") so are the ends of their confidence intervals.
+        `define` has variables of your own, each as text: `define="adult = age >= 20"`. They stand wherever variables do.
 
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
         given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
-        given |= {"percent": percent, "interval": interval}
+        given |= {"percent": percent, "interval": interval, "define": define}
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
     def regression(
-        self, formula: str, *, where: Any = None, family: str = "gaussian", also: Any = (), against: str | None = None
+        self,
+        formula: str,
+        *,
+        where: Any = None,
+        family: str = "gaussian",
+        also: Any = (),
+        against: str | None = None,
+        define: Any = (),
     ) -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
 
@@ -225,15 +235,22 @@ class DatasetHandle:
         As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
         `.statistics` and `.diagnostics()`.
         """
-        given = {"formula": formula, "where": where, "family": family, "also": also, "against": against}
+        given = {
+            "formula": formula,
+            "where": where,
+            "family": family,
+            "also": also,
+            "against": against,
+            "define": define,
+        }
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
-    def correlation(self, variables: Any, *, where: Any = None) -> ModelAnswer:
+    def correlation(self, variables: Any, *, where: Any = None, define: Any = ()) -> ModelAnswer:
         """Protected correlations; a categorical variable enters by its classes, a number as it is or transformed.
 
         As in `people.correlation(["age", "log(income)", "sex"])`.
         """
-        given = {"variables": variables, "where": where}
+        given = {"variables": variables, "where": where, "define": define}
         return ModelAnswer(self._site.ask(read_arguments(CorrelationRequest, self.name, given)), self._site)
 
     @property
@@ -297,6 +314,22 @@ class Site(Mapping[str, DatasetHandle]):
         """Your results that a custodian reviews or has reviewed: `state` is waiting, yes or no, `reason` says why."""
         return []
 
+    def workspace(self) -> dict[str, Any]:
+        """What you keep: `definitions` by data set and name, and `questions` by name. It is yours alone, in your project."""
+        return {"definitions": {}, "questions": {}}
+
+    def keep(self, dataset: str, definition: str) -> None:
+        """Keep a variable of your own, as in `site.keep("people", "adult = age >= 20")`: any question may then name it."""
+        raise Mistake("Nothing can be kept here.")
+
+    def keep_question(self, name: str, question: str) -> None:
+        """Keep a question, in any spelling, under a name. It is not asked."""
+        raise Mistake("Nothing can be kept here.")
+
+    def forget(self, name: str, *, dataset: str = "") -> None:
+        """Keep a question no longer, or a variable for a data set."""
+        raise Mistake("Nothing is kept here.")
+
     @abstractmethod
     def close(self) -> None: ...
 
@@ -323,6 +356,30 @@ class LocalSite(Site):
 
         here = Person("local", PersonRole.CUSTODIAN)
         return [told(review) for review in self.service.reviews_of(here)]
+
+    def workspace(self) -> dict[str, Any]:
+        return self.service.workspaces.of(self._person).as_dict()
+
+    def keep(self, dataset: str, definition: str) -> None:
+        self.service.workspaces.keep_definition(self._person, dataset, definition)
+
+    def keep_question(self, name: str, question: str) -> None:
+        from confide.spelling.pasted import read_pasted
+
+        self.service.workspaces.keep_question(self._person, name, read_pasted(question))
+
+    def forget(self, name: str, *, dataset: str = "") -> None:
+        if dataset:
+            self.service.workspaces.forget_definition(self._person, dataset, name)
+        else:
+            self.service.workspaces.forget_question(self._person, name)
+
+    @property
+    def _person(self) -> "Person":
+        """Whoever has the folder, as `Service.answer` calls them."""
+        from confide.site.access import asked_by
+
+        return asked_by("local")
 
     def close(self) -> None:
         self._close()

@@ -51,12 +51,25 @@ class RemoteSite(Site):
         found: list[dict[str, Any]] = self._get("api/reviews")["reviews"]
         return found
 
+    def workspace(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._get("api/workspace")
+        return found
+
+    def keep(self, dataset: str, definition: str) -> None:
+        self._get("api/workspace", sent={"dataset": dataset, "define": definition})
+
+    def keep_question(self, name: str, question: str) -> None:
+        self._get("api/workspace", sent={"name": name, "question": question})
+
+    def forget(self, name: str, *, dataset: str = "") -> None:
+        self._get("api/workspace/remove", sent={"name": name, "dataset": dataset})
+
     def close(self) -> None:
         self._close()
 
-    def _get(self, address: str) -> Any:
+    def _get(self, address: str, *, sent: dict[str, str] | None = None) -> Any:
         try:
-            response = self._http.get(address)
+            response = self._http.get(address) if sent is None else self._http.post(address, data=sent)
             body = response.json()
         except httpx.HTTPError as error:
             what = f"{self._http.base_url} cannot be reached ({type(error).__name__})."

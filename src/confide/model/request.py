@@ -21,6 +21,8 @@ from confide.model.choices import (
     read_measures,
     read_share,
 )
+from confide.model.definition.definition import Definition
+from confide.model.definition.text import read_definitions, write_definitions
 from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
@@ -37,6 +39,7 @@ __all__ = [
     "Share",
     "Spelled",
     "TableRequest",
+    "definitions",
     "kinds",
     "names",
     "spelled_fields",
@@ -60,6 +63,8 @@ class Request(Generic[R_co]):
 
     dataset: str
     where: Universe
+    define: tuple[Definition, ...] = ()
+    """Variables of the asker's own, made of declared ones."""
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -95,10 +100,10 @@ def kinds() -> dict[str, type[Request[Any]]]:
 class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
-    `bare` stands without its name on the command line and in Python. A `view` says how the answer is shown, and is no part of
-    the question. What is `optional` stands in JSON only where it is asked for, so that receipts of questions without it stay
-    as they were before there was such a field. `read` makes the value of a text, or of a tuple of names, and raises a
-    Mistake; `write` gives them back.
+    `bare` stands without its name on the command line and in Python; what `repeats` is several texts, each with the name of its
+    own. A `view` says how the answer is shown, and is no part of the question. What is `optional` or `repeats` stands in JSON only
+    where it is asked for, so that receipts of questions without it stay as they were before there was such a field. `read` makes
+    the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
     """
 
     help: str
@@ -106,6 +111,7 @@ class Spelled:
     bare: bool = False
     view: bool = False
     optional: bool = False
+    repeats: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -118,6 +124,16 @@ def names(help: str, *, default: Any = (), **more: Any) -> Any:
 def text(help: str, *, default: Any = MISSING, **more: Any) -> Any:
     """A field of one text."""
     return field(default=default, metadata={"spelled": Spelled(help, **more)})
+
+
+def definitions() -> Any:
+    """The field of variables of the asker's own."""
+    return names(
+        "A variable of your own, as in 'adult = age >= 20'; repeat for more.",
+        repeats=True,
+        read=read_definitions,
+        write=write_definitions,
+    )
 
 
 def spelled_fields(kind: type[Request[Any]]) -> dict[str, tuple[Spelled, Any]]:
@@ -157,6 +173,7 @@ class TableRequest(Request["Release"]):
         view=True,
         read=read_level,
     )
+    define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
         if not self.by:
@@ -245,6 +262,7 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         read=read_formula,
         write=write_formula,
     )
+    define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
         if self.family is Family.GAUSSIAN and Extra.DEVIANCE in self.also:
@@ -286,6 +304,7 @@ class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
         "Two variables or more, as age or log(income); repeat, or put commas.", bare=True
     )
     where: Universe = EVERYONE
+    define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
         factors = self.factors

@@ -4,6 +4,7 @@ mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  le
 mysite/people/dataset.toml  people/profile.html  people/profile.json  people/vintages.json
 mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json
 mysite/reviews/    results that wait for a custodian
+mysite/workspaces/ variables and questions that people keep for themselves
 mysite/projects/NAME.toml    if a project has a policy of its own
 mysite/people/policy.toml  people/draft.toml  people/policies/    if the data set has a policy of its own
 """
@@ -41,6 +42,8 @@ RESERVED = {
     "projects",
     "ready",
     "reviews",
+    "workspace",
+    "workspaces",
     "secret",
     "static",
 }
@@ -64,6 +67,10 @@ class Papers:
     @property
     def reviews(self) -> Path:
         return self.path / "reviews"
+
+    @property
+    def workspaces(self) -> Path:
+        return self.path / "workspaces"
 
     def project(self, name: str) -> Path:
         """Where a project's own policy stands, if it has one."""

@@ -20,7 +20,7 @@ def write_request(request: Request[Any]) -> dict[str, Any]:
     written = {
         name: _write(value, how)
         for name, (how, default) in spelled.items()
-        if (value := getattr(request, name)) != default or not (how.view or how.optional)
+        if (value := getattr(request, name)) != default or not (how.view or how.optional or how.repeats)
     }
     order = [name for name in vars(request) if name in written or name == "where"]
     return {

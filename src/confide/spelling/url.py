@@ -34,7 +34,10 @@ def write_query(request: Request[Any]) -> list[tuple[str, str]]:
             query += [("where", write_piece(piece)) for piece in request.where.pieces]
         elif name in spelled and value != spelled[name][1]:
             how = spelled[name][0]
-            query.append((name, write_names(how.write(value)) if how.many else how.write(value)))
+            if how.repeats:
+                query += [(name, text) for text in how.write(value)]
+            else:
+                query.append((name, write_names(how.write(value)) if how.many else how.write(value)))
     return query
 
 
@@ -45,7 +48,9 @@ def read_query(dataset: str, query: Iterable[tuple[str, str]], kind: type[Q]) ->
     spelled = spelled_fields(kind)
     given: dict[str, Any] = {}
     for name, (how, default) in spelled.items():
-        if how.many and name in values:
+        if how.repeats and name in values:
+            given[name] = tuple(text for text in values[name] if text.strip())
+        elif how.many and name in values:
             given[name] = tuple(one for text in values[name] for one in read_names(text))
         elif name in values or default is MISSING:
             given[name] = values.get(name, [""])[0]

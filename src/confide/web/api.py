@@ -24,6 +24,7 @@ from confide.web.pages.analyst.project import add_project_page
 from confide.web.pages.analyst.regression.page import add_model_pages
 from confide.web.pages.analyst.reviews import add_reviews
 from confide.web.pages.analyst.table.page import add_table_pages
+from confide.web.pages.analyst.workspace import add_workspace
 from confide.web.pages.api_page import add_api_page
 from confide.web.pages.context import PageContext
 from confide.web.pages.custodian import add_custodian_pages
@@ -94,6 +95,7 @@ def create_app(service: Service, *, path: SubPath = ROOT, homes: Homes = ALONE) 
     add_api_page(app, context)
     add_project_page(app, context)
     add_reviews(app, context)
+    add_workspace(app, context)
     add_analyst_pages(app, context)  # last: its /{dataset} would take the addresses of the others
     describe(app, service.access, path)
     return app

@@ -8,11 +8,24 @@ from fastapi import Request
 from confide.errors import Denied, Mistake
 from confide.web.authentication import asker_of
 
-__all__ = ["LARGEST_FORM", "fields_of", "must_be_of_session", "must_match", "names_in", "number_in", "read_form"]
+__all__ = [
+    "LARGEST_FORM",
+    "fields_of",
+    "must_be_of_session",
+    "must_be_own",
+    "must_match",
+    "names_in",
+    "number_in",
+    "read_form",
+]
 
 LARGEST_FORM = {
     "/login": 2_000,
     "/logout": 1_000,
+    "/workspace": 20_000,
+    "/workspace/remove": 2_000,
+    "/api/workspace": 20_000,
+    "/api/workspace/remove": 2_000,
     "/custodian/draft/form": 20_000,
     "/custodian/draft/text": 60_000,
     "/custodian/draft/discard": 1_000,
@@ -48,6 +61,12 @@ async def fields_of(request: Request, *, largest: int, most: int = MOST_FIELDS) 
     except ValueError:
         raise Mistake("The form cannot be read.") from None
     return {key: value.replace("\r\n", "\n") for key, value in pairs}
+
+
+def must_be_own(request: Request, form: dict[str, str]) -> None:
+    """Deny a form that was not made for the session that sends it; who shows a token in a header has no session and needs none."""
+    if asker_of(request).session or not request.headers.get("authorization"):
+        must_be_of_session(request, form)
 
 
 def must_be_of_session(request: Request, form: dict[str, str]) -> None:

@@ -79,7 +79,7 @@ class Questions:
 
         Whoever calls this waits for the answer until they `leave` the job. The page of the job sends to `address`.
         """
-        admitted = self._service.admit(question)
+        admitted = self._service.admit(question, who=who)
         policy = self._service.policy_of(admitted.request.dataset, person=asked_by(who))
         receipt, seconds = self._service.receipt(admitted, who=who), policy.quota.seconds
         diagnosed = admitted.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)

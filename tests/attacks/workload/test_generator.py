@@ -13,6 +13,7 @@ from confide.attacks.workload.proportions import PROPORTIONS, Proportions
 from confide.attacks.workload.roads import true_answers
 from confide.attacks.workload.sizes import TrueSizes
 from confide.errors import Mistake
+from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.catalog.toml import read_dataset
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
@@ -73,7 +74,8 @@ def test_kinds_shapes_and_universes_come_in_the_proportions_declared(people: Dat
 
 def test_no_question_combines_two_levels_or_two_confidential_variables_of_one_subject(people: Dataset) -> None:
     for request in drawn(people, questions=1000, seed=2):
-        names = [*request.names, *request.where.variables]
+        dataset = with_definitions(people, request.define)
+        names = [source for name in (*request.names, *request.where.variables) for source in dataset.sources(name)]
         names += [request.of] if isinstance(request, TableRequest) and request.of else []
         used = [people.variable(name) for name in names]
         roots = [v.column if v.numeric else people.root(v.name) for v in used]
@@ -84,8 +86,19 @@ def test_no_question_combines_two_levels_or_two_confidential_variables_of_one_su
 
 def test_a_table_has_one_variable_at_a_finer_level_at_most(people: Dataset) -> None:
     tables = [r for r in drawn(people, questions=1000) if isinstance(r, TableRequest)]
+    tables = [table for table in tables if not table.define]
     finer = [sum(people.levels(name)[0].name != name for name in table.by) for table in tables]
     assert max(finer) == 1 and 0 < sum(finer) < len(tables) / 2
+
+
+def test_some_tables_are_by_groups_of_the_askers_own(people: Dataset) -> None:
+    tables = [r for r in drawn(people, questions=1000) if isinstance(r, TableRequest)]
+    grouped = [table for table in tables if table.define]
+    assert 0.02 < len(grouped) / len(tables) < 0.12
+    for table in grouped:
+        [own] = table.define
+        variable = with_definitions(people, table.define).variable(own.name)
+        assert own.name in table.by and [code.code for code in variable.codes or ()][:3] == ["first", "second", "rest"]
 
 
 def test_no_key_is_the_response_of_a_model(people: Dataset) -> None:
@@ -147,4 +160,4 @@ def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
     described = dict(PROPORTIONS.described())
     assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
     assert described["Least share of all units in a universe"] == "1 %"
-    assert len(described) == 21
+    assert len(described) == 22

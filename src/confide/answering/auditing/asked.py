@@ -83,10 +83,16 @@ def _classes(names: Iterable[str], dataset: Dataset) -> set[str]:
 
 
 def asked_tables(question: Admitted[Request[Any]], number: int) -> tuple[AskedTable, ...]:
-    """The tables that the answer to a question tells, under the number of its entry."""
-    return tuple(
-        AskedTable(number, by, question.universe) for by in sorted(told_tables(question.request, question.dataset))
-    )
+    """The tables that the answer to a question tells, under the number of its entry.
+
+    Classes of the asker's own count as all the declared ones they are made of: no less is told by them than that.
+    """
+    dataset = question.dataset
+    told = {
+        tuple(sorted({source for name in by for source in dataset.sources(name)}))
+        for by in told_tables(question.request, dataset)
+    }
+    return tuple(AskedTable(number, by, question.universe) for by in sorted(told))
 
 
 def asked_of(entries: Iterable[Entry], admit: Admit) -> Iterator[tuple[Entry, tuple[AskedTable, ...]]]:

@@ -138,7 +138,10 @@ def _design(dataset: Dataset, numbers: list[Factor], kept: dict[str, list[int]])
         blocks.append(Block((), ((index, levels),), offset, len(order)))
         labels += [f"{name}={codes.names[place]}" for place in kept[name]]
     moved = tuple(_moved(factor, dataset) for factor in numbers)
-    response = Number(numbers[0].variable, numbers[0].transform) if numbers else Indicator(names[0], (0,))
+    # Nothing is made of the response: it only must be there, and be one that is stored.
+    response = (
+        Number(numbers[0].variable, numbers[0].transform) if numbers else Indicator(dataset.sources(names[0])[0], (0,))
+    )
     return Design(response, moved, tuple(names), tuple(blocks)), labels
 
 

@@ -153,7 +153,8 @@ def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason
 def check_base(question: Admitted[Request[Any]], classes: Iterable[str], *, needs: bool) -> list[Reason]:
     """Whether a question stays in the base that counts come from; `needs` is whether it needs the records as they are."""
     base, within = question.base or (), (name for box in question.universe.boxes for name, _ in box)
-    beyond = [name for name in dict.fromkeys((*classes, *within)) if name not in base]
+    named = (source for name in (*classes, *within) for source in question.dataset.sources(name))
+    beyond = [name for name in dict.fromkeys(named) if name not in base]
     if beyond:
         words = f"Counts come from a protected base, which does not have {', '.join(map(repr, beyond))}. It has "
         return [Reason("counts.base", f"{words}{', '.join(map(repr, base))}.")]

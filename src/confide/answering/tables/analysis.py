@@ -61,7 +61,7 @@ class TableAnalysis:
         if request.measure != (Measure.COUNT,):
             return None
         counts = base.counts(request.by, within, question.dataset)
-        columns = {"count": base.column(counts, request.by, within)}
+        columns = {"count": base.column(counts, request.by, within, question.dataset)}
         return ProtectedTable(question.dataset, request.by, counts, columns, (BASE_NOTE,), totals_add=True)
 
     def release(

@@ -58,7 +58,9 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
 
 def _base(request: TableRequest, selection: Selection) -> Column | None:
     base, by, within = selection.base, request.by, selection.within
-    return None if base is None else base.column(base.counts(by, within, selection.dataset), by, within)
+    return (
+        None if base is None else base.column(base.counts(by, within, selection.dataset), by, within, selection.dataset)
+    )
 
 
 def protect(

@@ -12,6 +12,7 @@ ATTACKS: tuple[str, ...] = (
     "moving_cutpoints:MovingCutpoints",
     "moving_quantiles:MovingQuantiles",
     "pairs.noise_in_signal:NoiseInSignal",
+    "universes.own_groups:OwnGroups",
     "pairs.padding:Padding",
     "partitions:Partitions",
     "universes.passing_cross:PassingCross",

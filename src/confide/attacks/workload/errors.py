@@ -16,6 +16,9 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
 from confide.attacks.truth.truth import Truth
+from confide.model.admission.derived import with_definitions
+from confide.model.catalog.dataset import Variable
+from confide.model.catalog.derivation import table_of
 from confide.model.model_release import Grid, ModelRelease
 from confide.model.release import Release
 from confide.model.request import Measure, TableRequest
@@ -80,6 +83,13 @@ def _shares(released: Floats, true: Floats) -> Deviations:
         return Deviations.of(shares, exact, np.sqrt(exact * (1 - exact) / true[..., -1:]))
 
 
+def _places(variable: Variable, truth: Truth) -> Ints:
+    """The place of each record's class, also of an asker's own."""
+    if variable.made is None:
+        return truth.places(variable.name)
+    return np.asarray(table_of(variable.made)[tuple(truth.places(source) for source in variable.made.sources)])
+
+
 @dataclass(frozen=True, eq=False)
 class _Sums:
     """The true records of a table's universe: the cell of each, its weight, and its number if one is asked for."""
@@ -92,8 +102,9 @@ class _Sums:
     @classmethod
     def of(cls, request: TableRequest, truth: Truth) -> "_Sums":
         inside: Bools = truth.within(request.where)
-        cell = tuple(truth.places(name)[inside] for name in request.by)
-        shape = tuple(len(truth.dataset.variable(name).codes or ()) for name in request.by)
+        dataset = with_definitions(truth.dataset, request.define)
+        cell = tuple(_places(dataset.variable(name), truth)[inside] for name in request.by)
+        shape = tuple(len(dataset.variable(name).codes or ()) for name in request.by)
         values = truth.numbers(request.of)[inside] if request.of else np.ones(int(inside.sum()))
         return cls(cell, shape, truth.weights[inside], values)
 

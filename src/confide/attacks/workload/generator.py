@@ -15,6 +15,7 @@ from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, us
 from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.definition.definition import LONGEST_LABEL, Definition, InCodes, OwnClass
 from confide.model.formula import Factor, Formula, Term, Transform
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
 from confide.model.universe import EVERYONE, Piece, Universe
@@ -25,6 +26,10 @@ T = TypeVar("T")
 
 TRIES = 40
 """So often conditions are drawn before one fewer is tried, and a question before one that makes no sense is asked."""
+
+
+MANY_CODES = 5
+"""A variable with so many classes is grouped at times."""
 
 
 class Sizes(Protocol):
@@ -104,7 +109,7 @@ class _Drawing:
                 break
             self.aside[objection] += 1
             draft = make()
-        return self._middle(draft)
+        return self._grouped(self._middle(draft))
 
     def _middle(self, draft: Request[Any]) -> Request[Any]:
         """Some means as medians. Drawn last, so that all else of a question is what it would be without."""
@@ -114,6 +119,29 @@ class _Drawing:
         if not of.classifies or of.name in (*draft.by, *draft.where.variables):
             return draft
         return replace(draft, measure=(Measure(self._draw(self.proportions.middle)),))
+
+    def _grouped(self, draft: Request[Any]) -> Request[Any]:
+        """Some tables by two or three groups of the asker's own instead of the classes of a variable; drawn last, too."""
+        if not isinstance(draft, TableRequest) or self._draw(self.proportions.own) != "grouped":
+            return draft
+        book = self.menu.book
+        wide = [v for v in map(book.variable, draft.by) if len(usable_codes(v)) >= MANY_CODES and not v.binned]
+        name = next(name for name in ("own", "own_", "own__") if name not in book.variables)
+        if not wide:
+            return draft
+        definition = self._groups(name, wide[0])
+        rows, columns = (tuple(name if n == wide[0].name else n for n in side) for side in (draft.rows, draft.columns))
+        return replace(draft, rows=rows, columns=columns, define=(definition,))
+
+    def _groups(self, name: str, variable: Variable) -> Definition:
+        """Two groups of classes, each of which somebody takes for alike, and all the others."""
+        codes = [usable_codes(variable)[i] for i in self.rng.permutation(len(usable_codes(variable)))]
+        size = len(codes) // 3
+        groups = [("first", codes[:size]), ("second", codes[size : 2 * size])]
+        classes = [OwnClass(code, code, InCodes(variable.name, tuple(some))) for code, some in groups]
+        return Definition(
+            name, f"{variable.label}, grouped"[:LONGEST_LABEL], (*classes, OwnClass("rest", "rest", None))
+        )
 
     def _counts(self) -> Request[Any]:
         weighted = self.menu.book.weight and self._draw(self.proportions.weighted) == "weighted"

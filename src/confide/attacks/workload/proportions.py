@@ -27,6 +27,9 @@ class Proportions:
     )
     weighted: Mapping[str, float] = _shares("Counts, where the data have a weight", plain=0.8, weighted=0.2)
     middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.8, median=0.2)
+    own: Mapping[str, float] = _shares(
+        "Classes of a table, where a variable has five or more", declared=0.9, grouped=0.1
+    )
     by: Mapping[int, float] = _shares("Variables of a table", _1=0.3, _2=0.5, _3=0.2)
     level: Mapping[str, float] = _shares(
         "Level of a hierarchy; one finer than the coarsest at most in a table", coarsest=0.75, next=0.2, finer=0.05

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from confide.arrays import Bools, Ints
+from confide.engines.cells import merged
 from confide.model.evidence import Box, Cells, Tally
 
 __all__ = ["coarsen", "each_array", "finest", "weigh"]
 
 _ARRAYS = ("places", "records", "units", "key", "weight", "total", "size", "square", "top")
-_SUMS = ("records", "units", "weight", "total", "size", "square")
 
 
 def finest(tally: Tally) -> Tally:
@@ -23,14 +23,7 @@ def coarsen(fine: Cells, tally: Tally) -> Cells:
     """The cells of a tally from those of its `finest`. Where every record is a unit, all of them are sums of these."""
     rows = np.flatnonzero(_inside(fine, tally.within))
     places = fine.places[rows][:, [fine.by.index(name) for name in tally.by]]
-    order = np.lexsort(places.T[::-1]) if tally.by else np.arange(len(rows))
-    rows, places = rows[order], places[order]
-    differs = (places[1:] != places[:-1]).any(axis=1)
-    first = np.flatnonzero(np.concatenate([np.ones(min(1, len(rows)), dtype=bool), differs]))
-    summed = {name: np.add.reduceat(array[rows], first) for name in _SUMS if (array := getattr(fine, name)) is not None}
-    key = np.bitwise_xor.reduceat(fine.key[rows], first)
-    top = None if fine.top is None else _largest(fine.top[rows], first)
-    return replace(fine, by=tally.by, places=places[first], key=key, top=top, **summed)
+    return merged(fine, tally.by, rows, places)
 
 
 _BESIDE = 4_000
@@ -57,12 +50,3 @@ def _inside(cells: Cells, within: Sequence[Box]) -> Bools:
             here &= np.isin(cells.places[:, cells.by.index(name)], allowed)
         chosen |= here
     return chosen
-
-
-def _largest(top: Ints, first: Ints) -> Ints:
-    """The largest of rows that belong together, of which each begins at one of `first`, as many as a row has."""
-    width = top.shape[1]
-    together = np.repeat(np.arange(len(first)), np.diff(first, append=len(top)) * width)
-    order = np.lexsort((-top.ravel(), together))
-    largest: Ints = top.ravel()[order[first[:, None] * width + np.arange(width)]]
-    return largest

@@ -15,10 +15,10 @@ __all__ = ["cross_of", "declared_cells", "present_places"]
 def cross_of(names: Iterable[str], dataset: Dataset) -> tuple[str, ...]:
     """The variables of a cross in one order: each hierarchy and each number once, at the finest level named.
 
-    A recode whose cutpoints cut across those of another recode of its number brings that one along, since questions by
-    the other leave slivers of its bins.
+    What an analyst made of declared variables is judged as these. A recode whose cutpoints cut across those of another recode of
+    its number brings that one along, since questions by the other leave slivers of its bins.
     """
-    named = set(names)
+    named = {source for name in names for source in dataset.sources(name)}
     named |= {sibling.name for name in named for sibling in _across(dataset.variables[name], dataset)}
     return tuple(
         sorted(name for name in named if not any(_coarser(name, than=other, dataset=dataset) for other in named))

@@ -29,7 +29,7 @@ def admit_regression(request: RegressionRequest, dataset: Dataset) -> Regression
     for term in formula.terms:
         for factor in term:
             admit_factor(factor, dataset)
-            if dataset.variables[factor.variable].column == dataset.variables[formula.response.variable].column:
+            if dataset.columns(factor.variable) & dataset.columns(formula.response.variable):
                 raise Mistake(f"{factor.variable!r} is made of the response {formula.response.variable!r}.")
         names = [factor.variable for factor in term]
         if len(set(names)) < len(names):
@@ -83,6 +83,8 @@ def _response(factor: Factor, dataset: Dataset) -> Factor:
         if len(homes) == 1:
             factor = Factor(homes[0], codes=(factor.variable,))
     variable = dataset.variable(factor.variable)
+    if len(dataset.sources(variable.name)) > 1:
+        raise Mistake(f"{variable.name!r} is made of several variables, and cannot be the response of a model.")
     if variable.role is Role.KEY:
         raise Mistake(f"{variable.name!r} is a key, and keys cannot be the response of a model.")
     if factor.codes:

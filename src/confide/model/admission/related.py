@@ -26,7 +26,8 @@ def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, po
     """Whether the sensitive variable meets a suppressed one, in any form of either (Gomatam et al. 2004, sec. 5)."""
     rules = policy.models
     suppressed = {_source(name, dataset) if name in dataset.variables else name for name in rules.suppressed}
-    if {_source(name, dataset) for name in related_to(rules.sensitive, names, where, dataset)} & suppressed:
+    related = related_to(rules.sensitive, names, where, dataset)
+    if {_source(name, dataset) for name in related} & suppressed:
         return [Reason("models.suppressed", f"{rules.sensitive!r} may not be related to these variables.")]
     return []
 
@@ -34,13 +35,14 @@ def check_suppressed(names: Sequence[str], where: Universe, dataset: Dataset, po
 def related_to(sensitive: str, names: Sequence[str], where: Universe, dataset: Dataset) -> frozenset[str]:
     """The variables that are brought together with the sensitive one, in any form of it; none where it is not among them."""
     source = _source(sensitive, dataset) if sensitive in dataset.variables else sensitive
-    sources = {name: _source(name, dataset) for name in (*names, *where.variables)}
+    made_of = (part for name in (*names, *where.variables) for part in dataset.sources(name))
+    sources = {name: _source(name, dataset) for name in made_of}
     return frozenset(name for name in sources if sources[name] != source) if source in sources.values() else frozenset()
 
 
 def check_forms(names: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
     """Whether two forms of one variable meet, or classes that may not stand in one table."""
-    columns = [dataset.variables[name].column for name in dict.fromkeys(names)]
+    columns = [column for name in dict.fromkeys(names) for column in dataset.columns(name)]
     if len(set(columns)) < len(columns):
         return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
     classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))

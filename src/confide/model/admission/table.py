@@ -20,7 +20,7 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
         numbers = [v.name for v in dataset.variables.values() if v.measurable]
         hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
         raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
-    if request.quantiles and _bins(request, dataset).name in request.by:
+    if request.quantiles and any(_bins(request, dataset).name in dataset.sources(name) for name in request.by):
         raise Mistake(f"A quantile of {request.of!r} does not go with its own classes. Take these out of the table.")
     admit_universe(request.where, dataset)
     return request
@@ -88,7 +88,7 @@ def cell_number(by: Iterable[str], dataset: Dataset) -> int:
 
 def _excluded(by: Iterable[str], where: Universe, dataset: Dataset) -> list[tuple[str, str]]:
     """Pairs of variables of one field-exclusion group that are not levels of one hierarchy; recodes of one number too."""
-    names = sorted({*by, *where.variables})
+    names = sorted({source for name in (*by, *where.variables) for source in dataset.sources(name)})
     return [
         (first, second)
         for i, first in enumerate(names)

@@ -17,6 +17,7 @@ __all__ = [
     "Code",
     "CodeList",
     "Dataset",
+    "Derivation",
     "EngineName",
     "Kind",
     "Role",
@@ -117,6 +118,18 @@ class CodeList:
 
 
 @dataclass(frozen=True)
+class Derivation:
+    """What an analyst made a variable of: declared ones, and the place of its class for each combination of their places.
+
+    `sizes` are the numbers of their codes; in `places` that of the last source changes fastest.
+    """
+
+    sources: tuple[str, ...]
+    sizes: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Variable:
     """A column as declared. A numeric variable with cutpoints also classifies: its codes are the bins."""
 
@@ -140,6 +153,8 @@ class Variable:
     missing: tuple[str, ...] = ()
     dates: str = ""
     """What is taken of a column of dates: `year`, `month` or `age 2025-12-31`."""
+    made: Derivation | None = None
+    """Of what an analyst made it; the custodian declared it if there is nothing."""
 
     @property
     def numeric(self) -> bool:
@@ -195,6 +210,8 @@ class Dataset:
     cluster: str = ""
     storage: str = ""
     """Where Spark is, without a token, and the folder that it and the custodian see: likewise."""
+    extends: "Dataset | None" = None
+    """The data set as it is declared, where a request adds variables of its own."""
 
     def variable(self, name: str) -> Variable:
         """The variable of that name; a Mistake that offers the nearest one if there is none."""
@@ -213,6 +230,20 @@ class Dataset:
             hint = [f"Use {recodes[0]!r}, its recode."] if recodes else ["Ask the custodian to declare cutpoints."]
             raise Mistake(f"{name!r} is numeric and has no declared cutpoints.", suggestions=hint)
         return variable
+
+    @property
+    def declared(self) -> "Dataset":
+        """As the custodian declares it."""
+        return self.extends or self
+
+    def sources(self, name: str) -> tuple[str, ...]:
+        """The declared variables that a variable is made of: itself, unless an analyst made it."""
+        made = self.variables[name].made
+        return (name,) if made is None else made.sources
+
+    def columns(self, name: str) -> frozenset[str]:
+        """The columns of the data file behind a variable."""
+        return frozenset(self.variables[source].column for source in self.sources(name))
 
     def chain(self, name: str) -> tuple[Variable, ...]:
         """The variable and its coarser levels, finest first."""

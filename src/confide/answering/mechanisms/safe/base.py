@@ -14,6 +14,7 @@ import numpy as np
 from confide.answering.rounding import significant
 from confide.arrays import Ints
 from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.derivation import table_of
 from confide.model.evidence import Box
 from confide.model.release import Column
 
@@ -38,17 +39,27 @@ class Base:
         here = self._within(within)
         shape = [len(dataset.classifier(name).codes or ()) + 1 for name in by]
         cube = np.zeros(shape, dtype=np.int64)
-        at = tuple(self.places[here, self.by.index(name)] for name in by)
+        at = tuple(self._places(name, here, dataset) for name in by)
         np.add.at(cube, at, self.count[here])
         for axis in range(cube.ndim):
             inner = np.moveaxis(cube, axis, 0)
             inner[-1] = inner[:-1].sum(axis=0)
         return cube
 
-    def column(self, counts: Ints, by: Sequence[str], within: Sequence[Box]) -> Column:
+    def _places(self, name: str, here: Ints, dataset: Dataset) -> Ints:
+        made = dataset.variables[name].made
+        columns = tuple(self.places[here, self.by.index(source)] for source in dataset.sources(name))
+        return columns[0] if made is None else np.asarray(table_of(made)[columns])
+
+    def column(self, counts: Ints, by: Sequence[str], within: Sequence[Box], dataset: Dataset) -> Column:
         """The counts as they are released. A sum of cells deviates as if they did so independently."""
-        variables = len({*by, *(name for box in within for name, _ in box)})
-        summed = sum(prod(len(places) for _, places in box) for box in within) or 1
+        sources = {source for name in by for source in dataset.sources(name)}
+        variables = len(sources.union(name for box in within for name, _ in box))
+        summed: float = sum(prod(len(places) for _, places in box) for box in within) or 1
+        for made in filter(None, (dataset.variables[name].made for name in by)):
+            summed *= len(made.places) / (
+                max(made.places) + 1
+            )  # of so many classes one of the asker's own is, on average
         noise = np.full(counts.shape, self.spread[variables] * summed**0.5)
         marks = np.full(counts.shape, "", dtype="<U1")
         return Column("count", "Count", 0, counts.astype(np.float64), marks, significant(noise, 3))

@@ -16,7 +16,7 @@ from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
-__all__ = ["RandomUniverses"]
+__all__ = ["RandomUniverses", "non_negative"]
 
 LOOKS = (60, 100, 160, 250, 400)
 """After so many tables claims are made; the last time for good."""
@@ -71,11 +71,11 @@ def _classes(boxes: Boxes, inside: Bools, rows: Floats) -> Floats:
     """The class of each target whose cell has most people in the target's box; `rows` are its cells in every table."""
     design = inside.reshape(len(inside), -1).astype(np.float64)
     tables, targets, classes = rows.shape
-    held = _non_negative(design, rows.reshape(tables, -1)).reshape(-1, targets, classes)
+    held = non_negative(design, rows.reshape(tables, -1)).reshape(-1, targets, classes)
     return np.asarray(held[boxes.own, np.arange(targets)].argmax(axis=1), np.float64)
 
 
-def _non_negative(design: Floats, counts: Floats) -> Floats:
+def non_negative(design: Floats, counts: Floats) -> Floats:
     """How many people every box holds of every cell, by least squares: none holds fewer than nobody."""
     gram, target = design.T @ design, design.T @ counts
     step = 1 / float(np.linalg.eigvalsh(gram)[-1])

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 from fastapi import FastAPI, Request, Response
@@ -23,6 +24,7 @@ from confide.spelling.url import read_query
 from confide.spelling.where import read_names, write_names
 from confide.web.pages.analyst.levels import Option, by_subject, options
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_correlation
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.table.draft import SHOW
 from confide.web.pages.analyst.universe import Query, UniverseDraft, naming, show_pieces
 from confide.web.pages.context import Error, PageContext
@@ -122,7 +124,8 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/correlation/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
         draft, pressed = CorrelationDraft.read(query, described), dict(query).get("do")
         if pressed == SHOW:
             return RedirectResponse(address(described, "correlation", draft.write(), build=False), 303)
@@ -133,8 +136,12 @@ def add_correlation_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/correlation", include_in_schema=False)
     async def correlation(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
-        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
+        admit, asked = (
+            partial(context.service.admit, who=asker.asking),
+            [pair for pair in query if pair[0] not in VIEWS],
+        )
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, CorrelationRequest)))
         except Mistake as mistake:
@@ -168,6 +175,7 @@ def _builder(
         transforms=TRANSFORMS,
         offers=_offers(draft, dataset, policy),
         quoted=write_names,
+        defined=draft.who.define,
         pieces=show_pieces(draft.who, dataset, lambda where: draft.allows(where, dataset, policy)),
         reasons=draft.reasons(dataset, policy),
     )

@@ -26,6 +26,7 @@ from confide.formats.models.words import (
     statistics,
     term_words,
 )
+from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import write_formula
 from confide.model.model_release import Grid, ModelRelease
@@ -67,7 +68,7 @@ def show_regression(
 ) -> dict[str, Any]:
     """The answer of a regression in words and pictures."""
     question = release.request
-    dataset = context.service.dataset(question.dataset)
+    dataset = with_definitions(context.service.dataset(question.dataset), question.define)
     groups = coefficients(release, dataset)
     response = factor_words(question.formula.response, dataset)
     drawn = sum(len(group.rows) for group in groups[1:])
@@ -104,7 +105,7 @@ def show_correlation(
 ) -> dict[str, Any]:
     """The answer of a correlation."""
     grid, question = release.grids["correlations"], release.request
-    dataset = context.service.dataset(question.dataset)
+    dataset = with_definitions(context.service.dataset(question.dataset), question.define)
     names = [class_words(column, dataset, first="class") for column in grid.columns[1:]]
     spec = correlation_chart(names, [[float(value or 0) for value in row[1:]] for row in grid.rows])
     return {

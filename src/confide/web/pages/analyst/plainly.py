@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from confide.answering.service import RULES, Service, Stage, scope
+from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import Request
@@ -94,6 +95,7 @@ def title_of(rows: Sequence[str], columns: Sequence[str], dataset: Dataset) -> s
 
 def in_words(request: Request[Any], dataset: Dataset) -> str:
     """What a question asks for, and of whom."""
+    dataset = with_definitions(dataset.declared, request.define)
     return f"{request.words(dataset)}. {scope(request.where, dataset)}."
 
 

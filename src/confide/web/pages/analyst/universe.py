@@ -1,5 +1,7 @@
 """The universe while one builds it: pieces of conditions, some without codes yet, as fields of a form and as an address.
 
+Beside them stand the variables of one's own that it may name, each as `define`.
+
 In the address a piece is `where=variable=code,code;variable=`, as in a question, but what is not chosen yet stays empty. In the
 form `piece` holds the numbers of the pieces, `on.N` the variables of piece N, `in.N.variable` their codes, `find.N.variable` a
 search among them, and `add.N` the variable of one more condition; `do` is the button that was pressed.
@@ -14,6 +16,7 @@ from confide.model.catalog.dataset import Code, CodeList, Dataset, Variable
 from confide.model.universe import Condition, Piece, Universe
 from confide.spelling.where import read_conditions, write_conditions
 from confide.web.pages.analyst.levels import Option, by_subject, options
+from confide.web.pages.analyst.own import own_errors, own_texts
 from confide.web.pages.context import Error
 
 __all__ = ["PieceView", "Query", "UniverseDraft", "naming", "show_pieces"]
@@ -45,6 +48,8 @@ class UniverseDraft:
     find: Mapping[str, str] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
     """Sentences about what could not be read."""
+    define: tuple[str, ...] = ()
+    """Variables of one's own, as text."""
 
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "UniverseDraft":
@@ -58,16 +63,18 @@ class UniverseDraft:
                     unread.append(str(mistake))
         filled = [_filled(query, number, dataset) for key, number in query if key == "piece"]
         find = {key: text for key, text in query if key.startswith("find.") and text}
-        return cls((*written, *filled), find, tuple(unread))
+        return cls((*written, *filled), find, tuple(unread), own_texts(query))
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address."""
         where = [("where", write_conditions((c.variable, c.codes) for c in piece)) for piece in self.pieces]
-        return [*where, *self.find.items()]
+        return [*where, *self.find.items(), *(("define", text) for text in self.define)]
 
     def press(self, button: str) -> tuple["UniverseDraft", str]:
         """What a button of this part of the form does, and the part of the page it belongs to; any other does nothing."""
         action, _, place = button.partition(".")
+        if action == "define":
+            return self, "own"
         if action == "piece":
             return replace(self, pieces=(*self.pieces, ())), f"piece-{len(self.pieces) + 1}"
         number, _, at = place.partition(".")
@@ -90,7 +97,7 @@ class UniverseDraft:
 
     def errors(self, dataset: Dataset) -> list[Error]:
         """What is wrong or missing, each at its field."""
-        found = [Error("universe", sentence) for sentence in self.unread]
+        found = [*own_errors(self.define, dataset), *(Error("universe", sentence) for sentence in self.unread)]
         for number, piece in enumerate(self.pieces, 1):
             if not piece:
                 found.append(

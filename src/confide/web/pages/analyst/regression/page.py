@@ -1,5 +1,6 @@
 """The regression builder and the page of a regression."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Request, Response
@@ -13,6 +14,7 @@ from confide.model.request import RegressionRequest
 from confide.site.access import Person
 from confide.spelling.url import read_query
 from confide.web.pages.analyst.model_view import INTERACTIVE, VIEWS, address, show_regression
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.regression.draft import ModelDraft
 from confide.web.pages.analyst.regression.offers import (
     EXTRAS,
@@ -35,7 +37,8 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
         draft, pressed = ModelDraft.read(query, described), dict(query).get("do")
         ticked = [text for key, text in query if key == ("class" if pressed == "classes" else "tick")]
         if pressed == SHOW:
@@ -50,8 +53,12 @@ def add_model_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/regression", include_in_schema=False)
     async def regression(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
-        admit, asked = context.service.admit, [pair for pair in query if pair[0] not in VIEWS]
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
+        admit, asked = (
+            partial(context.service.admit, who=asker.asking),
+            [pair for pair in query if pair[0] not in VIEWS],
+        )
         try:
             question = await run_in_threadpool(lambda: admit(read_query(described.name, asked, RegressionRequest)))
         except Mistake as mistake:
@@ -93,4 +100,5 @@ def _builder(context: PageContext, request: Request, draft: ModelDraft, ticked: 
         families=[(family, words, family is draft.family) for family, words in FAMILIES.items()],
         kept=draft.fields(),
         extras=[(extra, words, extra in draft.also) for extra, words in EXTRAS.items()],
+        defined=draft.who.define,
     )

@@ -1,6 +1,7 @@
 """The table builder and the page of a table."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from confide.formats.about import plain
 from confide.formats.charts.tables import table_chart
 from confide.formats.html import write_html
 from confide.formats.views import as_asked
+from confide.model.admission.derived import with_definitions
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.release import Release
@@ -24,6 +26,7 @@ from confide.spelling.where import write_names
 from confide.web import charts
 from confide.web.pages.analyst.code import samples
 from confide.web.pages.analyst.levels import size
+from confide.web.pages.analyst.own import offered
 from confide.web.pages.analyst.plainly import title_of
 from confide.web.pages.analyst.table.draft import SHOW, TableDraft, address, offers, show_side
 from confide.web.pages.analyst.table.view import View, links
@@ -56,7 +59,8 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/table/build", include_in_schema=False)
     def build(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
         draft = TableDraft.read(query, described)
         pressed = dict(query).get("do")
         if pressed == SHOW:
@@ -68,8 +72,9 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
     @app.get("/{dataset}/table", include_in_schema=False)
     async def table(request: Request, dataset: str, asker: Annotated[Person, context.asker]) -> Response:
-        described, query = context.dataset(dataset, asker), request.query_params.multi_items()
-        admit = context.service.admit
+        query = request.query_params.multi_items()
+        described = offered(context, dataset, asker, query)
+        admit = partial(context.service.admit, who=asker.asking)
         try:
             view, asked = View.read(query)
             wanted = await run_in_threadpool(read_query, described.name, asked, TableRequest)
@@ -82,7 +87,8 @@ def add_table_pages(app: FastAPI, context: PageContext) -> None:
 
 
 def _page(context: PageContext, request: Request, asker: Person, view: View, shown: Release) -> Response:
-    described, question = context.service.dataset(shown.request.dataset), shown.request
+    question = shown.request
+    described = with_definitions(context.service.dataset(question.dataset), question.define)
     chart = table_chart(shown)
     return context.render(
         request,
@@ -157,6 +163,7 @@ def _builder(
         "size": f"{' × '.join(map(str, sizes))} = {cells:,}" if len(sizes) > 1 else f"{cells:,}",
         "reasons": check_variables(known, naming(named, dataset), dataset, policy),
         "quoted": write_names,
+        "defined": draft.who.define,
         "errors": errors or [],
     }
 
