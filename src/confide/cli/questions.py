@@ -41,7 +41,10 @@ def table(
     ] = None,
     interval: Annotated[
         str | None,
-        typer.Option(help="90, 95 or 99: with percentages of counts, the ends of their confidence interval."),
+        typer.Option(help="90, 95 or 99: with percentages of counts, or errors, the ends of confidence intervals."),
+    ] = None,
+    error: Annotated[
+        list[str] | None, typer.Option(help="se, cv, reliability: standard errors by the design of the sample.")
     ] = None,
     format: Format = "text",
     output: Output = None,
@@ -52,7 +55,7 @@ def table(
 
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
-    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure)]
+    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("error", error)]
     pairs += [(key, [text]) for key, text in (("of", of), ("percent", percent), ("interval", interval)) if text]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)

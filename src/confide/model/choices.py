@@ -6,9 +6,11 @@ from confide.errors import Mistake, nearest
 
 __all__ = [
     "LEVELS",
+    "ErrorMeasure",
     "Family",
     "Measure",
     "Share",
+    "read_errors",
     "read_family",
     "read_level",
     "read_measures",
@@ -40,9 +42,22 @@ class Measure(StrEnum):
         return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
 
     @property
+    def has_error(self) -> bool:
+        """Whether its standard error can be told."""
+        return self.quantile is None
+
+    @property
     def adds(self) -> bool:
         """Whether it is a sum, of which parts are shares."""
         return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)
+
+
+class ErrorMeasure(StrEnum):
+    """What is told of the error of a number: the standard error, its ratio to the number, and whether to rely on it."""
+
+    SE = "se"
+    CV = "cv"
+    RELIABILITY = "reliability"
 
 
 LEVELS = ("90", "95", "99")
@@ -68,6 +83,11 @@ class Family(StrEnum):
 def read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:
     """The measures of these names."""
     return tuple(Measure(_among(name, Measure, "measure", "Measures")) for name in given)
+
+
+def read_errors(given: tuple[str, ...]) -> tuple[ErrorMeasure, ...]:
+    """The measures of error of these names."""
+    return tuple(ErrorMeasure(_among(name, ErrorMeasure, "error", "Errors")) for name in given)
 
 
 def read_family(given: str) -> Family:

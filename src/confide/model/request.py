@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
-from confide.model.choices import Family, Measure, Share, read_family, read_level, read_measures, read_share
+from confide.model.choices import (
+    ErrorMeasure,
+    Family,
+    Measure,
+    Share,
+    read_errors,
+    read_family,
+    read_level,
+    read_measures,
+    read_share,
+)
 from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
 from confide.model.universe import EVERYONE, Universe
 
@@ -20,6 +30,7 @@ if TYPE_CHECKING:  # named in base classes, which ruff does not read
 
 __all__ = [
     "CorrelationRequest",
+    "ErrorMeasure",
     "Family",
     "Measure",
     "RegressionRequest",
@@ -81,13 +92,15 @@ class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
     `bare` stands without its name on the command line and in Python. A `view` says how the answer is shown, and is no part of
-    the question. `read` makes the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
+    the question; like what is `optional` it is written only where it is asked for. `read` makes the value of a text, or of a tuple
+    of names, and raises a Mistake; `write` gives them back.
     """
 
     help: str
     many: bool = False
     bare: bool = False
     view: bool = False
+    optional: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -134,10 +147,16 @@ class TableRequest(Request["Release"]):
         write=str,
     )
     interval: str | None = text(
-        "90, 95 or 99: with percentages of counts, the ends of their confidence interval.",
+        "90, 95 or 99: with percentages of counts, or with errors, the ends of confidence intervals.",
         default=None,
         view=True,
         read=read_level,
+    )
+    error: tuple[ErrorMeasure, ...] = names(
+        "se, cv, reliability: the standard error of each number by the design of the sample, and what follows from it.",
+        optional=True,
+        read=read_errors,
+        write=lambda errors: tuple(map(str, errors)),
     )
 
     def __post_init__(self) -> None:
@@ -155,12 +174,24 @@ class TableRequest(Request["Release"]):
             raise Mistake("'of' goes with a total, a mean or a quantile only. Leave it out, or ask for one of them.")
         if self.percent is not None and self.percent not in self.shares:
             raise Mistake(_no_share(self))
-        if self.interval is not None and (self.percent is None or Measure.COUNT not in self.measure):
-            raise Mistake("An interval goes with percentages of counts: add percent='total', or leave 'interval' out.")
+        if len(set(self.error)) < len(self.error):
+            raise Mistake("Name each error once.", suggestions=[f"Errors: {', '.join(ErrorMeasure)}."])
+        if self.error and not any(measure.has_error for measure in self.measure):
+            raise Mistake(
+                "Standard errors are of counts, totals and means. Ask for one of these, or leave 'error' out."
+            )
+        shared = self.percent is not None and Measure.COUNT in self.measure
+        if self.interval is not None and not shared and not self.error:
+            raise Mistake(
+                "An interval goes with percentages of counts, or with standard errors: add percent='total' or error='se', "
+                "or leave 'interval' out."
+            )
 
     @property
     def numbers(self) -> "TableRequest":
-        """The question itself, without what only says how its answer is shown."""
+        """The question itself, without what only says how its answer is shown: of errors, what percentages they are of too."""
+        if self.error:
+            return replace(self, interval=None, error=(ErrorMeasure.SE,))
         return replace(self, percent=None, interval=None)
 
     @property

@@ -14,13 +14,13 @@ Q = TypeVar("Q", bound=Request[Any])
 
 
 def write_request(request: Request[Any]) -> dict[str, Any]:
-    """The request as plain values; equal requests give equal objects. A view is there only where it is asked for."""
+    """The request as plain values; equal requests give equal objects. Views and what is optional are there only where asked for."""
     where = [{c.variable: list(c.codes) for c in piece.conditions} for piece in request.where.pieces]
     spelled = spelled_fields(type(request))
     written = {
         name: _write(value, how)
         for name, (how, default) in spelled.items()
-        if (value := getattr(request, name)) != default or not how.view
+        if (value := getattr(request, name)) != default or not (how.view or how.optional)
     }
     order = [name for name in vars(request) if name in written or name == "where"]
     return {

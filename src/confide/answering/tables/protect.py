@@ -10,8 +10,11 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
+from confide.answering.tables.errors import TableErrors
 from confide.answering.tables.quantiles import Distributions, QuantileBins
+from confide.answering.tables.sampling import SampledSums, SampleVariances, variances_of
 from confide.arrays import Ints
+from confide.errors import Mistake
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
@@ -26,7 +29,8 @@ class TableEvidence:
     """True aggregates: `people` for counts and rules; `amounts` over the records that have the value asked for.
 
     `base` is the protected number of units in each cell where counts come from a base. `bins` is the table that quantiles are
-    read off, and `log_noise` the spread of the noise in the logarithm of their number.
+    read off, and `log_noise` the spread of the noise in the logarithm of their number. `drawn` is what sampling units add, for
+    standard errors.
     """
 
     people: Cube
@@ -35,6 +39,16 @@ class TableEvidence:
     base: Column | None = None
     bins: "TableEvidence | None" = None
     log_noise: float = 0.0
+    drawn: "DrawnSums | None" = None
+
+
+@dataclass(frozen=True)
+class DrawnSums:
+    """What sampling units add to the numbers of units and to amounts, and how the variance of their sums is found."""
+
+    variances: SampleVariances
+    people: SampledSums
+    amounts: SampledSums | None
 
 
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
@@ -46,14 +60,34 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
     within = {name for box in selection.within for name, _ in box}
     scales = Scales.of(selection.facts, request.of or "", within=len(within))
     weighted, base = request.measure != (Measure.COUNT,), _base(request, selection)
+    drawn = _drawn(request, selection, scales) if request.error else None
     if request.of is None:
-        return TableEvidence(selection.cube(request.by, weighted=weighted), None, scales, base)
+        people = selection.cube(request.by, weighted=weighted or drawn is not None)
+        return TableEvidence(people, None, scales, base, drawn=drawn)
     totals = shield.totals
     amounts = selection.cube(request.by, of=request.of, weighted=True, top=totals.contributors, share=totals.share)
     counts = any(not measure.of_variable for measure in request.measure)
-    if counts and selection.dataset.variables[request.of].missing:
-        return TableEvidence(selection.cube(request.by, weighted=weighted), amounts, scales, base)
-    return TableEvidence(amounts, amounts, scales, base)
+    apart = counts and selection.dataset.variables[request.of].missing
+    people = selection.cube(request.by, weighted=weighted) if apart else amounts
+    return TableEvidence(people, amounts, scales, base, drawn=drawn)
+
+
+def _drawn(request: TableRequest, selection: Selection, scales: Scales) -> DrawnSums:
+    """What sampling units add to each cell: of everyone, and of those who have the number asked for."""
+    facts, by = selection.facts, request.by
+    if not facts.sampling:
+        raise Mistake(
+            f"The records of {facts.dataset!r} were loaded without their sampling units.",
+            suggestions=["The custodian may ingest the data again."],
+        )
+    variances = variances_of(facts.sampling)
+    shape = [len(selection.dataset.classifier(name).codes or ()) + 1 for name in by]
+
+    def sums(of: str | None) -> SampledSums:
+        cells = selection.by_sampling_unit(by, of)
+        return SampledSums.of(cells, shape, variances.clusters, weight=scales.weight, total=scales.total)
+
+    return DrawnSums(variances, sums(None), sums(request.of) if request.of else None)
 
 
 def _base(request: TableRequest, selection: Selection) -> Column | None:
@@ -71,7 +105,9 @@ def protect(
         columns = plain | _quantiles(
             request, dataset, _distributions(request, dataset, binned, evidence.log_noise), shield
         )
-        return {measure.value: columns[measure.value] for measure in request.measure}, units
+        first = {measure.value: columns[measure.value] for measure in request.measure}
+        errors = {name: column for name, column in columns.items() if name not in tuple(Measure)}
+        return first | errors, units
     people, base = Counts.draw(evidence.people, shield, evidence.scales), evidence.base
     people = people if base is None else people.of_base(base)
     columns = {}
@@ -79,11 +115,36 @@ def protect(
         columns["count"] = people.count(shield) if base is None else base
     if Measure.WEIGHTED_COUNT in request.measure:
         columns["weighted_count"] = people.weighted()
+    having = None
     if request.of is not None and evidence.amounts is not None:
         same = evidence.amounts is evidence.people
         having = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
         columns |= amounts(dataset.variables[request.of], having, shield)
-    return {measure.value: columns[measure.value] for measure in request.measure}, people.judged
+    columns = {measure.value: columns[measure.value] for measure in request.measure}
+    if evidence.drawn is not None:
+        columns = _with_errors(request, dataset, columns, evidence.drawn, (people, having), shield)
+    return columns, people.judged
+
+
+def _with_errors(
+    request: TableRequest,
+    dataset: Dataset,
+    columns: dict[str, Column],
+    drawn: DrawnSums,
+    counts: tuple[Counts, Counts | None],
+    shield: Shield,
+) -> dict[str, Column]:
+    """Each column that is an estimate with its error and reliability after it."""
+    assert dataset.sampling is not None
+    people, having = counts
+    errors = TableErrors(request, dataset.sampling, drawn.variances, shield, people, drawn.people)
+    estimate = Measure.WEIGHTED_COUNT if dataset.weight else Measure.COUNT
+    found = {name: errors.of_count(column) for name, column in columns.items() if name == estimate}
+    if having is not None and drawn.amounts is not None:
+        of_those = replace(errors, counts=having, sampled=drawn.amounts)
+        found |= dict(of_those.of_amounts(dataset.variables[request.of or ""], columns))
+    listed = [each for name, column in columns.items() for each in (column, *found.get(name, ()))]
+    return {column.name: column for column in listed}
 
 
 def _plain(request: TableRequest) -> TableRequest:
@@ -98,7 +159,8 @@ def _by_bins(request: TableRequest, dataset: Dataset) -> TableRequest:
     weighted = (Measure.WEIGHTED_COUNT,) if dataset.weight else ()
     measure = (Measure.COUNT, *weighted, Measure.MEAN)
     of = _number(request, dataset).name
-    return replace(request, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
+    plain = replace(request, percent=None, error=())
+    return replace(plain, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
 
 
 def _number(request: TableRequest, dataset: Dataset) -> Variable:

@@ -6,7 +6,7 @@ from confide.errors import Mistake, Reason, nearest
 from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
-from confide.model.request import TableRequest
+from confide.model.request import Measure, TableRequest
 from confide.model.universe import Universe
 
 __all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables", "table_classes"]
@@ -22,8 +22,24 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
         raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
     if request.quantiles and _bins(request, dataset).name in request.by:
         raise Mistake(f"A quantile of {request.of!r} does not go with its own classes. Take these out of the table.")
+    if request.error:
+        _check_errors(request, dataset)
     admit_universe(request.where, dataset)
     return request
+
+
+def _check_errors(request: TableRequest, dataset: Dataset) -> None:
+    """Standard errors need a declared design, and an estimate: a plain count of a weighted sample is none."""
+    if dataset.sampling is None:
+        raise Mistake(
+            f"{dataset.name!r} has no standard errors: how its units were drawn is not declared.",
+            suggestions=["Ask for an interval with percentages of counts.", "The custodian may add [sampling]."],
+        )
+    if dataset.weight and not any(measure.has_error and measure is not Measure.COUNT for measure in request.measure):
+        raise Mistake(
+            "A count of a weighted sample tells how many were asked, and has no standard error.",
+            suggestions=["Ask for measure='weighted_count'."],
+        )
 
 
 def _suits(request: TableRequest, of: Variable) -> bool:
