@@ -72,7 +72,7 @@ def _errors(shown: Column, error: Column, asked: Release) -> Iterator[Column]:
         marks = np.where((error.marks == "") & (shown.values == 0), "z", error.marks)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(marks == "", np.round(100 * error.values / np.abs(shown.values), 1), np.nan)
-        label, noise = f"{shown.label}, coefficient of variation in %", np.where(marks == "", 0.0, np.nan)
+        label, noise = f"{shown.label}, CV in %", np.where(marks == "", 0.0, np.nan)
         yield replace(error, name=f"{shown.name}_cv", label=label, decimals=1, values=ratio, marks=marks, noise=noise)
     if ErrorMeasure.RELIABILITY in wanted:
         yield asked.columns[f"{shown.name}_reliability"]

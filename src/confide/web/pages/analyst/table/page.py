@@ -89,7 +89,7 @@ def _page(context: PageContext, request: Request, asker: Person, view: View, sho
         "table.html",
         **_answer(context, request, described, shown),
         fragment=Markup(write_html(view.finish(shown), zeros=view.zeros)),
-        views=links(view, question, lambda query: address(described, query, build=False)),
+        views=links(view, question, described, lambda query: address(described, query, build=False)),
         picture=chart and charts.picture(request, {**chart, "title": None}, asker),
         caption=f"{next(iter(shown.columns.values())).label}: {title_of(question.rows, question.columns, described)}",
     )
