@@ -33,9 +33,11 @@ def table(
     columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
     where: Where = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="count, weighted_count, total, mean, median, p10, p25, p75, p90.")
+        list[str] | None,
+        typer.Option(help="count, weighted_count, total, mean, sd, ratio, median, p10, p25, p75, p90."),
     ] = None,
-    of: Annotated[str | None, typer.Option(help="The numeric variable of a total, mean or quantile.")] = None,
+    of: Annotated[str | None, typer.Option(help="The numeric variable of all but counts.")] = None,
+    over: Annotated[str | None, typer.Option(help="The numeric variable that a ratio divides by.")] = None,
     percent: Annotated[
         str | None, typer.Option(help="row, column or total: counts and totals as percentages of it.")
     ] = None,
@@ -45,6 +47,9 @@ def table(
     ] = None,
     error: Annotated[
         list[str] | None, typer.Option(help="se, cv, reliability: standard errors by the design of the sample.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="A class as 100, as in year=2020: numbers as percentages of that class's.")
     ] = None,
     format: Format = "text",
     output: Output = None,
@@ -56,7 +61,8 @@ def table(
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
     pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("error", error)]
-    pairs += [(key, [text]) for key, text in (("of", of), ("percent", percent), ("interval", interval)) if text]
+    single = {"of": of, "over": over, "percent": percent, "interval": interval, "index": index}
+    pairs += [(key, [text]) for key, text in single.items() if text]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 

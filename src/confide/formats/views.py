@@ -25,19 +25,56 @@ def as_asked(release: R, request: Request[R]) -> R:
     Promise: they are computed from the protected numbers that are shown anyway, so they tell nothing more. 100 percent is a
     total as released, so that parts need not sum to 100.
     """
-    if not (isinstance(release, Release) and isinstance(request, TableRequest) and (request.percent or request.error)):
+    if not (isinstance(release, Release) and isinstance(request, TableRequest)):
         return release
-    shown = replace(release.request, percent=request.percent, interval=request.interval, error=request.error)
-    asked = replace(release, request=shown)
-    measures = [column for column in release.columns.values() if column.name in tuple(Measure)]
-    columns = [shown for column in measures for shown in _shown(column, asked)]
-    adds = release.totals_add and not (request.percent or request.error)
+    if not (request.percent or request.error or request.index):
+        return release
+    view = replace(release.request, percent=request.percent, interval=request.interval, error=request.error)
+    asked = replace(release, request=replace(view, index=request.index))
+    columns = _indexed(asked) if request.index else _measured(asked)
+    notes = (*release.notes, *_said(asked))
+    return replace(asked, columns={c.name: c for c in columns}, notes=notes, totals_add=False)
+
+
+def _measured(asked: Release) -> Iterator[Column]:
+    for column in asked.columns.values():
+        if column.name in tuple(Measure):
+            yield from _shown(column, asked)
+
+
+def _indexed(asked: Release) -> Iterator[Column]:
+    """Every number as a percentage of that of the class which is 100, all else being the same."""
+    variable, code = asked.request.index_class
+    axis = asked.request.by.index(variable)
+    place = asked.dimensions[axis].codes.index(code)
+    return (_index(column, axis, place, f"{variable}={code}") for column in asked.columns.values())
+
+
+def _index(column: Column, axis: int, place: int, base: str) -> Column:
+    """The noises of a number and of the base are independent, unless the number is the base (delta method)."""
+    number, noise = (np.broadcast_to(np.take(a, [place], axis=axis), a.shape) for a in (column.values, column.noise))
+    is_base = np.zeros(column.values.shape, dtype=bool)
+    np.moveaxis(is_base, axis, 0)[place] = True
+    mark = np.where(marks(column) != "", marks(column), np.where(np.isnan(number), "x", np.where(number == 0, "z", "")))
+    clear = mark == ""
+    divisor = np.where(clear, number, 1.0)
+    ratio = np.where(clear, column.values / divisor, 0.0)
+    spread = np.where(is_base, 0.0, np.hypot(np.where(clear, column.noise, 0.0), ratio * np.where(clear, noise, 0.0)))
     return replace(
-        asked, columns={c.name: c for c in columns}, notes=(*release.notes, *_said(request)), totals_add=adds
+        column,
+        name=f"{column.name}_index",
+        label=f"{column.label or column.name}, {base} is 100",
+        decimals=1,
+        values=np.where(clear, np.round(100 * ratio, 1), np.nan),
+        marks=mark,
+        noise=np.where(clear, np.round(100 * spread / np.abs(divisor), 2), np.nan),
     )
 
 
-def _said(request: TableRequest) -> Iterator[str]:
+def _said(asked: Release) -> Iterator[str]:
+    request = asked.request
+    if request.index:
+        yield f"Index numbers are protected numbers as percentages of those of {'='.join(request.index_class)}."
     if request.percent:
         yield "Percentages are of protected numbers, and need not sum to 100."
     if request.interval and request.error:

@@ -12,6 +12,7 @@ __all__ = [
     "Share",
     "read_errors",
     "read_family",
+    "read_index",
     "read_level",
     "read_measures",
     "read_share",
@@ -19,12 +20,15 @@ __all__ = [
 
 
 class Measure(StrEnum):
-    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below."""
+    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below, sd the standard
+    deviation, ratio that of two totals."""
 
     COUNT = "count"
     WEIGHTED_COUNT = "weighted_count"
     TOTAL = "total"
     MEAN = "mean"
+    SD = "sd"
+    RATIO = "ratio"
     P10 = "p10"
     P25 = "p25"
     MEDIAN = "median"
@@ -44,7 +48,7 @@ class Measure(StrEnum):
     @property
     def has_error(self) -> bool:
         """Whether its standard error can be told."""
-        return self.quantile is None
+        return self.quantile is None and self is not Measure.SD
 
     @property
     def adds(self) -> bool:
@@ -93,6 +97,14 @@ def read_errors(given: tuple[str, ...]) -> tuple[ErrorMeasure, ...]:
 def read_family(given: str) -> Family:
     """The family of that name."""
     return Family(_among(given, Family, "family", "Families"))
+
+
+def read_index(given: str) -> str:
+    """The class that is 100, as variable=code."""
+    variable, equals, code = given.partition("=")
+    if not (variable and equals and code):
+        raise Mistake(f"There is no index {given[:60]!r}.", suggestions=["Name a class, as in index='year=2020'."])
+    return given
 
 
 def read_level(given: str) -> str:

@@ -17,6 +17,7 @@ from confide.model.choices import (
     Share,
     read_errors,
     read_family,
+    read_index,
     read_level,
     read_measures,
     read_share,
@@ -133,12 +134,12 @@ class TableRequest(Request["Release"]):
     columns: tuple[str, ...] = names("Variables across the top; repeat, or put commas.")
     where: Universe = EVERYONE
     measure: tuple[Measure, ...] = names(
-        "count, weighted_count, total, mean, median, p10, p25, p75, p90; repeat, or put commas.",
+        "count, weighted_count, total, mean, sd, ratio, median, p10, p25, p75, p90; repeat, or put commas.",
         default=(Measure.COUNT,),
         read=read_measures,
         write=lambda measures: tuple(map(str, measures)),
     )
-    of: str | None = text("The numeric variable of a total, mean or quantile.", default=None)
+    of: str | None = text("The numeric variable of a total, mean, ratio, standard deviation or quantile.", default=None)
     percent: Share | None = text(
         "row, column or total: counts and totals as percentages of it.",
         default=None,
@@ -159,6 +160,16 @@ class TableRequest(Request["Release"]):
         write=lambda errors: tuple(map(str, errors)),
     )
 
+    over: str | None = text(
+        "The numeric variable that the total of a ratio is divided by.", default=None, optional=True
+    )
+    index: str | None = text(
+        "A class as 100, as in year=2020: every number as a percentage of that class's.",
+        default=None,
+        view=True,
+        read=read_index,
+    )
+
     def __post_init__(self) -> None:
         if not self.by:
             raise Mistake("A table needs at least one variable in its rows or columns.")
@@ -171,7 +182,16 @@ class TableRequest(Request["Release"]):
         if needs and self.of is None:
             raise Mistake(f"A {needs[0]} needs a variable.", suggestions=["Name it with 'of', as in of='income'."])
         if self.of is not None and not needs:
-            raise Mistake("'of' goes with a total, a mean or a quantile only. Leave it out, or ask for one of them.")
+            raise Mistake(
+                "'of' goes with a measure of a number, as a total, a mean or a quantile. Leave it out, or ask for one."
+            )
+        if (self.over is not None) != (Measure.RATIO in self.measure):
+            raise Mistake(
+                "A ratio is of one number over another: name measure='ratio', 'of' and 'over', or none of them."
+            )
+        if self.over is not None and self.over == self.of:
+            raise Mistake(f"The ratio of {self.of!r} to itself is 1. Name another number with 'over'.")
+        self._check_index()
         if self.percent is not None and self.percent not in self.shares:
             raise Mistake(_no_share(self))
         if len(set(self.error)) < len(self.error):
@@ -187,12 +207,30 @@ class TableRequest(Request["Release"]):
                 "or leave 'interval' out."
             )
 
+    def _check_index(self) -> None:
+        """A class that is 100 is one of the table's, and percentages and errors have no index."""
+        if self.index is None:
+            return
+        if self.percent is not None or self.error or self.interval is not None:
+            raise Mistake("An index does not go with percentages, intervals or errors. Leave 'index' out, or these.")
+        if self.index_class[0] not in self.by:
+            raise Mistake(
+                f"{self.index_class[0][:60]!r} is not in the table, so that none of its classes can be 100.",
+                suggestions=[f"Variables: {', '.join(self.by)}."],
+            )
+
+    @property
+    def index_class(self) -> tuple[str, str]:
+        """The variable and the code of the class that is 100."""
+        variable, _, code = (self.index or "").partition("=")
+        return variable, code
+
     @property
     def numbers(self) -> "TableRequest":
         """The question itself, without what only says how its answer is shown: of errors, what percentages they are of too."""
         if self.error:
-            return replace(self, interval=None, error=(ErrorMeasure.SE,))
-        return replace(self, percent=None, interval=None)
+            return replace(self, interval=None, index=None, error=(ErrorMeasure.SE,))
+        return replace(self, percent=None, interval=None, index=None)
 
     @property
     def quantiles(self) -> tuple[Measure, ...]:

@@ -148,7 +148,7 @@ def _exclusion(question: Admitted[TableRequest], policy: Policy) -> list[Reason]
 
 def _suppressed(question: Admitted[TableRequest], policy: Policy) -> list[Reason]:
     request = question.request
-    names = [*request.by, *([request.of] if request.of else [])]
+    names = [*request.by, *(name for name in (request.of, request.over) if name)]
     return check_suppressed(names, request.where, question.dataset, policy)
 
 

@@ -40,7 +40,7 @@ class TableAnalysis:
 
     def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
         # Percentages are made of the answer, wherever it is shown: with them or without it is one question, but for their errors.
-        return admit_table(request.numbers, dataset)
+        return admit_table(request, dataset).numbers
 
     def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
         classes = table_classes(question.request, question.dataset)

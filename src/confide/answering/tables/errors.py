@@ -14,6 +14,7 @@ from confide.answering.rounding import significant
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import LEAST_VARIATION, Amounts, totals_and_means
 from confide.answering.tables.counts import Counts, Marks
+from confide.answering.tables.largest import hides_largest
 from confide.answering.tables.sampling import SampledSums, SampleVariances
 from confide.arrays import Bools, Floats, Ints
 from confide.model.catalog.dataset import Variable
@@ -26,10 +27,6 @@ __all__ = ["TableErrors"]
 LEAST_OWN = 10
 """From so many units on, as published, the error of a cell is of its own sampling units: of fewer they are known badly, and would
 tell how these few live together."""
-
-LARGEST = 1 / 3
-"""Where the largest contribution squared is more than this share of a variance, it could be read off the error: to within 42 percent
-at best if it is less."""
 
 DIGITS = 2
 MOST_DECIMALS = 6
@@ -79,10 +76,20 @@ class TableErrors:
         if "mean" in columns:
             yield "mean", self._of_mean(columns["mean"], mean)
 
+    def of_ratio(self, column: Column, found: Amounts, over: "TableErrors") -> list[Column]:
+        """The error of the ratio of two totals; of few units in either, as if these were independent."""
+        assert self.sampled.total is not None and over.sampled.total is not None
+        variance = self._cells(self.variances.ratios(self.sampled.total, over.sampled.total))
+        own = self._own & (over.counts.units >= LEAST_OWN)
+        error = np.where(own, np.hypot(found.noise, np.sqrt(variance)), found.error)
+        size = self._cells(np.asarray(over.sampled.total.sum(axis=1)).ravel())
+        told = hides_largest(variance * size**2, self._largest, self.shield)
+        return _shown(column, error, told, self.design)
+
     def _of_total(self, column: Column, total: Amounts) -> list[Column]:
         assert self.sampled.total is not None
         variance = self._cells(self.variances.sums(self.sampled.total))
-        told = self._told(variance, self._largest)
+        told = hides_largest(variance, self._largest, self.shield)
         if not self.request.percent:
             error = np.where(self._own, np.hypot(total.noise, np.sqrt(variance)), total.error)
             return _shown(column, error, told, self.design)
@@ -100,7 +107,7 @@ class TableErrors:
         least = LEAST_VARIATION**2 * self.counts.scales.square(self.counts.cube) / weights**2
         error = np.hypot(mean.noise, np.sqrt(np.maximum(variance, least)))
         usual = mean.values * weights / np.maximum(self.counts.cube.units, 1)
-        told = self._told(np.maximum(variance, least) * weights**2, self._largest - np.abs(usual))
+        told = hides_largest(np.maximum(variance, least) * weights**2, self._largest - np.abs(usual), self.shield)
         return _shown(column, np.where(self._own, error, mean.error), told, self.design)
 
     @property
@@ -116,13 +123,6 @@ class TableErrors:
     def _largest(self) -> Floats:
         assert self.counts.cube.top is not None
         return np.asarray(self.counts.cube.top[..., 0] / 10.0**self.counts.scales.total)
-
-    def _told(self, variance: Floats, largest: Floats) -> Bools:
-        """Whether no contribution could be read off a variance: where records carry noise, any of it is of protected ones."""
-        policy = self.shield.policy
-        if policy.records.noise or not policy.protects or not self.shield.totals.withholds:
-            return np.ones(self._shape, dtype=bool)
-        return np.asarray(np.maximum(largest, 0.0) ** 2 <= LARGEST * variance)
 
     def _cells(self, flat: Floats) -> Floats:
         return flat.reshape(self._shape)

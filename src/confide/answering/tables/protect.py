@@ -10,10 +10,12 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
+from confide.answering.tables.deviations import deviations, gather_squares
 from confide.answering.tables.errors import TableErrors
 from confide.answering.tables.quantiles import Distributions, QuantileBins
+from confide.answering.tables.ratios import ratio, ratio_column
 from confide.answering.tables.sampling import SampledSums, SampleVariances, variances_of
-from confide.arrays import Ints
+from confide.arrays import Floats, Ints
 from confide.errors import Mistake
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
@@ -40,6 +42,9 @@ class TableEvidence:
     bins: "TableEvidence | None" = None
     log_noise: float = 0.0
     drawn: "DrawnSums | None" = None
+    squares: Floats | None = None
+    over: "TableEvidence | None" = None
+    """What a ratio is divided by, as a table of its own; `squares` are sums of squares, for standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,9 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
         bins = gather(_by_bins(request, selection.dataset), selection, shield)
         noise = selection.facts.noise.get(f"log({_number(request, selection.dataset).name})", 0.0)
         return replace(gather(_plain(request), selection, shield), bins=bins, log_noise=noise)
+    if request.over is not None:
+        over = gather(_divisors(request), selection, shield)
+        return replace(gather(_without_ratio(request), selection, shield), over=over)
     within = {name for box in selection.within for name, _ in box}
     scales = Scales.of(selection.facts, request.of or "", within=len(within))
     weighted, base = request.measure != (Measure.COUNT,), _base(request, selection)
@@ -69,7 +77,8 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
     counts = any(not measure.of_variable for measure in request.measure)
     apart = counts and selection.dataset.variables[request.of].missing
     people = selection.cube(request.by, weighted=weighted) if apart else amounts
-    return TableEvidence(people, amounts, scales, base, drawn=drawn)
+    squares = gather_squares(request.by, request.of, selection) if Measure.SD in request.measure else None
+    return TableEvidence(people, amounts, scales, base, drawn=drawn, squares=squares)
 
 
 def _drawn(request: TableRequest, selection: Selection, scales: Scales) -> DrawnSums:
@@ -115,15 +124,50 @@ def protect(
         columns["count"] = people.count(shield) if base is None else base
     if Measure.WEIGHTED_COUNT in request.measure:
         columns["weighted_count"] = people.weighted()
-    having = None
-    if request.of is not None and evidence.amounts is not None:
-        same = evidence.amounts is evidence.people
-        having = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
-        columns |= amounts(dataset.variables[request.of], having, shield)
+    numbers = _Numbers.of(request, dataset, evidence, people, shield)
+    columns |= numbers.columns() if numbers else {}
     columns = {measure.value: columns[measure.value] for measure in request.measure}
     if evidence.drawn is not None:
-        columns = _with_errors(request, dataset, columns, evidence.drawn, (people, having), shield)
+        columns = _with_errors(request, dataset, columns, evidence.drawn, people, numbers, shield)
     return columns, people.judged
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The number that measures are of, and the one that it is divided by in a ratio, each over the units that have it."""
+
+    variable: Variable
+    evidence: TableEvidence
+    counts: Counts
+    shield: Shield
+    over: "_Numbers | None" = None
+
+    @classmethod
+    def of(
+        cls, request: TableRequest, dataset: Dataset, evidence: TableEvidence, people: Counts, shield: Shield
+    ) -> "_Numbers | None":
+        if request.of is None or evidence.amounts is None:
+            return None
+        same = evidence.amounts is evidence.people
+        counts = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
+        over = None
+        if request.over is not None and (divisors := evidence.over) is not None and divisors.amounts is not None:
+            drawn = Counts.draw(divisors.amounts, shield, divisors.scales)
+            over = cls(dataset.variables[request.over], divisors, drawn, shield)
+        return cls(dataset.variables[request.of], evidence, counts, shield, over)
+
+    def columns(self) -> dict[str, Column]:
+        columns = amounts(self.variable, self.counts, self.shield)
+        if self.evidence.squares is not None:
+            columns["sd"] = deviations(self.variable, self.evidence.squares, self.counts, self.shield)
+        if self.over is not None:
+            columns["ratio"] = ratio_column(self.ratio, self.variable, self.over.variable, self.shield)
+        return columns
+
+    @property
+    def ratio(self) -> Amounts:
+        assert self.over is not None
+        return ratio((self.variable, self.counts), (self.over.variable, self.over.counts), self.shield)
 
 
 def _with_errors(
@@ -131,20 +175,35 @@ def _with_errors(
     dataset: Dataset,
     columns: dict[str, Column],
     drawn: DrawnSums,
-    counts: tuple[Counts, Counts | None],
+    people: Counts,
+    numbers: _Numbers | None,
     shield: Shield,
 ) -> dict[str, Column]:
     """Each column that is an estimate with its error and reliability after it."""
     assert dataset.sampling is not None
-    people, having = counts
     errors = TableErrors(request, dataset.sampling, drawn.variances, shield, people, drawn.people)
     estimate = Measure.WEIGHTED_COUNT if dataset.weight else Measure.COUNT
     found = {name: errors.of_count(column) for name, column in columns.items() if name == estimate}
-    if having is not None and drawn.amounts is not None:
-        of_those = replace(errors, counts=having, sampled=drawn.amounts)
-        found |= dict(of_those.of_amounts(dataset.variables[request.of or ""], columns))
+    if numbers is not None and drawn.amounts is not None:
+        of_those = replace(errors, counts=numbers.counts, sampled=drawn.amounts)
+        found |= dict(of_those.of_amounts(numbers.variable, columns))
+        over = numbers.over
+        if over is not None and over.evidence.drawn is not None and over.evidence.drawn.amounts is not None:
+            divided = replace(errors, counts=over.counts, sampled=over.evidence.drawn.amounts)
+            found["ratio"] = of_those.of_ratio(columns["ratio"], numbers.ratio, divided)
     listed = [each for name, column in columns.items() for each in (column, *found.get(name, ()))]
     return {column.name: column for column in listed}
+
+
+def _divisors(request: TableRequest) -> TableRequest:
+    """The totals that those of a ratio are divided by, which anybody may ask for as well."""
+    return replace(request, measure=(Measure.TOTAL,), of=request.over, over=None, percent=None)
+
+
+def _without_ratio(request: TableRequest) -> TableRequest:
+    """The table with totals in place of their ratio."""
+    rest = (measure for measure in request.measure if measure is not Measure.RATIO)
+    return replace(request, measure=tuple(dict.fromkeys((*rest, Measure.TOTAL))), over=None)
 
 
 def _plain(request: TableRequest) -> TableRequest:
@@ -159,7 +218,7 @@ def _by_bins(request: TableRequest, dataset: Dataset) -> TableRequest:
     weighted = (Measure.WEIGHTED_COUNT,) if dataset.weight else ()
     measure = (Measure.COUNT, *weighted, Measure.MEAN)
     of = _number(request, dataset).name
-    plain = replace(request, percent=None, error=())
+    plain = replace(request, measure=(Measure.COUNT,), of=None, over=None, percent=None, error=())
     return replace(plain, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
 
 
