@@ -64,6 +64,15 @@ def test_every_engine_adds_up_squares_alike(town: Any, engine_of: Callable[[Code
         assert squares.ravel()[-1] == pytest.approx(float((data["w"] * data[of] ** 2).sum()))
 
 
+def test_large_tables_are_added_up_in_parts(town: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = town.under(**BARE).desk()
+    words = {"columns": ["county", "trade"], "measure": "sd", "of": "age"}
+    universes = (None, {"town": ["a1", "b1"]}, [{"sex": "f", "age": ["20-39"]}, {"town": "b2"}], {"sex": "m"})
+    whole = [desk.consider(asked(**words, where=where)).columns for where in universes]
+    monkeypatch.setattr("confide.answering.tables.deviations.MOST_CELLS", 3)
+    assert [desk.consider(asked(**words, where=where)).columns for where in universes] == whole
+
+
 def test_noise_of_records_does_not_widen_them(town: Any) -> None:
     noisy = town.preset("standard").under(**LENIENT, records={"noise": 0.3, "noise_exposed": 0.3})
     catalog = town.catalog.replace("[variables.income]\n", '[variables.income]\nrole = "confidential"\n')

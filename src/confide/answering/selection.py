@@ -36,6 +36,12 @@ class Selection:
         question = replace(Tally(tuple(by), self.within, self.without), **more)
         return gather_cube(self.engine.tally, question, sizes, several=self.facts.several)
 
+    def only(self, name: str, place: int) -> "Selection | None":
+        """Those of the units that are of one class; None if the universe leaves it out."""
+        having = [box for box in self.within or ((),) if place in dict(box).get(name, (place,))]
+        boxes = tuple((*(each for each in box if each[0] != name), (name, (place,))) for box in having)
+        return replace(self, within=boxes) if boxes else None
+
     def by_sampling_unit(self, by: Sequence[str], of: str | None = None) -> Cells:
         """Weights, and contributions to the totals of a number, by these variables and by the sampling units of the design."""
         return self.engine.tally(Tally((*by, CLUSTER), self.within, self.without, of=of, weighted=True))

@@ -17,7 +17,6 @@ from confide.answering.tables.amounts import Amounts
 from confide.answering.tables.counts import Counts
 from confide.answering.tables.largest import hides_largest
 from confide.arrays import Floats
-from confide.errors import Mistake
 from confide.model.catalog.dataset import Variable
 from confide.model.design import Block, Design, Number
 from confide.model.formula import Transform
@@ -26,7 +25,8 @@ from confide.model.release import Column
 __all__ = ["deviations", "gather_squares"]
 
 MOST_CELLS = 2000
-"""Squares of a number are added up as a model does, with a matrix of all pairs of cells: 32 MB of so many."""
+"""Squares of a number are added up as a model does, with a matrix of all pairs of cells: 32 MB of so many. Larger tables are done in
+parts."""
 
 LEAST_UNITS = 10
 """Of fewer units, as published, no standard deviation is told: that of one is 0, that of two is their distance."""
@@ -41,19 +41,25 @@ EXCHANGED = 0.5
 
 def gather_squares(by: tuple[str, ...], of: str, selection: Selection) -> Floats:
     """The weighted sums of squares of a number in every cell and margin."""
-    sizes = [len(selection.dataset.classifier(name).codes or ()) for name in by]
-    cells = int(np.prod(sizes))
-    if cells > MOST_CELLS:
-        raise Mistake(
-            f"Standard deviations are of tables with at most {MOST_CELLS:,} cells; this one has {cells:,}.",
-            suggestions=["Leave a variable out, or take a coarser one."],
-        )
-    crossed = Block((), tuple((at, tuple(range(size))) for at, size in enumerate(sizes)), 1, cells)
-    design = Design(Number(of, Transform.SQUARE), (), by, (Block((), (), 0, 1), crossed))
-    sums = selection.moments(selection.step(design)).score[1:].reshape(sizes)
-    for axis in range(len(sizes)):
+    sums = _squares(by, of, selection)
+    for axis in range(sums.ndim):
         sums = np.concatenate([sums, sums.sum(axis=axis, keepdims=True)], axis=axis)
     return sums
+
+
+def _squares(by: tuple[str, ...], of: str, selection: Selection) -> Floats:
+    """Of every cell: all at once, or of a large table class by class of its longest variable."""
+    sizes = [len(selection.dataset.classifier(name).codes or ()) for name in by]
+    cells = int(np.prod(sizes, dtype=np.int64))
+    if cells > MOST_CELLS and len(by) > 1:
+        longest = int(np.argmax(sizes))
+        rest = (*by[:longest], *by[longest + 1 :])
+        nobody = np.zeros([size for at, size in enumerate(sizes) if at != longest])
+        some = [selection.only(by[longest], place) for place in range(sizes[longest])]
+        return np.stack([nobody if each is None else _squares(rest, of, each) for each in some], axis=longest)
+    crossed = Block((), tuple((at, tuple(range(size))) for at, size in enumerate(sizes)), 1, cells)
+    design = Design(Number(of, Transform.SQUARE), (), by, (Block((), (), 0, 1), crossed))
+    return selection.moments(selection.step(design)).score[1:].reshape(sizes)
 
 
 @dataclass(frozen=True)

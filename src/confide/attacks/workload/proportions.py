@@ -26,7 +26,7 @@ class Proportions:
         "What is asked for", counts=0.35, totals=0.1, means=0.2, models=0.25, correlations=0.1
     )
     weighted: Mapping[str, float] = _shares("Counts, where the data have a weight", plain=0.8, weighted=0.2)
-    middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.8, median=0.2)
+    middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.75, sd=0.05, median=0.2)
     by: Mapping[int, float] = _shares("Variables of a table", _1=0.3, _2=0.5, _3=0.2)
     level: Mapping[str, float] = _shares(
         "Level of a hierarchy; one finer than the coarsest at most in a table", coarsest=0.75, next=0.2, finer=0.05
