@@ -19,7 +19,8 @@ def margins_outside(release: Release, book: Dataset) -> Iterator[tuple[str, int,
     """By what is measured: how many margins lie outside the range of their parts, and of how many.
 
     The mean or quantile of a margin lies between the smallest and the largest of its parts; the count of a margin is no smaller than
-    any part's, and so is the total of what is never negative. Margins of which a part is withheld are left out, and standard deviations.
+    any part's, and so is the total of what is never negative. Margins of which a part is withheld are left out, and
+    standard deviations.
     """
     for name, column in release.columns.items():
         if name not in NAMES and not (name in tuple(Measure) and Measure(name).quantile):
