@@ -56,6 +56,13 @@ def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str,
             f"Quantiles are read off protected counts and means of the {len(bins.cutpoints) + 1} classes of {bins.name!r}: "
             "they are as fine as these. Where one lies in an open class stands [x].",
         )
+    if request.error and (design := dataset.sampling) is not None:
+        said += (
+            f"Standard errors are {design.words}; the noise of protection is in them, and they have two digits. "
+            "Of cells with few units they are as of a simple sample with such weights.",
+            f"Reliability is 1 (good), 2 (with care: coefficient of variation above {design.caution:g} %) "
+            f"or 3 (not reliable: above {design.unreliable:g} %).",
+        )
     return said
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from confide.answering.cube import Cube, gather_cube
 from confide.answering.mechanisms.safe.base import Base
 from confide.arrays import Floats
-from confide.engines import Engine, StoreFacts
+from confide.engines import CLUSTER, Engine, StoreFacts
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Design
-from confide.model.evidence import Box, Moments, Rows, Spread, Step, Tally
+from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 from confide.model.request import Family
 
 __all__ = ["Selection"]
@@ -35,6 +35,16 @@ class Selection:
         sizes = [len(self.dataset.classifier(name).codes or ()) for name in by]
         question = replace(Tally(tuple(by), self.within, self.without), **more)
         return gather_cube(self.engine.tally, question, sizes, several=self.facts.several)
+
+    def only(self, name: str, place: int) -> "Selection | None":
+        """Those of the units that are of one class; None if the universe leaves it out."""
+        having = [box for box in self.within or ((),) if place in dict(box).get(name, (place,))]
+        boxes = tuple((*(each for each in box if each[0] != name), (name, (place,))) for box in having)
+        return replace(self, within=boxes) if boxes else None
+
+    def by_sampling_unit(self, by: Sequence[str], of: str | None = None) -> Cells:
+        """Weights, and contributions to the totals of a number, by these variables and by the sampling units of the design."""
+        return self.engine.tally(Tally((*by, CLUSTER), self.within, self.without, of=of, weighted=True))
 
     def step(self, design: Design, family: Family = Family.GAUSSIAN) -> Step:
         """The first step of fitting a model to these units."""

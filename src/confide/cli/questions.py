@@ -36,15 +36,23 @@ def table(
     columns: Annotated[list[str] | None, typer.Option(help="Variables across the top; repeat, or put commas.")] = None,
     where: Where = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="count, weighted_count, total, mean, median, p10, p25, p75, p90.")
+        list[str] | None,
+        typer.Option(help="count, weighted_count, total, mean, sd, ratio, median, p10, p25, p75, p90."),
     ] = None,
-    of: Annotated[str | None, typer.Option(help="The numeric variable of a total, mean or quantile.")] = None,
+    of: Annotated[str | None, typer.Option(help="The numeric variable of all but counts.")] = None,
+    over: Annotated[str | None, typer.Option(help="The numeric variable that a ratio divides by.")] = None,
     percent: Annotated[
         str | None, typer.Option(help="row, column or total: counts and totals as percentages of it.")
     ] = None,
     interval: Annotated[
         str | None,
-        typer.Option(help="90, 95 or 99: with percentages of counts, the ends of their confidence interval."),
+        typer.Option(help="90, 95 or 99: with percentages of counts, or errors, the ends of confidence intervals."),
+    ] = None,
+    error: Annotated[
+        list[str] | None, typer.Option(help="se, cv, reliability: standard errors by the design of the sample.")
+    ] = None,
+    index: Annotated[
+        str | None, typer.Option(help="A class as 100, as in year=2020: numbers as percentages of that class's.")
     ] = None,
     define: Define = None,
     format: Format = "text",
@@ -56,8 +64,9 @@ def table(
 
     Example: confide table mysite people --rows sex --columns region --where "age_group=20-29,30-39;sex=female"
     """
-    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("define", define)]
-    pairs += [(key, [text]) for key, text in (("of", of), ("percent", percent), ("interval", interval)) if text]
+    pairs = [("rows", rows), ("columns", columns), ("where", where), ("measure", measure), ("error", error)]
+    single = {"of": of, "over": over, "percent": percent, "interval": interval, "index": index}
+    pairs += [("define", define), *((key, [text]) for key, text in single.items() if text)]
     request = read_query(dataset, _given(pairs), TableRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 

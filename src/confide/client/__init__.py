@@ -204,18 +204,30 @@ class DatasetHandle:
         of: str | None = None,
         percent: str | None = None,
         interval: str | None = None,
+        error: Any = (),
+        over: str | None = None,
+        index: str | None = None,
         define: Any = (),
     ) -> Answer:
         """A protected table. `where` is a dict (one piece), a list of dicts (a union), or the same as text.
 
         With `percent` (row, column or total) counts and totals are given as percentages of it, which is no new question;
-        with `interval` ("90", "95" or "99") so are the ends of their confidence intervals.
+        with `interval` ("90", "95" or "99") so are the ends of their confidence intervals. With `error` (se, cv, reliability)
+        each number has its standard error by the design of the sample, its ratio to the number, or how reliable that makes it.
+        A `ratio` is the total of `of` over that of `over`; with `index` ("year=2020") that class is 100, which is no new question.
         `define` has variables of your own, each as text: `define="adult = age >= 20"`. They stand wherever variables do.
 
         Raises `Refused`, with `.reasons` and `.suggestions`, where the policy says no.
         """
         given = {"rows": rows, "columns": columns, "where": where, "measure": measure, "of": of}
-        given |= {"percent": percent, "interval": interval, "define": define}
+        given |= {
+            "percent": percent,
+            "interval": interval,
+            "error": error,
+            "over": over,
+            "index": index,
+            "define": define,
+        }
         return Answer(self._site.ask(read_arguments(TableRequest, self.name, given)))
 
     def regression(

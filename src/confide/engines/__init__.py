@@ -17,10 +17,13 @@ from confide.arrays import Floats, Ints, Narrow
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
-__all__ = ["ALL", "Coded", "Engine", "StoreFacts"]
+__all__ = ["ALL", "CLUSTER", "Coded", "Engine", "StoreFacts"]
 
 ALL = slice(None)
 """All records."""
+
+CLUSTER = "\x1fcluster"
+"""The class of sampling units, where a design is declared. No variable has such a name: theirs can be printed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class StoreFacts:
     stand with the others'. Of protected records, `records` and `roles` mark how they were protected, `noise` has the relative noise of
     each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
-    `confide.records.spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    `confide.records.spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`). `sampling`
+    says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`).
     """
 
     dataset: str
@@ -55,6 +59,12 @@ class StoreFacts:
     noise: dict[str, float] = field(default_factory=dict)
     spread: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)
+    sampling: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The classes that there are variables for: all but sampling units."""
+        return {name: column for name, column in self.classes.items() if name != CLUSTER}
 
     def value(self, number: Number) -> str:
         """The column whose transformed values enter models."""

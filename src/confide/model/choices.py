@@ -6,12 +6,15 @@ from confide.errors import Mistake, nearest
 
 __all__ = [
     "LEVELS",
+    "ErrorMeasure",
     "Extra",
     "Family",
     "Measure",
     "Share",
+    "read_errors",
     "read_extras",
     "read_family",
+    "read_index",
     "read_level",
     "read_measures",
     "read_share",
@@ -19,12 +22,15 @@ __all__ = [
 
 
 class Measure(StrEnum):
-    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below."""
+    """What a cell holds. All but counts use the data set's weight, if it declares one; p10 is what a tenth lies below, sd the standard
+    deviation, ratio that of two totals."""
 
     COUNT = "count"
     WEIGHTED_COUNT = "weighted_count"
     TOTAL = "total"
     MEAN = "mean"
+    SD = "sd"
+    RATIO = "ratio"
     P10 = "p10"
     P25 = "p25"
     MEDIAN = "median"
@@ -42,9 +48,22 @@ class Measure(StrEnum):
         return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
 
     @property
+    def has_error(self) -> bool:
+        """Whether its standard error can be told."""
+        return self.quantile is None and self is not Measure.SD
+
+    @property
     def adds(self) -> bool:
         """Whether it is a sum, of which parts are shares."""
         return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)
+
+
+class ErrorMeasure(StrEnum):
+    """What is told of the error of a number: the standard error, its ratio to the number, and whether to rely on it."""
+
+    SE = "se"
+    CV = "cv"
+    RELIABILITY = "reliability"
 
 
 LEVELS = ("90", "95", "99")
@@ -86,9 +105,22 @@ def read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:
     return tuple(Measure(_among(name, Measure, "measure", "Measures")) for name in given)
 
 
+def read_errors(given: tuple[str, ...]) -> tuple[ErrorMeasure, ...]:
+    """The measures of error of these names."""
+    return tuple(ErrorMeasure(_among(name, ErrorMeasure, "error", "Errors")) for name in given)
+
+
 def read_family(given: str) -> Family:
     """The family of that name."""
     return Family(_among(given, Family, "family", "Families"))
+
+
+def read_index(given: str) -> str:
+    """The class that is 100, as variable=code."""
+    variable, equals, code = given.partition("=")
+    if not (variable and equals and code):
+        raise Mistake(f"There is no index {given[:60]!r}.", suggestions=["Name a class, as in index='year=2020'."])
+    return given
 
 
 def read_level(given: str) -> str:

@@ -1,18 +1,18 @@
 """What leaves: protected numbers with their marks, uncertainty and receipt."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats
 from confide.errors import Fault
-from confide.model.request import TableRequest
+from confide.model.request import Share, TableRequest
 
-__all__ = ["MARKS", "Column", "Dimension", "Release"]
+__all__ = ["MARKS", "Column", "Dimension", "Release", "share_axes", "wholes"]
 
 MARKS = {"c": "confidential", "x": "not available", "z": "not applicable"}
 """The marks that stand in square brackets where a number does not."""
@@ -97,3 +97,18 @@ class Release:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(dimension.codes) for dimension in self.dimensions)
+
+
+def share_axes(request: TableRequest, share: Share) -> Iterator[int]:
+    """The axes of a table over which the total is taken that percentages are of."""
+    down = len(request.rows)
+    for axis in range(len(request.by)):
+        if share is Share.TOTAL or (axis >= down) == (share is Share.ROW):
+            yield axis
+
+
+def wholes(values: NDArray[Any], request: TableRequest, share: Share) -> NDArray[Any]:
+    """The total that each cell is a part of; totals stand last."""
+    for axis in share_axes(request, share):
+        values = np.broadcast_to(np.take(values, [-1], axis=axis), values.shape)
+    return values

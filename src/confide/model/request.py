@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import (
+    ErrorMeasure,
     Extra,
     Family,
     Measure,
     Share,
+    read_errors,
     read_extras,
     read_family,
+    read_index,
     read_level,
     read_measures,
     read_share,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:  # named in base classes, which ruff does not read
 
 __all__ = [
     "CorrelationRequest",
+    "ErrorMeasure",
     "Family",
     "Measure",
     "RegressionRequest",
@@ -154,12 +158,12 @@ class TableRequest(Request["Release"]):
     columns: tuple[str, ...] = names("Variables across the top; repeat, or put commas.")
     where: Universe = EVERYONE
     measure: tuple[Measure, ...] = names(
-        "count, weighted_count, total, mean, median, p10, p25, p75, p90; repeat, or put commas.",
+        "count, weighted_count, total, mean, sd, ratio, median, p10, p25, p75, p90; repeat, or put commas.",
         default=(Measure.COUNT,),
         read=read_measures,
         write=lambda measures: tuple(map(str, measures)),
     )
-    of: str | None = text("The numeric variable of a total, mean or quantile.", default=None)
+    of: str | None = text("The numeric variable of a total, mean, ratio, standard deviation or quantile.", default=None)
     percent: Share | None = text(
         "row, column or total: counts and totals as percentages of it.",
         default=None,
@@ -168,10 +172,26 @@ class TableRequest(Request["Release"]):
         write=str,
     )
     interval: str | None = text(
-        "90, 95 or 99: with percentages of counts, the ends of their confidence interval.",
+        "90, 95 or 99: with percentages of counts, or with errors, the ends of confidence intervals.",
         default=None,
         view=True,
         read=read_level,
+    )
+    error: tuple[ErrorMeasure, ...] = names(
+        "se, cv, reliability: the standard error of each number by the design of the sample, and what follows from it.",
+        optional=True,
+        read=read_errors,
+        write=lambda errors: tuple(map(str, errors)),
+    )
+
+    over: str | None = text(
+        "The numeric variable that the total of a ratio is divided by.", default=None, optional=True
+    )
+    index: str | None = text(
+        "A class as 100, as in year=2020: every number as a percentage of that class's.",
+        default=None,
+        view=True,
+        read=read_index,
     )
     define: tuple[Definition, ...] = definitions()
 
@@ -187,16 +207,55 @@ class TableRequest(Request["Release"]):
         if needs and self.of is None:
             raise Mistake(f"A {needs[0]} needs a variable.", suggestions=["Name it with 'of', as in of='income'."])
         if self.of is not None and not needs:
-            raise Mistake("'of' goes with a total, a mean or a quantile only. Leave it out, or ask for one of them.")
+            raise Mistake(
+                "'of' goes with a measure of a number, as a total, a mean or a quantile. Leave it out, or ask for one."
+            )
+        if (self.over is not None) != (Measure.RATIO in self.measure):
+            raise Mistake(
+                "A ratio is of one number over another: name measure='ratio', 'of' and 'over', or none of them."
+            )
+        if self.over is not None and self.over == self.of:
+            raise Mistake(f"The ratio of {self.of!r} to itself is 1. Name another number with 'over'.")
+        self._check_index()
         if self.percent is not None and self.percent not in self.shares:
             raise Mistake(_no_share(self))
-        if self.interval is not None and (self.percent is None or Measure.COUNT not in self.measure):
-            raise Mistake("An interval goes with percentages of counts: add percent='total', or leave 'interval' out.")
+        if len(set(self.error)) < len(self.error):
+            raise Mistake("Name each error once.", suggestions=[f"Errors: {', '.join(ErrorMeasure)}."])
+        if self.error and not any(measure.has_error for measure in self.measure):
+            raise Mistake(
+                "Standard errors are of counts, totals and means. Ask for one of these, or leave 'error' out."
+            )
+        shared = self.percent is not None and Measure.COUNT in self.measure
+        if self.interval is not None and not shared and not self.error:
+            raise Mistake(
+                "An interval goes with percentages of counts, or with standard errors: add percent='total' or error='se', "
+                "or leave 'interval' out."
+            )
+
+    def _check_index(self) -> None:
+        """A class that is 100 is one of the table's, and percentages and errors have no index."""
+        if self.index is None:
+            return
+        if self.percent is not None or self.error or self.interval is not None:
+            raise Mistake("An index does not go with percentages, intervals or errors. Leave 'index' out, or these.")
+        if self.index_class[0] not in self.by:
+            raise Mistake(
+                f"{self.index_class[0][:60]!r} is not in the table, so that none of its classes can be 100.",
+                suggestions=[f"Variables: {', '.join(self.by)}."],
+            )
+
+    @property
+    def index_class(self) -> tuple[str, str]:
+        """The variable and the code of the class that is 100."""
+        variable, _, code = (self.index or "").partition("=")
+        return variable, code
 
     @property
     def numbers(self) -> "TableRequest":
-        """The question itself, without what only says how its answer is shown."""
-        return replace(self, percent=None, interval=None)
+        """The question itself, without what only says how its answer is shown: of errors, what percentages they are of too."""
+        if self.error:
+            return replace(self, interval=None, index=None, error=(ErrorMeasure.SE,))
+        return replace(self, percent=None, interval=None, index=None)
 
     @property
     def quantiles(self) -> tuple[Measure, ...]:
@@ -216,7 +275,7 @@ class TableRequest(Request["Release"]):
 
     @property
     def related(self) -> tuple[str, ...]:
-        return (*self.by, self.of) if self.of else self.by
+        return (*self.by, *(name for name in (self.of, self.over) if name))
 
     @property
     def title(self) -> str:

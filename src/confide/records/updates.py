@@ -59,7 +59,7 @@ class Update:
 def compare_records(before: Coded, after: Coded, *, catalogs: tuple[Dataset, Dataset]) -> Update:
     """What is different in the records of two vintages, by their units, as far as both code it alike."""
     apart = recoded(*catalogs)
-    shared = [name for name in before.facts.classes if name in after.facts.classes and name not in apart]
+    shared = [name for name in before.facts.shown if name in after.facts.classes and name not in apart]
     amounts = [name for name in before.facts.values if name in after.facts.values and name not in apart]
     (old, was), (new, now) = (_fingerprints(each, shared, amounts) for each in (before, after))
     kept, here, there = np.intersect1d(old, new, assume_unique=True, return_indices=True)

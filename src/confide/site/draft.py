@@ -10,6 +10,7 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Role
 from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
+from confide.site.profiling import names
 from confide.site.profiling.column import ProfiledColumn
 from confide.site.profiling.kept import kept_profile
 from confide.site.profiling.profile import Decision, Profile, profile
@@ -53,6 +54,7 @@ def draft_dataset(source: Source, found: Profile, *, name: str) -> str:
         *_unit(found),
         *([f"household = {toml_value(found.household.name)}"] if found.household else []),
         *_weight(found),
+        *_sampling(found),
     ]
     described = [_section(decision, found, source) for decision in found.decisions.values()]
     if not any("codes]" in line or line.startswith("decimals") for section in described for line in section):
@@ -75,6 +77,18 @@ def _weight(found: Profile) -> list[str]:
         return ['# weight = "..."   # the column of survey weights']
     decimals = min(found.weight.decimals, 6)
     return [f"weight = {toml_value(found.weight.name)}", f"weight_decimals = {decimals}"]
+
+
+def _sampling(found: Profile) -> list[str]:
+    """The design of the sample, by the names of columns, for the custodian to confirm: a wrong one gives wrong errors."""
+    design = found.named(Role.IDENTIFIER, "sample design")
+    strata, psus = [name for name in design if names.of_strata(name)], [n for n in design if not names.of_strata(n)]
+    replicates = found.named(Role.IDENTIFIER, "replicate weight")
+    lines = [f"# {key} = {toml_value(some[0])}" for key, some in (("strata", strata), ("psu", psus)) if some]
+    if replicates and found.weight is not None:
+        listed = ", ".join(map(toml_value, replicates))
+        lines = [f"# replicates = [{listed}]", '# method = "brr"   # or "jackknife", "bootstrap"']
+    return ["", "# [sampling]   # standard errors: take the # away if units were drawn so", *lines] if lines else []
 
 
 def _section(decision: Decision, found: Profile, source: Source) -> list[str]:

@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
-from confide.engines import Coded, StoreFacts
+from confide.engines import CLUSTER, Coded, StoreFacts
 from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
+from confide.model.catalog.sampling import SampleDesign
 from confide.progress import current_progress
+from confide.site.clusters import find_clusters
 from confide.site.keys import draw_keys, filled, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
@@ -94,7 +96,21 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
         shifts=square_shifts(records, measured),
     )
     household = unit_keys(dataset.household, table, secret) if dataset.household else None
-    return Coded(facts, records, household if household is None else keep(household))
+    whole = Coded(facts, records, household if household is None else keep(household))
+    return whole if dataset.sampling is None else _with_clusters(whole, dataset.sampling, table, keep)
+
+
+def _with_clusters(coded: Coded, design: SampleDesign, table: pa.Table, keep: Callable[[pa.Array], pa.Array]) -> Coded:
+    """The records with their sampling units."""
+
+    def numbers(name: str) -> Floats:
+        return _floats(name, table[name], ())
+
+    clusters = find_clusters(design, table, coded.units, coded.weights, numbers)
+    records = coded.records.append_column("sampled", keep(clusters.places))
+    classes = {**coded.facts.classes, CLUSTER: "sampled"}
+    facts = replace(coded.facts, classes=classes, data=data_mark(records), sampling=clusters.facts)
+    return replace(coded, facts=facts, records=records)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +149,9 @@ def _code(
 def catalog_mark(dataset: Dataset) -> str:
     """A fingerprint of everything in the catalog that decides how records are coded and checked; labels do not."""
     variables = [_coding(v) for v in dataset.variables.values()]
-    household = [dataset.household] if dataset.household else []
-    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, variables, *household])
+    more: list[Any] = [dataset.household] if dataset.household else []
+    more += [dataset.sampling.coding] if dataset.sampling else []
+    text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, variables, *more])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -174,7 +191,8 @@ def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> 
     """Every column the catalog names is there, but for coarser levels, which follow from finer ones."""
     levels = {level.name for v in shown if v.column in table.column_names for level in dataset.chain(v.name)}
     named = [v.column for v in shown if v.name not in levels or v.numeric]
-    for name in [*named, *(n for n in (dataset.unit, dataset.household, dataset.weight) if n)]:
+    design = dataset.sampling.columns if dataset.sampling else ()
+    for name in [*named, *(n for n in (dataset.unit, dataset.household, dataset.weight) if n), *design]:
         if name not in table.column_names:
             raise Mistake(
                 f"The catalog of {dataset.name!r} names the column {name!r}; the data have none.",

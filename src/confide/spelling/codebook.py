@@ -18,6 +18,7 @@ def write_codebook(dataset: Dataset, policy: Policy) -> dict[str, Any]:
         "period": dataset.period,
         "unit": dataset.unit,
         "weight": dataset.weight,
+        **({"sampling": dataset.sampling.words} if dataset.sampling else {}),
         "policy": plain_policy(policy),
         "variables": [_variable(variable) for variable in shown],
     }

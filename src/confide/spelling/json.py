@@ -14,7 +14,7 @@ Q = TypeVar("Q", bound=Request[Any])
 
 
 def write_request(request: Request[Any]) -> dict[str, Any]:
-    """The request as plain values; equal requests give equal objects. What is optional is there only where it is asked for."""
+    """The request as plain values; equal requests give equal objects. Views and what is optional are there only where asked for."""
     where = [{c.variable: list(c.codes) for c in piece.conditions} for piece in request.where.pieces]
     spelled = spelled_fields(type(request))
     written = {

@@ -158,7 +158,7 @@ def test_a_number_that_no_measure_needs_waits_in_the_builder_and_not_in_the_ques
 def test_measures_are_those_the_data_set_can_give(look):
     page = look("/people/table/build")
     quantiles = ["median", "p10", "p25", "p75", "p90"]
-    assert page.choices("measure") == ["count", "weighted_count", "total", "mean", *quantiles]
+    assert page.choices("measure") == ["count", "weighted_count", "total", "mean", "sd", "ratio", *quantiles]
     assert page.chosen("measure") == ["count"]
     assert "income" in page.choices("of") and "age_group" not in page.choices("of")
     page = look(page.send("show", changed={"add.rows": "sex", "measure": ["count", "mean"], "of": "income"}))

@@ -13,7 +13,7 @@ from confide.model.catalog.dataset import Variable
 from confide.model.policy import Policy
 from confide.model.release import Column
 
-__all__ = ["Amounts", "amounts"]
+__all__ = ["LEAST_VARIATION", "Amounts", "amounts", "totals_and_means"]
 
 LEAST_VARIATION = 0.1
 """The sampling error of a mean is taken to be at least that of numbers with this coefficient of variation.
@@ -49,13 +49,18 @@ def amounts(variable: Variable, counts: Counts, shield: Shield) -> dict[str, Col
     Promise: their noise is what they are off by because of protection, as a standard deviation.
     """
     policy = shield.policy
-    total = _totals(variable, counts, shield)
-    mean = _means(total, counts, shield)
+    total, mean = totals_and_means(variable, counts, shield)
     fine = mean.fine(variable, policy)
     return {
         "total": total.column("total", f"Total of {variable.label}", variable.decimals, policy),
         "mean": mean.column("mean", f"Mean of {variable.label}", fine, policy),
     }
+
+
+def totals_and_means(variable: Variable, counts: Counts, shield: Shield) -> tuple[Amounts, Amounts]:
+    """Before they are rounded and their marked numbers taken out: for what is computed of them."""
+    total = _totals(variable, counts, shield)
+    return total, _means(total, counts, shield)
 
 
 def _totals(variable: Variable, counts: Counts, shield: Shield) -> Amounts:

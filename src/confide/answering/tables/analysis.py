@@ -39,8 +39,8 @@ class TableAnalysis:
     rules: Sequence[Rule] = (*UNIVERSE_RULES, *TABLE_SHAPE_RULES, *CELL_RULES)
 
     def admit(self, request: TableRequest, dataset: Dataset) -> TableRequest:
-        # Percentages are made of the answer, wherever it is shown: with them or without it is one question.
-        return admit_table(request.numbers, dataset)
+        # Percentages are made of the answer, wherever it is shown: with them or without it is one question, but for their errors.
+        return admit_table(request, dataset).numbers
 
     def cross(self, question: Admitted[TableRequest]) -> list[tuple[str, ...]]:
         classes = table_classes(question.request, question.dataset)
@@ -58,7 +58,7 @@ class TableAnalysis:
 
     def read(self, question: Admitted[TableRequest], base: Base, shield: Shield) -> ProtectedTable | None:
         request, within = question.request, question.universe.boxes
-        if request.measure != (Measure.COUNT,):
+        if request.measure != (Measure.COUNT,) or request.error:
             return None
         counts = base.counts(request.by, within, question.dataset)
         columns = {"count": base.column(counts, request.by, within, question.dataset)}

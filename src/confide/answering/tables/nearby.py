@@ -23,12 +23,17 @@ def _moves(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableReques
     yield from _fewer_variables(request)
     if request.quantiles:
         for form in coarser_forms(table_classes(request, dataset)[-1], dataset):
-            yield Near(f"quantiles by {form!r}", replace(request, measure=request.quantiles, of=form))
+            yield Near(f"quantiles by {form!r}", _simply(request, request.quantiles, form))
         of = dataset.variables[request.of or ""].column
-        yield Near("the mean", replace(request, measure=(Measure.MEAN,), of=of))
+        yield Near("the mean", _simply(request, (Measure.MEAN,), of))
     if request.measure != (Measure.COUNT,):
-        yield Near("counts alone", replace(request, measure=(Measure.COUNT,), of=None))
+        yield Near("counts alone", _simply(request, (Measure.COUNT,), None))
     yield from without_missing(request, request.by, dataset)
+
+
+def _simply(request: TableRequest, measure: tuple[Measure, ...], of: str | None) -> TableRequest:
+    """The table with other measures, and with nothing that these may not have."""
+    return replace(request, measure=measure, of=of, over=None, percent=None, error=())
 
 
 def _coarser_variables(request: TableRequest, dataset: Dataset) -> Iterator[Near[TableRequest]]:

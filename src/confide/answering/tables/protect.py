@@ -10,8 +10,13 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
+from confide.answering.tables.deviations import deviations, gather_squares
+from confide.answering.tables.errors import TableErrors
 from confide.answering.tables.quantiles import Distributions, QuantileBins
-from confide.arrays import Ints
+from confide.answering.tables.ratios import ratio, ratio_column
+from confide.answering.tables.sampling import SampledSums, SampleVariances, variances_of
+from confide.arrays import Floats, Ints
+from confide.errors import Mistake
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
@@ -26,7 +31,8 @@ class TableEvidence:
     """True aggregates: `people` for counts and rules; `amounts` over the records that have the value asked for.
 
     `base` is the protected number of units in each cell where counts come from a base. `bins` is the table that quantiles are
-    read off, and `log_noise` the spread of the noise in the logarithm of their number.
+    read off, and `log_noise` the spread of the noise in the logarithm of their number. `drawn` is what sampling units add, for
+    standard errors.
     """
 
     people: Cube
@@ -35,6 +41,19 @@ class TableEvidence:
     base: Column | None = None
     bins: "TableEvidence | None" = None
     log_noise: float = 0.0
+    drawn: "DrawnSums | None" = None
+    squares: Floats | None = None
+    over: "TableEvidence | None" = None
+    """What a ratio is divided by, as a table of its own; `squares` are sums of squares, for standard deviations."""
+
+
+@dataclass(frozen=True)
+class DrawnSums:
+    """What sampling units add to the numbers of units and to amounts, and how the variance of their sums is found."""
+
+    variances: SampleVariances
+    people: SampledSums
+    amounts: SampledSums | None
 
 
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
@@ -43,17 +62,41 @@ def gather(request: TableRequest, selection: Selection, shield: Shield) -> Table
         bins = gather(_by_bins(request, selection.dataset), selection, shield)
         noise = selection.facts.noise.get(f"log({_number(request, selection.dataset).name})", 0.0)
         return replace(gather(_plain(request), selection, shield), bins=bins, log_noise=noise)
+    if request.over is not None:
+        over = gather(_divisors(request), selection, shield)
+        return replace(gather(_without_ratio(request), selection, shield), over=over)
     within = {name for box in selection.within for name, _ in box}
     scales = Scales.of(selection.facts, request.of or "", within=len(within))
     weighted, base = request.measure != (Measure.COUNT,), _base(request, selection)
+    drawn = _drawn(request, selection, scales) if request.error else None
     if request.of is None:
-        return TableEvidence(selection.cube(request.by, weighted=weighted), None, scales, base)
+        people = selection.cube(request.by, weighted=weighted or drawn is not None)
+        return TableEvidence(people, None, scales, base, drawn=drawn)
     totals = shield.totals
     amounts = selection.cube(request.by, of=request.of, weighted=True, top=totals.contributors, share=totals.share)
     counts = any(not measure.of_variable for measure in request.measure)
-    if counts and selection.dataset.variables[request.of].missing:
-        return TableEvidence(selection.cube(request.by, weighted=weighted), amounts, scales, base)
-    return TableEvidence(amounts, amounts, scales, base)
+    apart = counts and selection.dataset.variables[request.of].missing
+    people = selection.cube(request.by, weighted=weighted) if apart else amounts
+    squares = gather_squares(request.by, request.of, selection) if Measure.SD in request.measure else None
+    return TableEvidence(people, amounts, scales, base, drawn=drawn, squares=squares)
+
+
+def _drawn(request: TableRequest, selection: Selection, scales: Scales) -> DrawnSums:
+    """What sampling units add to each cell: of everyone, and of those who have the number asked for."""
+    facts, by = selection.facts, request.by
+    if not facts.sampling:
+        raise Mistake(
+            f"The records of {facts.dataset!r} were loaded without their sampling units.",
+            suggestions=["The custodian may ingest the data again."],
+        )
+    variances = variances_of(facts.sampling)
+    shape = [len(selection.dataset.classifier(name).codes or ()) + 1 for name in by]
+
+    def sums(of: str | None) -> SampledSums:
+        cells = selection.by_sampling_unit(by, of)
+        return SampledSums.of(cells, shape, variances.clusters, weight=scales.weight, total=scales.total)
+
+    return DrawnSums(variances, sums(None), sums(request.of) if request.of else None)
 
 
 def _base(request: TableRequest, selection: Selection) -> Column | None:
@@ -73,7 +116,9 @@ def protect(
         columns = plain | _quantiles(
             request, dataset, _distributions(request, dataset, binned, evidence.log_noise), shield
         )
-        return {measure.value: columns[measure.value] for measure in request.measure}, units
+        first = {measure.value: columns[measure.value] for measure in request.measure}
+        errors = {name: column for name, column in columns.items() if name not in tuple(Measure)}
+        return first | errors, units
     people, base = Counts.draw(evidence.people, shield, evidence.scales), evidence.base
     people = people if base is None else people.of_base(base)
     columns = {}
@@ -81,11 +126,86 @@ def protect(
         columns["count"] = people.count(shield) if base is None else base
     if Measure.WEIGHTED_COUNT in request.measure:
         columns["weighted_count"] = people.weighted()
-    if request.of is not None and evidence.amounts is not None:
+    numbers = _Numbers.of(request, dataset, evidence, people, shield)
+    columns |= numbers.columns() if numbers else {}
+    columns = {measure.value: columns[measure.value] for measure in request.measure}
+    if evidence.drawn is not None:
+        columns = _with_errors(request, dataset, columns, evidence.drawn, people, numbers, shield)
+    return columns, people.judged
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The number that measures are of, and the one that it is divided by in a ratio, each over the units that have it."""
+
+    variable: Variable
+    evidence: TableEvidence
+    counts: Counts
+    shield: Shield
+    over: "_Numbers | None" = None
+
+    @classmethod
+    def of(
+        cls, request: TableRequest, dataset: Dataset, evidence: TableEvidence, people: Counts, shield: Shield
+    ) -> "_Numbers | None":
+        if request.of is None or evidence.amounts is None:
+            return None
         same = evidence.amounts is evidence.people
-        having = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
-        columns |= amounts(dataset.variables[request.of], having, shield)
-    return {measure.value: columns[measure.value] for measure in request.measure}, people.judged
+        counts = people if same else Counts.draw(evidence.amounts, shield, evidence.scales)
+        over = None
+        if request.over is not None and (divisors := evidence.over) is not None and divisors.amounts is not None:
+            drawn = Counts.draw(divisors.amounts, shield, divisors.scales)
+            over = cls(dataset.variables[request.over], divisors, drawn, shield)
+        return cls(dataset.variables[request.of], evidence, counts, shield, over)
+
+    def columns(self) -> dict[str, Column]:
+        columns = amounts(self.variable, self.counts, self.shield)
+        if self.evidence.squares is not None:
+            columns["sd"] = deviations(self.variable, self.evidence.squares, self.counts, self.shield)
+        if self.over is not None:
+            columns["ratio"] = ratio_column(self.ratio, self.variable, self.over.variable, self.shield)
+        return columns
+
+    @property
+    def ratio(self) -> Amounts:
+        assert self.over is not None
+        return ratio((self.variable, self.counts), (self.over.variable, self.over.counts), self.shield)
+
+
+def _with_errors(
+    request: TableRequest,
+    dataset: Dataset,
+    columns: dict[str, Column],
+    drawn: DrawnSums,
+    people: Counts,
+    numbers: _Numbers | None,
+    shield: Shield,
+) -> dict[str, Column]:
+    """Each column that is an estimate with its error and reliability after it."""
+    assert dataset.sampling is not None
+    errors = TableErrors(request, dataset.sampling, drawn.variances, shield, people, drawn.people)
+    estimate = Measure.WEIGHTED_COUNT if dataset.weight else Measure.COUNT
+    found = {name: errors.of_count(column) for name, column in columns.items() if name == estimate}
+    if numbers is not None and drawn.amounts is not None:
+        of_those = replace(errors, counts=numbers.counts, sampled=drawn.amounts)
+        found |= dict(of_those.of_amounts(numbers.variable, columns))
+        over = numbers.over
+        if over is not None and over.evidence.drawn is not None and over.evidence.drawn.amounts is not None:
+            divided = replace(errors, counts=over.counts, sampled=over.evidence.drawn.amounts)
+            found["ratio"] = of_those.of_ratio(columns["ratio"], numbers.ratio, divided)
+    listed = [each for name, column in columns.items() for each in (column, *found.get(name, ()))]
+    return {column.name: column for column in listed}
+
+
+def _divisors(request: TableRequest) -> TableRequest:
+    """The totals that those of a ratio are divided by, which anybody may ask for as well."""
+    return replace(request, measure=(Measure.TOTAL,), of=request.over, over=None, percent=None)
+
+
+def _without_ratio(request: TableRequest) -> TableRequest:
+    """The table with totals in place of their ratio."""
+    rest = (measure for measure in request.measure if measure is not Measure.RATIO)
+    return replace(request, measure=tuple(dict.fromkeys((*rest, Measure.TOTAL))), over=None)
 
 
 def _plain(request: TableRequest) -> TableRequest:
@@ -100,7 +220,8 @@ def _by_bins(request: TableRequest, dataset: Dataset) -> TableRequest:
     weighted = (Measure.WEIGHTED_COUNT,) if dataset.weight else ()
     measure = (Measure.COUNT, *weighted, Measure.MEAN)
     of = _number(request, dataset).name
-    return replace(request, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
+    plain = replace(request, measure=(Measure.COUNT,), of=None, over=None, percent=None, error=())
+    return replace(plain, rows=table_classes(request, dataset), columns=(), measure=measure, of=of)
 
 
 def _number(request: TableRequest, dataset: Dataset) -> Variable:

@@ -6,6 +6,7 @@ ATTACKS: tuple[str, ...] = (
     "without_largest:WithoutLargest",
     "rival:Rival",
     "mean_and_count:MeanAndCount",
+    "mean_and_deviation:MeanAndDeviation",
     "subset_totals:SubsetTotals",
     "withheld_totals:WithheldTotals",
 )

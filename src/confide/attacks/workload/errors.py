@@ -64,10 +64,12 @@ def _table(release: Release, true: Release, truth: Truth) -> Iterator[tuple[str,
             yield "weighted counts", Deviations.of(column.values, exact, sums.error_of_sum(sums.weights))
         elif name == "total":
             yield "totals", Deviations.of(column.values, exact, sums.error_of_sum(sums.amounts))
-        elif share := Measure(name).quantile:
-            yield "quantiles", Deviations.of(column.values, *sums.quantiles(share))
-        else:
+        elif name == "sd":
+            yield "deviations", Deviations.of(column.values, exact, sums.error_of_deviation())
+        elif name == "mean":
             yield "means", Deviations.of(column.values, exact, sums.error_of_mean())
+        elif name in tuple(Measure) and (share := Measure(name).quantile):
+            yield "quantiles", Deviations.of(column.values, *sums.quantiles(share))
 
 
 def _binomial(counts: Floats) -> Floats:
@@ -124,6 +126,20 @@ class _Sums:
 
     def error_of_sum(self, amounts: Floats) -> Floats:
         return np.sqrt(np.maximum(self.add(amounts**2) - self.add(amounts) ** 2 / max(len(amounts), 1), 0.0))
+
+    def error_of_deviation(self) -> Floats:
+        """Of a standard deviation: half the spread of squared distances to the mean, over it (delta method)."""
+        there = np.isfinite(self.values)
+        weights, values = np.where(there, self.weights, 0.0), np.nan_to_num(self.values)
+        values = values - (weights @ values) / max(weights.sum(), 1e-300)
+        total = self.add(weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first, second, third, fourth = (self.add(weights * values**power) / total for power in (1, 2, 3, 4))
+            variance = second - first**2
+            central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
+            effective = total**2 / self.add(weights**2)
+            error = np.sqrt(np.maximum(central - variance**2, 0.0) / effective) / (2 * np.sqrt(variance))
+        return np.asarray(np.where(np.isfinite(error), error, 0.0))
 
     def error_of_mean(self) -> Floats:
         there = np.isfinite(self.values)

@@ -7,20 +7,24 @@ import numpy as np
 from confide.arrays import Bools
 from confide.model.catalog.dataset import Dataset
 from confide.model.release import Column, Release
+from confide.model.request import Measure
 
 __all__ = ["margins_outside"]
 
 NAMES = {"count": "counts", "weighted_count": "weighted counts", "total": "totals", "mean": "means"}
-"""What columns are called in a report; all others are quantiles."""
+"""What columns are called in a report; quantiles are called so."""
 
 
 def margins_outside(release: Release, book: Dataset) -> Iterator[tuple[str, int, int]]:
     """By what is measured: how many margins lie outside the range of their parts, and of how many.
 
     The mean or quantile of a margin lies between the smallest and the largest of its parts; the count of a margin is no smaller than
-    any part's, and so is the total of what is never negative. Margins of which a part is withheld are left out.
+    any part's, and so is the total of what is never negative. Margins of which a part is withheld are left out, and
+    standard deviations.
     """
     for name, column in release.columns.items():
+        if name not in NAMES and not (name in tuple(Measure) and Measure(name).quantile):
+            continue  # a margin varies more than its parts where these lie apart
         if name == "total" and book.variable(release.request.of or "").signed:
             continue
         outside = of = 0

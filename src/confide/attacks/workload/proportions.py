@@ -26,7 +26,7 @@ class Proportions:
         "What is asked for", counts=0.35, totals=0.1, means=0.2, models=0.25, correlations=0.1
     )
     weighted: Mapping[str, float] = _shares("Counts, where the data have a weight", plain=0.8, weighted=0.2)
-    middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.8, median=0.2)
+    middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.75, sd=0.05, median=0.2)
     own: Mapping[str, float] = _shares(
         "Classes of a table, where a variable has five or more", declared=0.9, grouped=0.1
     )

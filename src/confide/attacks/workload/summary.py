@@ -15,7 +15,17 @@ from confide.model.request import Request
 
 __all__ = ["Asked", "ErrorSummary", "MarginSummary", "ShareAnswered", "Usefulness", "median_error"]
 
-MEASURED = ("counts", "shares", "weighted counts", "totals", "means", "quantiles", "coefficients", "correlations")
+MEASURED = (
+    "counts",
+    "shares",
+    "weighted counts",
+    "totals",
+    "means",
+    "deviations",
+    "quantiles",
+    "coefficients",
+    "correlations",
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

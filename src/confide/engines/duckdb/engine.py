@@ -186,7 +186,7 @@ class DuckDBEngine:
     def _products(self) -> Products:
         name, sums = self._run('SELECT "class", sums FROM products ORDER BY "class", place')
         tables = {each: np.stack([sums[row] for row in np.flatnonzero(name == each)]) for each in set(name)}
-        classes = {variable: tables[column] for variable, column in self.facts.classes.items()}
+        classes = {variable: tables[column] for variable, column in self.facts.shown.items()}
         return Products(self._basis, tables[""], classes)
 
     def _dropped(self, cells: Cells, tally: Tally) -> Cells:

@@ -45,7 +45,7 @@ def stored_pairs(sizes: Mapping[str, int]) -> list[tuple[str, ...]]:
 def count_pairs(coded: Coded, sizes: Mapping[str, int], numbers: Sequence[str]) -> Iterator[pa.Table]:
     """The stored tables, one after the other, in any order; `numbers` are those whose contributions are never missing."""
     work = _PairWork.of(coded, numbers)
-    columns = {name: np.asarray(coded.records[column].to_numpy()) for name, column in coded.facts.classes.items()}
+    columns = {name: np.asarray(coded.records[column].to_numpy()) for name, column in coded.facts.shown.items()}
     wanted = stored_pairs(sizes)
     crosses = _crosses(find_bundles(columns, sizes, work.rows), wanted, sizes)
     places = {by: number for number, by in enumerate(wanted)}

@@ -24,7 +24,7 @@ def sum_products(
 ) -> Products:
     """The sums over all records, in their order. What is not defined in some record is left out of the basis."""
     basis, pairs = Basis(()), np.zeros((1, 1))
-    names = list(facts.classes)
+    names = list(facts.shown)
     starts = np.cumsum([0, *(sizes[name] for name in names)], dtype=np.int64)
     rows = np.zeros((int(starts[-1]), 1))
     for number, columns in enumerate(batches):

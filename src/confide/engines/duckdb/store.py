@@ -68,6 +68,7 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, scratch: Scratch, *, pair
     db.execute("CREATE TABLE records AS SELECT * FROM coded")
     progress.report(RECORDS)
     sizes = coded.sizes
+    paired = {name: size for name, size in sizes.items() if name in facts.shown}
     signed = [name for name, column in facts.numbers.items() if _least(coded.records[column]) < 0]
     whole = [name for name, column in facts.numbers.items() if coded.records[column].null_count == 0]
     described = {
@@ -76,9 +77,9 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, scratch: Scratch, *, pair
         "signed": signed,
         "whole": whole,
         "rows": coded.records.num_rows,
-        "pairs": _fill_pairs(db, coded, sizes, whole) if pairs else {},
+        "pairs": _fill_pairs(db, coded, paired, whole) if pairs else {},
         "squares": True,
-        "basis": _fill_products(db, coded, sizes) if pairs else [],
+        "basis": _fill_products(db, coded, paired) if pairs else [],
     }
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
 
@@ -120,7 +121,7 @@ def _fill_products(
     names = [
         "unit",
         *(["weight"] if facts.weighted else []),
-        *facts.classes.values(),
+        *facts.shown.values(),
         *facts.values.values(),
         *facts.forms.values(),
     ]

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from confide.errors import Mistake, Reason, nearest
 from confide.model.admission.universe import admit_universe, check_universe
-from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.catalog.dataset import CodeList, Dataset, Variable
 from confide.model.policy import Policy
-from confide.model.request import TableRequest
+from confide.model.request import Measure, TableRequest
 from confide.model.universe import Universe
 
 __all__ = ["admit_table", "check_cells", "check_dimensions", "check_exclusion", "check_variables", "table_classes"]
@@ -17,13 +17,42 @@ def admit_table(request: TableRequest, dataset: Dataset) -> TableRequest:
     for name in request.by:
         dataset.classifier(name)
     if request.of is not None and not _suits(request, dataset.variable(request.of)):
-        numbers = [v.name for v in dataset.variables.values() if v.measurable]
-        hint = nearest(request.of, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
-        raise Mistake(f"{request.of!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
+        raise _no_number(request.of, dataset)
+    if request.over is not None and not dataset.variable(request.over).measurable:
+        raise _no_number(request.over, dataset)
+    if request.index is not None and request.index_class[1] not in (
+        dataset.classifier(request.index_class[0]).codes or ()
+    ):
+        variable, code = request.index_class
+        known = (dataset.variables[variable].codes or CodeList(())).names
+        hint = nearest(code, known) or [f"Codes of {variable!r}: {', '.join(known[:10])}."]
+        raise Mistake(f"{variable!r} has no code {code[:60]!r} that could be 100.", suggestions=hint)
     if request.quantiles and any(_bins(request, dataset).name in dataset.sources(name) for name in request.by):
         raise Mistake(f"A quantile of {request.of!r} does not go with its own classes. Take these out of the table.")
+    if request.error:
+        _check_errors(request, dataset)
     admit_universe(request.where, dataset)
     return request
+
+
+def _check_errors(request: TableRequest, dataset: Dataset) -> None:
+    """Standard errors need a declared design, and an estimate: a plain count of a weighted sample is none."""
+    if dataset.sampling is None:
+        raise Mistake(
+            f"{dataset.name!r} has no standard errors: how its units were drawn is not declared.",
+            suggestions=["Ask for an interval with percentages of counts.", "The custodian may add [sampling]."],
+        )
+    if dataset.weight and not any(measure.has_error and measure is not Measure.COUNT for measure in request.measure):
+        raise Mistake(
+            "A count of a weighted sample tells how many were asked, and has no standard error.",
+            suggestions=["Ask for measure='weighted_count'."],
+        )
+
+
+def _no_number(name: str, dataset: Dataset) -> Mistake:
+    numbers = [v.name for v in dataset.variables.values() if v.measurable]
+    hint = nearest(name, numbers) or ["Numeric variables: " + ", ".join(numbers) + "."]
+    return Mistake(f"{name!r} has no totals or means: it is not a numeric variable.", suggestions=hint)
 
 
 def _suits(request: TableRequest, of: Variable) -> bool:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from confide.errors import Mistake, nearest
+from confide.model.catalog.sampling import SampleDesign
 
 __all__ = [
     "MOST_CODES",
@@ -204,6 +205,8 @@ class Dataset:
     weight_decimals: int = 2
     household: str | None = None
     """The column that names whom units live with: they move together when records are protected."""
+    sampling: SampleDesign | None = None
+    """How the units were drawn, if it is declared."""
     engine: EngineName = EngineName.DUCKDB
     database: str = ""
     """Where PostgreSQL is, as libpq reads it, without a password: for the custodian, and shown to nobody else."""

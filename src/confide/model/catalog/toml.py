@@ -10,6 +10,7 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, EngineName, Kind, Role, Variable
+from confide.model.catalog.sampling import read_design
 from confide.model.toml import parse_toml
 
 __all__ = ["bin_codes", "read_dataset"]
@@ -18,7 +19,7 @@ Reader = Callable[[str], str]
 Option = TypeVar("Option", EngineName, Kind, Role)
 
 _DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
-_DATASET_KEYS |= {"engine", "database", "cluster", "storage"}
+_DATASET_KEYS |= {"engine", "database", "cluster", "storage", "sampling"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _TEXTS |= {"asked_of", "dates"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
@@ -53,6 +54,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         database=_text(raw, "database", where),
         cluster=_text(raw, "cluster", where),
         storage=_text(raw, "storage", where),
+        sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
         variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},
     )
 

@@ -11,6 +11,7 @@ __all__ = [
     "of_index",
     "of_key",
     "of_postcode",
+    "of_strata",
     "of_unit",
     "of_weight",
     "replicates",
@@ -37,6 +38,7 @@ _DESIGN = re.compile(
     r"|primary sampling",
     re.IGNORECASE,
 )
+_STRATA = re.compile(r"stra|v022", re.IGNORECASE)
 _AGE = re.compile(r"(^|[_. ])agep?$", re.IGNORECASE)
 _POSTCODE = re.compile(r"(^|[_. ])(zip|zip_?code|zcta\d?|plz|post_?code|postal(_?code)?)\d*$", re.IGNORECASE)
 _CODE = re.compile(
@@ -135,6 +137,15 @@ def of_key(name: str, label: str = "") -> bool:
     (True, False)
     """
     return any(_KEY.search(_words(text)) for text in (name, label))
+
+
+def of_strata(name: str) -> bool:
+    """Whether a column of a sample's design is a stratum.
+
+    >>> of_strata("sdmvstra"), of_strata("stratum"), of_strata("sdmvpsu")
+    (True, True, False)
+    """
+    return bool(_STRATA.search(name))
 
 
 def replicates(names: list[str]) -> set[str]:

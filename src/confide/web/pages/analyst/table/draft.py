@@ -32,6 +32,7 @@ class TableDraft:
     columns: tuple[str, ...] = ()
     measure: tuple[str, ...] = ()
     of: str = ""
+    over: str = ""
     who: UniverseDraft = field(default_factory=UniverseDraft)
 
     @classmethod
@@ -40,8 +41,8 @@ class TableDraft:
         rows, columns, measure = (_names(query, key) for key in (*_SIDES, "measure"))
         rows += tuple(name for name in _names(query, "add.rows") if name not in rows + columns)
         columns += tuple(name for name in _names(query, "add.columns") if name not in rows + columns)
-        of = next((text for key, text in query if key == "of"), "")
-        return cls(rows, columns, measure, of, UniverseDraft.read(query, dataset))
+        of, over = (next((text for key, text in query if key == name), "") for name in ("of", "over"))
+        return cls(rows, columns, measure, of, over, UniverseDraft.read(query, dataset))
 
     def press(self, button: str) -> tuple["TableDraft", str]:
         """What a button of the form does, and the part of the page that it belongs to."""
@@ -76,12 +77,13 @@ class TableDraft:
         """The parameters of the builder's own address: everything, finished or not."""
         named = [(key, write_names(names)) for key in _SIDES if (names := getattr(self, key))]
         measure = [] if self.measure in ((), (Measure.COUNT,)) else [("measure", write_names(self.measure))]
-        return [*named, *self.who.write(), *measure, *([("of", self.of)] if self.of else [])]
+        numbers = [(key, text) for key, text in (("of", self.of), ("over", self.over)) if text]
+        return [*named, *self.who.write(), *measure, *numbers]
 
     def question(self) -> list[tuple[str, str]]:
         """The parameters of the answer's address: without searches, and without a number that no measure needs."""
-        needed = any(name in OF_NUMBERS for name in self.measure)
-        return [(key, text) for key, text in self.write() if not key.startswith("find.") and (key != "of" or needed)]
+        needed = {"of": any(name in OF_NUMBERS for name in self.measure), "over": Measure.RATIO in self.measure}
+        return [(key, text) for key, text in self.write() if not key.startswith("find.") and needed.get(key, True)]
 
     def errors(self, dataset: Dataset) -> list[Error]:
         """What is wrong or missing, each at its field."""
@@ -114,6 +116,8 @@ class TableDraft:
             yield Error("of", f"{self.of[:60]!r} is not a number that totals, means and quantiles can be of.")
         elif self.of and not needed:
             yield Error("of", "A number goes with a total, a mean or a quantile. Choose one of these, or no number.")
+        if Measure.RATIO in self.measure and not (self.over in dataset.variables and self.over != self.of):
+            yield Error("over", "Choose the other number, which the total of the first is divided by.")
 
     def known(self, dataset: Dataset, *sides: str) -> list[str]:
         """The variables of both sides, or of one, that there are."""

@@ -1,12 +1,13 @@
-"""How the page of a table shows it: as numbers or percentages, with or without zeros and noise. None is a new question."""
+"""How the page of a table shows it: as numbers or percentages, with or without zeros and noise. Only errors are a new question."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from confide.errors import Mistake, nearest
 from confide.formats.views import with_noise
+from confide.model.catalog.dataset import Dataset
 from confide.model.release import Release
-from confide.model.request import Measure, Share, TableRequest
+from confide.model.request import ErrorMeasure, Measure, Share, TableRequest
 from confide.spelling.url import write_query
 from confide.web.pages.analyst.universe import Query
 
@@ -51,7 +52,7 @@ Link = tuple[str, str, bool]
 
 
 def links(
-    view: View, asked: TableRequest, address: Callable[[Iterable[tuple[str, str]]], str]
+    view: View, asked: TableRequest, dataset: Dataset, address: Callable[[Iterable[tuple[str, str]]], str]
 ) -> dict[str, list[Link]]:
     """The other views of a table, in groups."""
 
@@ -59,16 +60,34 @@ def links(
         return words, address([*write_query(request), *shown.write()]), (request, shown) == (asked, view)
 
     percents = [replace(asked, percent=share) for share in asked.shares]
-    shared = asked.percent is not None and Measure.COUNT in asked.measure
+    numbers = replace(asked, percent=None, interval=asked.interval if asked.error else None)
+    shared = bool(asked.error) or (asked.percent is not None and Measure.COUNT in asked.measure)
     return {
-        "Show": [link(_WORDS[one.percent], request=one) for one in ([asked.numbers, *percents] if percents else [])],
+        "Show": [link(_WORDS[one.percent], request=one) for one in ([numbers, *percents] if percents else [])],
         "Interval": [
             link(words, request=replace(asked, interval=level))
             for words, level in ((("Hide", None), ("95 %", "95")) if shared else ())
         ],
+        "Error": [link(words, request=one) for words, one in _with_errors(asked, dataset)],
         "Zeros": [link("Show", shown=replace(view, zeros=True)), link("Hide", shown=replace(view, zeros=False))],
         "Noise": [
             link("Hide", shown=replace(view, noise=False)),
             link("Show its spread", shown=replace(view, noise=True)),
         ],
     }
+
+
+_ERRORS: dict[str, tuple[ErrorMeasure, ...]] = {
+    "Hide": (),
+    "Standard error": (ErrorMeasure.SE,),
+    "Variation in %": (ErrorMeasure.CV,),
+    "All": tuple(ErrorMeasure),
+}
+
+
+def _with_errors(asked: TableRequest, dataset: Dataset) -> Iterator[tuple[str, TableRequest]]:
+    """The table with its standard errors, which are a question of their own, where the data set can give them."""
+    estimates = [m for m in asked.measure if m.has_error and not (m is Measure.COUNT and dataset.weight)]
+    for words, errors in _ERRORS.items() if dataset.sampling and estimates else ():
+        keeps = bool(errors) or (asked.percent is not None and Measure.COUNT in asked.measure)
+        yield words, replace(asked, error=errors, interval=asked.interval if keeps else None)

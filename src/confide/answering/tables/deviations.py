@@ -1,0 +1,126 @@
+"""Standard deviations of a number in the cells of a table.
+
+Promise: they come from the records that all answers come from, with the noise of totals where the policy has it; of few units, or
+where the largest contribution could be read off them, none is told, and they have the digits that their standard error supports.
+
+Noise of records makes numbers vary more. Stored squares are such that their mean is the true one (`confide.records.protect`), so
+that it does not make standard deviations larger.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from confide.answering.selection import Selection
+from confide.answering.shield import Shield
+from confide.answering.tables.amounts import Amounts
+from confide.answering.tables.counts import Counts
+from confide.answering.tables.largest import hides_largest
+from confide.arrays import Floats
+from confide.model.catalog.dataset import Variable
+from confide.model.design import Block, Design, Number
+from confide.model.formula import Transform
+from confide.model.release import Column
+
+__all__ = ["deviations", "gather_squares"]
+
+MOST_CELLS = 2000
+"""Squares of a number are added up as a model does, with a matrix of all pairs of cells: 32 MB of so many. Larger tables are done in
+parts."""
+
+LEAST_UNITS = 10
+"""Of fewer units, as published, no standard deviation is told: that of one is 0, that of two is their distance."""
+
+TAILS = 1 / 3
+"""The kurtosis of numbers, less 1, as a share of the square of the largest in standard deviations; at least 2, as that of a normal
+distribution. It decides how well a standard deviation is known. Chosen on the demonstration data."""
+
+EXCHANGED = 0.5
+"""What exchanges between records move a standard deviation by, in standard errors. Chosen on the demonstration data."""
+
+
+def gather_squares(by: tuple[str, ...], of: str, selection: Selection) -> Floats:
+    """The weighted sums of squares of a number in every cell and margin."""
+    sums = _squares(by, of, selection)
+    for axis in range(sums.ndim):
+        sums = np.concatenate([sums, sums.sum(axis=axis, keepdims=True)], axis=axis)
+    return sums
+
+
+def _squares(by: tuple[str, ...], of: str, selection: Selection) -> Floats:
+    """Of every cell: all at once, or of a large table class by class of its longest variable."""
+    sizes = [len(selection.dataset.classifier(name).codes or ()) for name in by]
+    cells = int(np.prod(sizes, dtype=np.int64))
+    if cells > MOST_CELLS and len(by) > 1:
+        longest = int(np.argmax(sizes))
+        rest = (*by[:longest], *by[longest + 1 :])
+        nobody = np.zeros([size for at, size in enumerate(sizes) if at != longest])
+        some = [selection.only(by[longest], place) for place in range(sizes[longest])]
+        return np.stack([nobody if each is None else _squares(rest, of, each) for each in some], axis=longest)
+    crossed = Block((), tuple((at, tuple(range(size))) for at, size in enumerate(sizes)), 1, cells)
+    design = Design(Number(of, Transform.SQUARE), (), by, (Block((), (), 0, 1), crossed))
+    return selection.moments(selection.step(design)).score[1:].reshape(sizes)
+
+
+@dataclass(frozen=True)
+class _Perturbed:
+    """By what a sum is multiplied, and the spread of that."""
+
+    factor: Floats
+    spread: Floats
+
+
+def deviations(variable: Variable, squares: Floats, counts: Counts, shield: Shield) -> Column:
+    """Standard deviations, of as many units as are published."""
+    cube, units, weight = counts.cube, np.maximum(counts.units, 2), counts.exact_weights
+    assert cube.total is not None and cube.top is not None
+    divisor = np.where(weight > 0, weight, 1.0)
+    mean, square = cube.total / 10.0**counts.scales.total / divisor, squares / divisor
+    variance = np.maximum(square - mean**2, 0.0) * units / (units - 1)
+    perturbed = _perturbed(variable, counts, shield)
+    values = np.sqrt(variance) * perturbed.factor
+    usual = divisor / np.maximum(cube.units, 1)
+    largest = cube.top[..., 0] / 10.0**counts.scales.total - np.abs(mean) * usual
+    told = hides_largest(variance * usual * divisor, largest, shield)
+    few = (counts.units < LEAST_UNITS) | (variance <= 0)
+    marks = np.where(counts.units == 0, "z", np.where(few, "x", np.where(told, "", "c")))
+    noise = np.hypot(_record_noise(counts, values * divisor), values * perturbed.spread)
+    safe = np.where(values > 0, values, 1.0)
+    tails = np.maximum(2.0, TAILS * (np.maximum(largest, 0.0) / usual / safe) ** 2)
+    sampling = values * np.sqrt(tails / (4 * units))
+    noise = np.hypot(noise, EXCHANGED * sampling) if shield.policy.records.exchanges else noise
+    values, noise, sampling = (np.where(marks == "", a, 0.0) for a in (values, noise, sampling))
+    error = np.hypot(noise, sampling)
+    shown = Amounts(values, noise, error, marks)
+    label = f"Standard deviation of {variable.label}"
+    return shown.column("sd", label, shown.fine(variable, shield.policy), shield.policy)
+
+
+def _record_noise(counts: Counts, scaled: Floats) -> Floats:
+    """What the noise of records makes of a deviation, times the weights: of squares twice what it makes of numbers.
+
+    The squares of squares are taken to be those of numbers times the largest square, or `TAILS` of that.
+    """
+    cube = counts.cube
+    assert cube.top is not None
+    largest = (
+        cube.top[..., 0] / 10.0**counts.scales.total * cube.units / np.where(scaled > 0, counts.exact_weights, 1.0)
+    )
+    spread = counts.scales.noise * np.sqrt(TAILS * counts.scales.square(cube)) * largest
+    return np.asarray(np.where(scaled > 0, spread / np.where(scaled > 0, scaled, 1.0), 0.0))
+
+
+def _perturbed(variable: Variable, counts: Counts, shield: Shield) -> _Perturbed:
+    """Noise as that of a total, drawn for this purpose: the mean and the deviation of the same units say nothing of each other's."""
+    cube, mechanism, shape = counts.cube, shield.totals.mechanism, counts.units.shape
+    assert cube.total is not None and cube.top is not None
+    if mechanism is None:
+        return _Perturbed(np.ones(shape), np.zeros(shape))
+    scale = 10.0**counts.scales.total
+    total, top = np.ravel(cube.total) / scale, cube.top.reshape(-1, cube.top.shape[-1]) / scale
+    name = f"{variable.name} squared"
+    uniforms = shield.draws.totals(name, cube.records, cube.units, cube.key, draws=mechanism.draws)
+    size = np.where(total == 0, 1.0, np.abs(total))
+    noise = mechanism.noise(total, np.ravel(cube.units), top, uniforms) / size
+    spread = mechanism.spread(total, top) / size
+    return _Perturbed((1 + noise).reshape(shape), spread.reshape(shape))

@@ -1,0 +1,183 @@
+"""Standard errors of a table's numbers: what sampling and protection make together, and how far they may be relied on.
+
+Promise: the error of a count is that of the count as published, so that it does not tell the true one; that of a small cell tells
+nothing of how its own units were drawn. Errors have two digits. Where the largest contribution makes up most of an error, and
+records carry no noise, it is withheld.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from confide.answering.rounding import significant
+from confide.answering.shield import Shield
+from confide.answering.tables.amounts import LEAST_VARIATION, Amounts, totals_and_means
+from confide.answering.tables.counts import Counts, Marks
+from confide.answering.tables.largest import hides_largest
+from confide.answering.tables.sampling import SampledSums, SampleVariances
+from confide.arrays import Bools, Floats, Ints
+from confide.model.catalog.dataset import Variable
+from confide.model.catalog.sampling import SampleDesign
+from confide.model.release import Column, wholes
+from confide.model.request import TableRequest
+
+__all__ = ["TableErrors"]
+
+LEAST_OWN = 10
+"""From so many units on, as published, the error of a cell is of its own sampling units: of fewer they are known badly, and would
+tell how these few live together."""
+
+DIGITS = 2
+MOST_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class TableErrors:
+    """What the errors of a table are computed from: the question, the design, and the numbers of units with their weights."""
+
+    request: TableRequest
+    design: SampleDesign
+    variances: SampleVariances
+    shield: Shield
+    counts: Counts
+    sampled: SampledSums
+
+    def of_count(self, column: Column) -> list[Column]:
+        """The error of a count or weighted count, or of its share if percentages are asked for."""
+        if self.request.percent:
+            return self._of_share(column)
+        units, exact = self.counts.cube.units, self.counts.exact_weights
+        simple = np.where(self._own, exact, 1.0) ** 2 / np.maximum(units, 1)
+        effect = np.where(
+            self._own, self._cells(self.variances.sums(self.sampled.weight)) / simple, self.variances.kish
+        )
+        sampling = effect * column.values**2 / np.maximum(self.counts.units, 1)
+        return _shown(column, np.sqrt(sampling + column.noise**2), column.values > 0, self.design)
+
+    def _of_share(self, column: Column) -> list[Column]:
+        """The effect of the design on a share, times the error that a simple sample of the published units has."""
+        part, noise = self._part(column.values, column.noise, column.marks)
+        true = self._part(self.counts.exact_weights, np.zeros(self._shape), column.marks)[0]
+        simple = true * (1 - true) / np.maximum(self._wholes(self.counts.cube.units), 1)
+        own = self._own & (simple > 0)
+        variance = self._cells(self.variances.ratios(self.sampled.weight, self.sampled.weight[self._places]))
+        effect = np.where(own, variance / np.where(own, simple, 1.0), self.variances.kish)
+        units = np.maximum(self._wholes(self.counts.units), 1)
+        inside = np.clip(part, 0.5 / units, 1 - 0.5 / units)
+        error = np.hypot(np.sqrt(effect * inside * (1 - inside) / units), noise)
+        return self._shown_share(column, part, error, part > 0)
+
+    def of_amounts(self, variable: Variable, columns: Mapping[str, Column]) -> Iterator[tuple[str, list[Column]]]:
+        """The errors of totals and means, whichever of them is there."""
+        total, mean = totals_and_means(variable, self.counts, self.shield)
+        if "total" in columns:
+            yield "total", self._of_total(columns["total"], total)
+        if "mean" in columns:
+            yield "mean", self._of_mean(columns["mean"], mean)
+
+    def of_ratio(self, column: Column, found: Amounts, over: "TableErrors") -> list[Column]:
+        """The error of the ratio of two totals; of few units in either, as if these were independent."""
+        assert self.sampled.total is not None and over.sampled.total is not None
+        variance = self._cells(self.variances.ratios(self.sampled.total, over.sampled.total))
+        own = self._own & (over.counts.units >= LEAST_OWN)
+        error = np.where(own, np.hypot(found.noise, np.sqrt(variance)), found.error)
+        size = self._cells(np.asarray(over.sampled.total.sum(axis=1)).ravel())
+        told = hides_largest(variance * size**2, self._largest, self.shield)
+        return _shown(column, error, told, self.design)
+
+    def _of_total(self, column: Column, total: Amounts) -> list[Column]:
+        assert self.sampled.total is not None
+        variance = self._cells(self.variances.sums(self.sampled.total))
+        told = hides_largest(variance, self._largest, self.shield)
+        if not self.request.percent:
+            error = np.where(self._own, np.hypot(total.noise, np.sqrt(variance)), total.error)
+            return _shown(column, error, told, self.design)
+        part, noise = self._part(total.values, total.noise, column.marks)
+        shares = self._cells(self.variances.ratios(self.sampled.total, self.sampled.total[self._places]))
+        whole = np.abs(self._wholes(total.values))
+        small = total.error / np.where(whole > 0, whole, 1.0)
+        error = np.hypot(np.where(self._own, np.sqrt(shares), small), noise)
+        return self._shown_share(column, part, error, told & (self._wholes(told) > 0))
+
+    def _of_mean(self, column: Column, mean: Amounts) -> list[Column]:
+        assert self.sampled.total is not None
+        weights = np.where(self._own, self.counts.exact_weights, 1.0)
+        variance = self._cells(self.variances.ratios(self.sampled.total, self.sampled.weight))
+        least = LEAST_VARIATION**2 * self.counts.scales.square(self.counts.cube) / weights**2
+        error = np.hypot(mean.noise, np.sqrt(np.maximum(variance, least)))
+        usual = mean.values * weights / np.maximum(self.counts.cube.units, 1)
+        told = hides_largest(np.maximum(variance, least) * weights**2, self._largest - np.abs(usual), self.shield)
+        return _shown(column, np.where(self._own, error, mean.error), told, self.design)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return self.counts.units.shape
+
+    @property
+    def _own(self) -> Bools:
+        """The cells whose errors are of their own sampling units."""
+        return np.asarray((self.counts.units >= LEAST_OWN) & (self.counts.exact_weights > 0))
+
+    @property
+    def _largest(self) -> Floats:
+        assert self.counts.cube.top is not None
+        return np.asarray(self.counts.cube.top[..., 0] / 10.0**self.counts.scales.total)
+
+    def _cells(self, flat: Floats) -> Floats:
+        return flat.reshape(self._shape)
+
+    def _wholes(self, values: Floats | Ints | Bools) -> Floats:
+        assert self.request.percent is not None
+        return wholes(np.asarray(values), self.request, self.request.percent)
+
+    @property
+    def _places(self) -> Ints:
+        """The number of the cell that is the whole of each."""
+        return np.asarray(self._wholes(np.arange(np.prod(self._shape)).reshape(self._shape)).ravel(), dtype=np.int64)
+
+    def _part(self, values: Floats, noise: Floats, marks: Marks) -> tuple[Floats, Floats]:
+        """The share of each cell in its whole and its noise; 0 where there is none."""
+        values, noise = (np.where(marks == "", numbers, 0.0) for numbers in (values, noise))
+        whole = self._wholes(values)
+        divisor = np.where(whole > 0, whole, 1.0)
+        part = np.where(whole > 0, values / divisor, 0.0)
+        return part, np.hypot(noise, part * self._wholes(noise)) / divisor
+
+    def _shown_share(self, column: Column, part: Floats, error: Floats, told: Bools) -> list[Column]:
+        whole = np.isin(np.arange(part.size), self._places).reshape(self._shape)
+        gone = self._wholes(np.where(column.marks == "", column.values, 0.0)) <= 0
+        marks = np.where(column.marks == "", np.where(gone, "x", ""), column.marks)
+        values = np.where(marks == "", np.round(100 * part, 1), np.nan)
+        label = f"{column.label}, % of {self.request.percent}"
+        share = Column(f"{column.name}_percent", label, 1, values, marks, np.where(marks == "", 0.0, np.nan))
+        return _shown(share, np.where(whole, 0.0, 100 * error), told | whole, self.design)
+
+
+def _shown(column: Column, error: Floats, told: Bools, design: SampleDesign) -> list[Column]:
+    """The error of a column, and the reliability that its ratio to the number has: 1, 2 or 3. Of a zero nothing is told."""
+    free, zero = column.marks == "", column.values == 0
+    error = significant(np.where(free, error, 0.0), DIGITS)
+    marks = np.where(free, np.where(zero, "x", np.where(told, "", "c")), column.marks)
+    clear = marks == ""
+    ratio = 100 * error / np.where(clear, np.abs(column.values), 1.0)
+    reliability = 1.0 + (ratio > design.caution) + (ratio > design.unreliable)
+    parts = (("se", "standard error", _decimals(error[clear]), error), ("reliability", "reliability", 0, reliability))
+    return [
+        replace(
+            column,
+            name=f"{column.name}_{name}",
+            label=f"{column.label}, {words}",
+            decimals=decimals,
+            values=np.where(clear, values, np.nan),
+            marks=marks,
+            noise=np.where(clear, 0.0, np.nan),
+        )
+        for name, words, decimals, values in parts
+    ]
+
+
+def _decimals(errors: Floats) -> int:
+    """The decimals that the smallest of some errors needs."""
+    least = float(np.min(errors[errors > 0], initial=100.0))
+    return int(np.clip(DIGITS - 1 - np.floor(np.log10(least)), 0, MOST_DECIMALS))
