@@ -2,11 +2,14 @@
 
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
 pairs of a demand and an insider are settled so by what was found for the outsider and by the swings of both: one goes far enough,
-the other makes good what the insider knows better. For the others there are more points: some
+the other makes good what the insider knows better. For the demands that are left there are walks, each within what its insiders
+know, and where these fall short there are more points: some
 go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
 know. Points are turned: others that meet the same demands, on the other side of what the insiders left know. And demands of which
 few pairs are left are finished, as many at once as there is a point for that fits what all of these insiders know.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +23,7 @@ from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_rea
 from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
-from confide.tables.suppression.swings import Possible, swings_within
+from confide.tables.suppression.walks import STEPS, Walk
 from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["Crowd"]
@@ -41,11 +44,25 @@ STEEP = 1e3
 OFTEN = 1_000
 """So many demands are looked at together, and then progress is told."""
 
-FEW, AT_ONCE = 50, 100
-"""Demands with no more pairs than this swing beside what their insiders know, so many at once."""
+FEW, WALKS = 50, 40
+"""A walk stays within what so many insiders know at most, and after so many walks for a demand the rest is left to programs."""
+
+FARTHEST, FIRST, STILL_MANY = 4.0, 60, 200
+"""How far the first walk goes, in demands, and in how many steps: what is to spare is for mixtures with swings. It goes on only if it
+leaves more pairs than this."""
+
+OFTEN_WALKED = 20
+"""After the walks of so many demands progress is told."""
 
 SEED = 19590317
 """Which of them is random, but always the same."""
+
+
+class _Walked(NamedTuple):
+    """How far a demand came in a walk, and how far it can come `most`, in shares of what it asks for."""
+
+    far: float
+    most: float
 
 
 class Crowd:
@@ -59,8 +76,7 @@ class Crowd:
         tiny = TINY * 1e-3 * points.unit
         self._boxes = KnownMoves(starts, self.known.of, self.known.low - tiny, self.known.high + tiny)
         self._stronger = stronger(self._boxes)
-        self._swings = swings_within(Possible(points.matrix, points.low, points.high), points.deadline)
-        self._learned, self._learned_by = np.unique(self.known.of, return_inverse=True)
+        self._swings = points.swings
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
         self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
@@ -72,19 +88,18 @@ class Crowd:
         numbers = numbers[np.argsort(self.targets.of[numbers], kind="stable")]
         for start in range(0, len(numbers), OFTEN):
             some = numbers[start : start + OFTEN]
-            unknowns, at = np.unique(self.targets.of[some], return_inverse=True)
-            shared = self._swings.shared(unknowns, self._learned)
-            for number, row in zip(some.tolist(), at.tolist(), strict=True):
+            for number in some.tolist():
                 if self.points.deadline.over:
                     return OpenPairs.all_of(found), numbers[len(found) :]
-                found.append(self._open(number, places, shared[row]))
+                found.append(self._open(number, places))
             self.points.tell(OUTSIDERS, f"{len(found):,} of {len(numbers):,} levels looked at for contributors")
         return OpenPairs.all_of(found), numbers[:0]
 
-    def _open(self, number: int, places: Floats, shared: Floats) -> OpenPairs:
+    def _open(self, number: int, places: Floats) -> OpenPairs:
         """The insiders of whom it is open whether they undo one demand, from what its unknown shares with all that are known."""
         need, unknown, share = self._needs(self.demands[number]), int(self.targets.of[number]), self._share[number]
-        swings, theirs, shared = self._swings, self.known.of, shared[self._learned_by]
+        swings, theirs = self._swings, self.known.of
+        shared = swings.shared[unknown][theirs]
         own = float(swings.up[unknown] if share > 0 else swings.down[unknown])
         gain = shared / swings.square[theirs] * share
         swung = Swung(own * share, shared / swings.square[unknown] * own, swings.down[theirs], swings.up[theirs], gain)
@@ -116,25 +131,65 @@ class Crowd:
         out[order] = out_of_reach(asked, net_of(self.points.matrix, self.points.low, self.points.high), self._boxes)
         return out
 
-    def beside(self, pairs: OpenPairs) -> OpenPairs:
-        """The pairs left of demands that cannot swing far enough if all stands still that their insiders know."""
-        there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
-        few = np.flatnonzero(many <= FEW)
-        met = np.zeros(len(self.demands), dtype=np.bool_)
-        for start in range(0, len(few), AT_ONCE):
-            if not self.points.deadline.over:
-                some = few[start : start + AT_ONCE]
-                theirs = [np.unique(self.known.of[self._entries(pairs.who[at : at + count])])
-                          for at, count in zip(first[some].tolist(), many[some].tolist(), strict=True)]  # fmt: skip
-                met[there[some]] = self._far_beside(there[some], theirs)
-        return pairs.where(~met[pairs.demand])
+    def walked(self, pairs: OpenPairs) -> tuple[OpenPairs, OpenPairs]:
+        """The pairs that are undone, one for each such demand, and those left after walks for one demand after the other.
 
-    def _far_beside(self, numbers: Ints, others: list[Ints]) -> Bools:
-        """Which demands swing far enough if others stand still."""
-        unknowns = self.targets.of[numbers]
-        rows = [self._swings.beside(unknown, theirs) for unknown, theirs in zip(unknowns.tolist(), others, strict=True)]
-        down, up = self._swings.ends(unknowns, np.array(rows))
-        return np.asarray(np.where(self._share[numbers] > 0, up, down) * self._share[numbers] >= 1.0)
+        What a walk comes to is a point for its demand alone. Where many pairs are left the first goes as far as it comes, and leaves
+        few. The others stay within what several insiders know; if that is too little, within what half of them know, until one is
+        left: then the walk tells that they undo the demand, or a program must.
+        """
+        places = np.column_stack([self._places(), np.zeros(len(self.points.low))])
+        left, sure = pairs.by_demand(), []
+        for done in range(len(left)):
+            if done % OFTEN_WALKED == 0 and self.over(sum(map(len, left))):
+                break
+            undoing, left[done] = self._walked(left[done], places)
+            sure.append(undoing)
+        return OpenPairs.all_of(sure), OpenPairs.all_of(left)
+
+    def _walked(self, mine: OpenPairs, places: Floats) -> tuple[OpenPairs, OpenPairs]:
+        """The pair of one demand that a walk shows to be undone, if there is one, or else the pairs that walks do not settle."""
+        nothing, hard = mine.where(slice(0)), mine.where(slice(0))
+        if len(mine) > FEW:
+            mine = self._walked_far(mine, places)
+        groups = mine.parts(FEW)
+        for _ in range(WALKS):
+            if not groups:
+                break
+            group, need = groups[-1], float(groups.pop().need.max())
+            walk, left = self._walk(group, places, need)
+            if walk.far >= need and groups:
+                groups = self._settled(OpenPairs.all_of(groups), places).parts(FEW)
+            elif walk.far < need and len(group) > 1:
+                groups += left.parts(max(1, len(group) // 2))
+            elif walk.far < need and walk.most < need * (1 - TINY):
+                return group, nothing
+            elif walk.far < need:
+                hard = OpenPairs.all_of([hard, left])
+        return nothing, OpenPairs.all_of([hard, *groups])
+
+    def _walked_far(self, mine: OpenPairs, places: Floats) -> OpenPairs:
+        """The pairs of one demand that are left after a walk that goes as far as it comes."""
+        walk, unit = self._start(mine, (self.points.low, self.points.high))
+        for steps in (FIRST, STEPS):
+            if len(mine) > (STILL_MANY if steps == STEPS else 0):
+                places[:, -1] = walk.to(FARTHEST * unit, steps=steps)
+                mine = self._settled(mine, places)
+        return mine
+
+    def _walk(self, pairs: OpenPairs, places: Floats, need: float) -> tuple[_Walked, OpenPairs]:
+        """How far the demand of some pairs comes in a walk within what their insiders know, and the pairs left after that."""
+        walk, unit = self._start(pairs, self.bounds(pairs.who))
+        point = walk.to(need * unit)
+        places[:, -1] = point
+        far = walk.side * point[walk.unknown] * (1 + TINY) / unit
+        return _Walked(float(far), walk.most() * (1 + TINY) / unit), self._settled(pairs, places)
+
+    def _start(self, pairs: OpenPairs, bounds: tuple[Floats, Floats]) -> tuple[Walk, float]:
+        """The walk of the demand of some pairs, before its first step, and how far is far enough."""
+        number = int(pairs.demand[0])
+        share = float(self._share[number])
+        return Walk(self._swings, int(self.targets.of[number]), int(np.sign(share)), *bounds), (1 + TINY) / abs(share)
 
     def bounds(self, held: Ints) -> tuple[Floats, Floats]:
         """The bounds of those who know what all of these know."""
@@ -262,18 +317,22 @@ class Crowd:
         typical = float(np.median(off[off > 0])) if (off > 0).any() else 1.0
         return ends, many / np.clip(off, typical / STEEP, typical * STEEP) * typical / (many.max(initial=0.0) or 1.0)
 
-    def over(self, pairs: OpenPairs) -> bool:
-        """Whether it is time to stop; says how far it is."""
-        self._most = max(self._most, len(pairs))
-        done = 1 - np.log1p(len(pairs)) / np.log1p(self._most)  # each round settles a share of what is left
-        self.points.tell(OUTSIDERS + (1 - OUTSIDERS) * done, f"{len(pairs):,} pairs of a level and a contributor left")
+    def over(self, left: int) -> bool:
+        """Whether it is time to stop; says how far it is with so many pairs left."""
+        self._most = max(self._most, left)
+        done = 1 - np.log1p(left) / np.log1p(self._most)  # each round settles a share of what is left
+        self.points.tell(OUTSIDERS + (1 - OUTSIDERS) * done, f"{left:,} pairs of a level and a contributor left")
         return self.points.deadline.over
 
     def left(self, pairs: OpenPairs) -> OpenPairs:
         """The pairs that the last point does not settle either."""
+        return self._settled(pairs, self._places())
+
+    def _settled(self, pairs: OpenPairs, places: Floats) -> OpenPairs:
+        """The pairs that the last of these points does not settle."""
         reach = (self.targets.of, self._share)
         swings = self._swings.down, self._swings.up, pairs.gain
-        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, self._places(), self._boxes, swings))
+        return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, places, self._boxes, swings))
 
     def against(self, who: int, pairs: OpenPairs) -> tuple[Ints, OpenPairs]:
         """The demands that one insider is now known to undo, and the pairs that are left without these."""
@@ -283,7 +342,8 @@ class Crowd:
         bounds = tighten(self.points.matrix, *self.bounds(np.array([who])))
         undone = self.points.hopeless(asked, bounds)
         if not undone.any():
-            met = self.points.together(asked, bounds)
+            several = len(at) > 1
+            met = self.points.together(asked, bounds) if several else np.zeros(1, dtype=np.bool_)
             if not met.any() and (point := self.points.alone(asked, 0, bounds)) is not None:
                 met[0] = bool(self.points.meets(asked, point)[0])
                 undone[0] = not met[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,8 +37,18 @@ class OpenPairs:
         """The demand with the most pairs."""
         return int(np.bincount(self.demand).argmax())
 
-    def where(self, kept: Bools | Ints) -> "OpenPairs":
+    def where(self, kept: Bools | Ints | slice) -> "OpenPairs":
         return OpenPairs(*(column[kept] for column in vars(self).values()))
+
+    def by_demand(self) -> list["OpenPairs"]:
+        """The pairs of each demand."""
+        mine = self.where(np.argsort(self.demand, kind="stable"))
+        ends = np.append(np.flatnonzero(np.diff(mine.demand)) + 1, len(mine))
+        return [mine.where(slice(start, end)) for start, end in pairwise([0, *ends.tolist()]) if end > start]
+
+    def parts(self, most: int) -> list["OpenPairs"]:
+        """So many of them at most in each."""
+        return [self.where(slice(start, start + most)) for start in range(0, len(self), most)]
 
     @classmethod
     def all_of(cls, parts: Sequence["OpenPairs"]) -> "OpenPairs":

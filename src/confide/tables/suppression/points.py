@@ -5,6 +5,8 @@ too long to find one for each demand. One linear program pushes all cells at onc
 from their values, each as far as it must go and no farther; a few dozen programs leave hardly a demand without a witness.
 """
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
@@ -14,6 +16,8 @@ from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
 from confide.tables.suppression.contraction import contract, tighten
 from confide.tables.suppression.problem import Demand, SuppressionProblem
+from confide.tables.suppression.swings import Possible, Swings, swings_within
+from confide.tables.suppression.walks import Walk
 
 __all__ = ["BOOST", "OUTSIDERS", "Points", "Targets"]
 
@@ -27,8 +31,9 @@ MET, SPARE = 1e-6, 1e-4
 BOOST = 1.5
 """How much more a push counts each time that it was not enough."""
 
-SETTLED, IDLE = 0.1, 3
-"""Cells are pushed together until so many programs in a row have settled less than this share of what is left; then each by itself."""
+SETTLED, IDLE, FEW = 0.1, 3, 0.02
+"""Cells are pushed together until so many programs in a row have settled less than this share of what is left, or until so small a
+share of all is left; then each by itself."""
 
 OUTSIDERS = 0.3
 """What share of the work is done when there are witnesses against the outsider; that of insiders depends on what they know."""
@@ -60,6 +65,11 @@ class Points:
         # At a vertex many insiders are right to the last digit. How far a demand goes does not need one.
         self.deadline, self._solver, self._inner = deadline, Solver(interior=True), Solver(interior=True, vertex=False)
         self._solver.deadline = self._inner.deadline = deadline
+
+    @cached_property
+    def swings(self) -> Swings:
+        """The swings of all unknowns, worked out when they are asked for."""
+        return swings_within(Possible(self.matrix, self.low, self.high), self.deadline)
 
     def reach(self, demands: list[Demand]) -> "Targets":
         """What the demands ask of the unknowns."""
@@ -167,7 +177,7 @@ class Points:
         met, lost = np.zeros(len(targets.of), dtype=np.bool_), self.hopeless(targets, bounds)
         weight = np.ones(len(met))
         idle = 0
-        while (left := int((~met & ~lost).sum())) and idle < IDLE and not self.deadline.over:
+        while (left := int((~met & ~lost).sum())) > FEW * len(met) and idle < IDLE and not self.deadline.over:
             point = self.push(targets, ~met & ~lost, weight, bounds)
             if point is not None:
                 met |= self.meets(targets, point)
@@ -175,7 +185,11 @@ class Points:
             idle = idle + 1 if int((~met & ~lost).sum()) > (1 - SETTLED) * left else 0
             self.tell(OUTSIDERS * (1 - left / len(met)), f"{left:,} levels without a witness")
         for number in np.flatnonzero(~met & ~lost).tolist():
-            if not met[number] and (point := self.alone(targets, number, bounds)) is not None:
+            if not met[number]:
+                walk = Walk(self.swings, int(targets.of[number]), int(targets.side[number]), *bounds)
+                met |= self.meets(targets, walk.to((1 + SPARE) * targets.amount[number]))
+                lost[number] = walk.most() < targets.amount[number] * (1 - MET)
+            if not met[number] and not lost[number] and (point := self.alone(targets, number, bounds)) is not None:
                 met |= self.meets(targets, point)
                 lost[number] = not met[number]
                 self.tell(OUTSIDERS, f"{int((~met & ~lost).sum()):,} levels without a witness")

@@ -16,7 +16,7 @@ from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
 from confide.tables.suppression.witness import TINY, Finder, Witness
 
-__all__ = ["Bundle", "Pattern", "improve", "protect"]
+__all__ = ["Bundle", "First", "Pattern", "improve", "protect"]
 
 
 FREE = 1e-3
@@ -202,10 +202,18 @@ def _typical(cost: Floats) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
-def protect(problem: SuppressionProblem, deadline: Deadline) -> tuple[Pattern, list[Demand]]:
-    """A first pattern, demand by demand, and the demands for which there is no protection whatever is suppressed.
+class First(NamedTuple):
+    """A first pattern, the demands that `failed`, for which there is none whatever is suppressed, and those `unseen` in time."""
 
-    If time runs out, the demands that were not yet looked at are among the latter.
+    pattern: Pattern
+    failed: list[Demand]
+    unseen: list[Demand]
+
+
+def protect(problem: SuppressionProblem, deadline: Deadline) -> First:
+    """A first pattern, demand by demand.
+
+    It ends when time is over, and when half of it has not been enough for half of the demands, as all of it would not be for all.
     """
     pattern = Pattern(problem)
     # In a large sparse table a single program can take longer than there is time for all.
@@ -213,11 +221,13 @@ def protect(problem: SuppressionProblem, deadline: Deadline) -> tuple[Pattern, l
     failed, many = [], len(pattern.demands)
     for number, demand in enumerate(pattern.demands):
         _tell(deadline, 0.2 * number / many, pattern, f"{number:,} of {many:,} levels looked at, ")
+        if deadline.over or (deadline.share > 0.5 and number < many / 2):
+            return First(pattern, failed, pattern.demands[number:])
         if not pattern.serve([number]):
+            if deadline.over:  # the program may have been cut short
+                return First(pattern, failed, pattern.demands[number:])
             failed.append(demand)
-        if deadline.over:
-            return pattern, [*failed, *pattern.demands[number + 1 :]]
-    return pattern, failed
+    return First(pattern, failed, [])
 
 
 def improve(pattern: Pattern, deadline: Deadline) -> None:

@@ -5,21 +5,22 @@ instead of a program each (the ellipsoid of Dikin 1967 around the true table). H
 themselves. A point that contradicts what somebody knows of an unknown is mended by its swing to the other side.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import SuperLU, splu
 
 from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
 
-__all__ = ["Possible", "Swings", "swings_within"]
+__all__ = ["FIT", "NOTHING", "Basis", "Possible", "Swings", "swings_within"]
 
 
 LARGEST = 16_000
-"""Of more unknowns there are no swings: what they are made of is dense, two gigabytes with so many."""
+"""Of more unknowns there are no swings: they are one dense matrix, two gigabytes with so many."""
 
 ROOM = 1e-6
 """Unknowns with less room than this share of what is usual stand still in all swings."""
@@ -29,9 +30,6 @@ MANY = 500
 
 NOTHING = 1e-12
 """A move of less than this for a unit of the unknown itself is none."""
-
-STILL = 1e-9
-"""What is left of a swing if others stand still is nothing if it is less than this share of it."""
 
 FIT = 1e-9
 """So far a swing of 1 may be from fitting a relation: what can hardly move is nothing but rounding."""
@@ -56,33 +54,31 @@ class Possible:
 
 
 @dataclass(frozen=True, eq=False)
+class Basis:
+    """Relations none of which follows from others, by row, and the `unknowns` that they can be solved for."""
+
+    matrix: sparse.csr_array
+    unknowns: Ints
+    factors: SuperLU
+
+    def rest(self, worth: Floats) -> Floats:
+        """What unknowns are worth without multiples of relations: the same in all tables, and nothing for those solved for."""
+        return np.asarray(worth - self.matrix.T @ self.factors.solve(worth[self.unknowns], trans="T"))
+
+
+@dataclass(frozen=True, eq=False)
 class Swings:
-    """Where unknown i moves by 1, unknown j moves by spread[i] @ spread[j] / square[i]: from `down` to `up` that is possible."""
+    """Where unknown i moves by 1, unknown j moves by shared[i, j] / square[i]: from `down` to `up` that is possible.
+
+    They were made with a `basis` of the relations; None if there are none.
+    """
 
     possible: Possible
-    spread: Floats
+    shared: Floats
     square: Floats
     down: Floats
     up: Floats
-
-    def shared(self, some: Ints, others: Ints) -> Floats:
-        """The products of the rows of some unknowns and of others."""
-        return np.asarray(self.spread[some] @ self.spread[others].T)
-
-    def beside(self, unknown: int, others: Ints) -> Floats:
-        """What is left of the row of an unknown if these others stand still."""
-        still = linalg.qr(self.spread[others].T, mode="economic")[0]
-        row = self.spread[unknown]
-        for _ in range(2):  # once more for what rounding left
-            row = row - still @ (still.T @ row)
-        return np.asarray(row)
-
-    def ends(self, unknowns: Ints, rows: Floats) -> Floats:
-        """How far down, and up, unknowns can go if all move by such rows."""
-        own = np.einsum("ij,ij->i", self.spread[unknowns], rows)
-        moving = own > STILL * self.square[unknowns]
-        swings = self.spread @ rows.T / np.where(moving, own, 1.0)
-        return np.where(moving, self.possible.ends(swings), 0.0)
+    basis: Basis | None = None
 
 
 def swings_within(possible: Possible, deadline: Deadline) -> Swings:
@@ -97,39 +93,65 @@ def swings_within(possible: Possible, deadline: Deadline) -> Swings:
     low, high = possible.low, possible.high
     room = np.minimum(high, -low)
     there = np.flatnonzero(room > ROOM * np.median(room)) if 0 < len(room) <= LARGEST else np.zeros(0, np.int64)
-    moves = _moves(sparse.csc_array(possible.matrix[:, there]), (low[there], high[there]), deadline)
+    basis = _basis(possible, there, deadline)
+    moves = np.zeros((len(there), 0)) if basis is None else _moves(basis, there)
     spread = np.zeros((len(room), moves.shape[1]))
     if moves.size and not deadline.over:
         spread[there] = _spread(moves, room[there])
-    square, nowhere = np.einsum("ij,ij->i", spread, spread), np.zeros(len(room))
+    shared = _products(spread, deadline) if spread.any() else None
+    if shared is None or deadline.over:
+        nowhere = np.zeros(len(room))
+        return Swings(possible, np.broadcast_to(0.0, (len(room), len(room))), nowhere + 1.0, nowhere, nowhere)
+    square = shared.diagonal().copy()
     square[square == 0] = 1.0
-    swings = Swings(possible, spread, square, nowhere, nowhere)
-    every = np.arange(len(room))
-    some = (every[start : start + MANY] for start in range(0, len(room), MANY))
-    ends = [np.zeros((2, len(part))) if deadline.over else swings.ends(part, spread[part]) for part in some]
-    down, up = np.concatenate([np.zeros((2, 0)), *ends], axis=1)
-    return replace(swings, down=down, up=up)
+    some = (np.arange(start, min(start + MANY, len(room))) for start in range(0, len(room), MANY))
+    ends = [
+        np.zeros((2, len(part))) if deadline.over else possible.ends(shared[:, part] / square[part]) for part in some
+    ]
+    down, up = np.concatenate(ends, axis=1)
+    return Swings(possible, shared, square, down, up, basis)
 
 
-def _moves(matrix: sparse.csc_array, bounds: tuple[Floats, Floats], deadline: Deadline) -> Floats:
-    """A basis, by columns, of what fits the relations: in each column one unknown moves by 1, and those of a vertex with it."""
-    count = matrix.shape[1]
-    if not count:
-        return np.zeros((0, 0))
+def _products(spread: Floats, deadline: Deadline) -> Floats:
+    """The products of all rows with one another, each of two done once; 0 where there was no time."""
+    shared = np.zeros((len(spread), len(spread)))
+    for start in range(0, len(spread), MANY):
+        if not deadline.over:
+            part = slice(start, start + MANY)
+            shared[part, start:] = spread[part] @ spread[start:].T
+            shared[start:, part] = shared[part, start:].T
+    return shared
+
+
+def _basis(possible: Possible, there: Ints, deadline: Deadline) -> Basis | None:
+    """The relations that are not said by others, and what they can be solved for of the unknowns that are there: those of a vertex."""
+    if not len(there):
+        return None
+    matrix, count = sparse.csc_array(possible.matrix[:, there]), len(there)
     solver = Solver(interior=True)
     solver.deadline = deadline
-    unit = float(np.concatenate(bounds).max()) / count
-    solver.take_matrix(np.random.default_rng(SEED).normal(size=count), (bounds[0] / unit, bounds[1] / unit), matrix)
+    unit = float(max(possible.low[there].max(), possible.high[there].max())) / count
+    bounds = possible.low[there] / unit, possible.high[there] / unit
+    solver.take_matrix(np.random.default_rng(SEED).normal(size=count), bounds, matrix)
     if solver.run() is None:
-        return np.zeros((count, 0))
+        return None
     columns, rows = solver.basis()
-    kept = sparse.csc_array(matrix[~rows])
-    if columns.sum() != kept.shape[0]:  # no vertex was found, which the solver does not promise
-        return np.zeros((count, 0))
-    moves = np.zeros((count, int((~columns).sum())), order="F")
-    moves[np.flatnonzero(~columns), np.arange(moves.shape[1])] = 1.0
-    factors = linalg.lu_factor(kept[:, columns].toarray(), overwrite_a=True)
-    moves[columns] = -linalg.lu_solve(factors, kept[:, ~columns].toarray(), overwrite_b=True)
+    if columns.sum() != (~rows).sum():  # no vertex was found, which the solver does not promise
+        return None
+    kept = sparse.csr_array(possible.matrix[~rows])
+    try:
+        factors = splu(sparse.csc_array(kept[:, there[columns]]))
+    except RuntimeError:  # exactly singular, which a basis should not be
+        return None
+    return Basis(kept, there[columns], factors)
+
+
+def _moves(basis: Basis, there: Ints) -> Floats:
+    """A basis, by columns, of what fits the relations: in each column one unknown moves by 1, and those of the vertex with it."""
+    solved = np.isin(there, basis.unknowns)
+    moves = np.zeros((len(there), int((~solved).sum())), order="F")
+    moves[np.flatnonzero(~solved), np.arange(moves.shape[1])] = 1.0
+    moves[solved] = -basis.factors.solve(basis.matrix[:, there[~solved]].toarray())
     return moves
 
 

@@ -19,6 +19,12 @@ __all__ = ["Undone", "undone"]
 WORTH = 0.02
 """Such points are made until a round of them settles less than this share of the pairs, and of the demands, that are left."""
 
+FEW = 30
+"""They are for more demands than this: a round of them takes as long as programs for six by themselves."""
+
+DIRECT = 3
+"""Demands with so few pairs are looked at for one insider after the other."""
+
 TIRED = 0.3
 """A point is turned until that settles less than this share of the pairs of the demands that it meets."""
 
@@ -55,7 +61,9 @@ def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
     sure = pairs.where(crowd.impossible(pairs))
     yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
-    pairs = yield from _all_at_once(crowd, crowd.beside(pairs))
+    sure, pairs = crowd.walked(pairs)
+    yield from _each(crowd, sure)
+    pairs = yield from _all_at_once(crowd, pairs)
     pairs = yield from _one_by_one(crowd, pairs)
     yield from _each(crowd, pairs, undecided=True)
 
@@ -74,7 +82,7 @@ def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, Open
     """
     weight, worth = np.ones(len(crowd.demands)), 1.0
     tired: set[int] = set()
-    while len(pairs) and worth >= WORTH and not crowd.over(pairs):
+    while len(np.unique(pairs.demand)) > FEW and worth >= WORTH and not crowd.over(len(pairs)):
         before = pairs
         pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
         pairs = (yield from _stretch(crowd, pairs, pairs.most)) if len(pairs) else pairs
@@ -106,14 +114,16 @@ def _one_by_one(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenP
     Those with few pairs come first: if time is over, few are left. Gives back the pairs for which there was none.
     """
     stretched: set[int] = set()
-    while len(pairs) and not crowd.over(pairs):
-        demand = pairs.fewest
-        if demand not in stretched:
+    while len(pairs) and not crowd.over(len(pairs)):
+        demand, share = pairs.fewest, 0.0
+        mine = pairs.who[pairs.demand == demand]
+        if len(mine) > DIRECT and demand not in stretched:
             stretched.add(demand)
             pairs = yield from _stretch(crowd, pairs, demand)
             continue
-        pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
-        mine = pairs.who[pairs.demand == demand]
+        if len(mine) > DIRECT:
+            pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
+            mine = pairs.who[pairs.demand == demand]
         if share < WORTH and len(mine):
             who = int(mine[np.bincount(pairs.who)[mine].argmax()])
             undoes, pairs = crowd.against(who, pairs)
