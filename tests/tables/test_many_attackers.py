@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from confide.tables import PPercent, Table, Threshold
 from confide.tables.programs.deadline import Deadline
+from confide.tables.suppression import crowd, points, swings
+from confide.tables.suppression import undone as undone_module
 from confide.tables.suppression.audit import SIDES, unmet
 from confide.tables.suppression.problem import SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
@@ -38,6 +40,21 @@ def test_all_at_once_are_undone_who_are_undone_one_by_one(attackers, holdings, s
     assert {(demand.cell, SIDES[demand.side]) for demand, who in found if who == OUTSIDER} == outsiders
     blamed = {(one.cell, one.level, one.attacker) for one in expected}
     assert {(demand.cell, SIDES[demand.side], who) for demand, who in found} <= blamed
+
+
+@pytest.mark.parametrize(("where", "name", "value"), [
+    (swings, "LARGEST", 0), (undone_module, "FEW", 0), (crowd, "WALKS", 0), (crowd, "FEW", 1), (points, "FEW", 1.0)
+])  # fmt: skip
+@pytest.mark.parametrize("seed", [31, 77])
+def test_without_walks_or_with_nothing_else_the_same_are_undone(monkeypatch, where, name, value, seed):
+    table, hidden = businesses(seed, holdings=35)
+    problem = SuppressionProblem.of(table)
+    usual = {one.demand for one in undone(problem, hidden, problem.demands(), Deadline())}
+    monkeypatch.setattr(where, name, value)
+    if (name, value) == ("LARGEST", 0):
+        monkeypatch.setattr(undone_module, "FEW", 0)
+    assert {one.demand for one in undone(problem, hidden, problem.demands(), Deadline())} == usual
+    assert usual
 
 
 def test_nobody_undoes_what_is_not_asked_for():

@@ -6,7 +6,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from confide.tables.programs.deadline import Deadline
-from confide.tables.suppression import walks
 from confide.tables.suppression.swings import Possible, swings_within
 from confide.tables.suppression.walks import Walk
 
@@ -50,6 +49,29 @@ def test_a_walk_comes_no_farther_than_a_program_and_fits_all_that_is_known(seed,
     assert side * point[0] <= most * (1 + 1e-6) + 1e-9
 
 
+@pytest.mark.parametrize("steps", [0, 1, 3, 1000])
+@pytest.mark.parametrize("seed", range(20))
+def test_nothing_is_possible_beyond_what_a_walk_says_is_the_most(seed, steps):
+    matrix, low, high = drawn(seed)
+    swings = swings_within(Possible(matrix, low, high), Deadline())
+    low, high = narrow(low, high, seed)
+    for side in (1, -1):
+        walk = Walk(swings, 0, side, low, high)
+        walk.to(np.inf, steps=steps)
+        assert walk.most() >= farthest(matrix, low, high, side) * (1 - 1e-7) - 1e-9
+
+
+def test_a_walk_that_is_held_by_few_relations_knows_that_there_is_no_other_way():
+    matrix = sparse.csr_array(np.array([[1.0, 1, -1, 0, 0], [0, 0, 1, 1, -1]]))
+    low, high = -np.array([9.0, 1, 9, 2, 4]), np.array([9.0, 1, 9, 2, 3])
+    swings = swings_within(Possible(matrix, low, high), Deadline())
+    walk = Walk(swings, 0, 1, low, high)
+    assert walk.to(np.inf)[0] == pytest.approx(6.0)  # 1 from the second, 2 from the fourth, 3 from the last
+    assert walk.most() == pytest.approx(6.0)
+    nowhere = swings_within(Possible(matrix, 0 * low, 0 * high), Deadline())
+    assert Walk(nowhere, 0, 1, low, high).most() == np.inf
+
+
 def test_most_walks_come_much_farther_than_a_swing_and_many_as_far_as_a_program():
     shares = []
     for seed in range(40):
@@ -68,7 +90,9 @@ def test_a_walk_ends_where_it_must_go(seed):
     matrix, low, high = drawn(seed)
     swings = swings_within(Possible(matrix, low, high), Deadline())
     far = 0.999 * float(Walk(swings, 0, 1, low, high).to(np.inf)[0])
-    assert Walk(swings, 0, 1, low, high).to(far)[0] == pytest.approx(far, rel=1e-12)
+    walk = Walk(swings, 0, 1, low, high)
+    assert walk.to(far / 2)[0] == pytest.approx(far / 2, rel=1e-12)
+    assert walk.to(far)[0] == pytest.approx(far, rel=1e-12)
 
 
 def test_a_walk_of_what_stands_still_or_is_held_goes_nowhere():
@@ -80,9 +104,8 @@ def test_a_walk_of_what_stands_still_or_is_held_goes_nowhere():
     assert not Walk(nowhere, 0, 1, low, high).to(1.0).any()
 
 
-def test_a_walk_that_may_take_one_step_is_the_swing(monkeypatch):
-    monkeypatch.setattr(walks, "STEPS", 1)
+def test_a_walk_that_may_take_one_step_is_the_swing():
     matrix, low, high = drawn(3)
     swings = swings_within(Possible(matrix, low, high), Deadline())
-    point = Walk(swings, 0, 1, low, high).to(np.inf)
+    point = Walk(swings, 0, 1, low, high).to(np.inf, steps=1)
     np.testing.assert_allclose(point, swings.shared[0] / swings.square[0] * swings.up[0])
