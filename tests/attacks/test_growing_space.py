@@ -18,7 +18,7 @@ from confide.errors import Refused
 from confide.model.policy import PRESETS, AuditRules, write_policy
 from confide.model.request import CorrelationRequest, RegressionRequest
 from confide.site.folder import Folder
-from confide.site.state import State, shared_state
+from confide.site.state.file import FileState, shared_file
 from confide.spelling.python import read_arguments
 
 
@@ -81,8 +81,8 @@ def test_the_order_of_questions_decides_and_opening_anew_forgets_nothing(site: P
 
 def test_processes_of_one_site_have_one_space(site: Path) -> None:
     state = site / "state.sqlite"
-    with shared_state(state), ExitStack() as opened:
-        one, two = (opened.enter_context(Service.open(site, state=State(state, worker=n))) for n in range(2))
+    with shared_file(state), ExitStack() as opened:
+        one, two = (opened.enter_context(Service.open(site, state=FileState(state, worker=n))) for n in range(2))
         assert outcome(two, python_table("people", rows=["sex"], measure=["mean"], of="income")) == "answered"
         assert outcome(one, model("income ~ marital")) == "answered"
         assert outcome(two, model("income ~ education")) == "audit.explained"

@@ -140,11 +140,21 @@ class Crowd:
         """
         places = np.column_stack([self._places(), np.zeros(len(self.points.low))])
         left, sure = pairs.by_demand(), []
-        for done in range(len(left)):
+        kept: dict[tuple[int, int], Floats] = {}
+        for done, mine in enumerate(left):
             if done % OFTEN_WALKED == 0 and self.over(sum(map(len, left))):
                 break
-            undoing, left[done] = self._walked(left[done], places)
+            number = int(mine.demand[0])
+            unknown, amount = (
+                (int(self.targets.of[number]), int(self.targets.side[number])),
+                self.targets.amount[number],
+            )
+            # Cells that move together ask for the same unknown: who was kept from more of it is kept from less.
+            far = kept.get(unknown, np.zeros(len(self.problem.insiders)))
+            undoing, left[done] = self._walked(mine.where(far[mine.who] < mine.need * amount), places)
             sure.append(undoing)
+            if not len(undoing) and not len(left[done]):
+                kept[unknown] = np.maximum(far, self._needs(self.demands[number]) * amount)
         return OpenPairs.all_of(sure), OpenPairs.all_of(left)
 
     def _walked(self, mine: OpenPairs, places: Floats) -> tuple[OpenPairs, OpenPairs]:

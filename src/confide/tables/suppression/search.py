@@ -218,7 +218,8 @@ def protect(problem: SuppressionProblem, deadline: Deadline) -> First:
     pattern = Pattern(problem)
     # In a large sparse table a single program can take longer than there is time for all.
     pattern.finder.solver.deadline = deadline
-    failed, many = [], len(pattern.demands)
+    failed: list[Demand] = []
+    many = len(pattern.demands)
     for number, demand in enumerate(pattern.demands):
         _tell(deadline, 0.2 * number / many, pattern, f"{number:,} of {many:,} levels looked at, ")
         if deadline.over or (deadline.share > 0.5 and number < many / 2):
