@@ -254,7 +254,7 @@ def test_a_mistake_names_its_field_and_nothing_is_written(made: DescriptionFile)
     assert caught.value.field == "into"
     with pytest.raises(FieldMistake, match="was changed since"):
         made.save([good], mark="other")
-    with alone(made.folder.home("d"), doing="loading"), pytest.raises(Mistake, match="Somebody else"):
+    with alone(made.folder.home("d"), doing="loading"), pytest.raises(FieldMistake, match="Somebody else"):
         made.save([good], mark=mark)
     assert made.folder.catalog("d").read_bytes() == before
 

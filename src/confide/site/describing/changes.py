@@ -39,9 +39,10 @@ def set_text(document: TomlDocument, key: str, text: str, *, table: Table = ()) 
 def set_role(document: TomlDocument, name: str, role: str) -> None:
     """Give a variable a role. The comment, which says why it had the one before, is told as of that one."""
     table = section_of(name)
-    before, comment = document.get(table).get("role"), document.comment(table, "role")
+    before = document.get(table).get("role")
     if before == role:
         return
+    comment = document.comment(table, "role")
     if comment and before and not comment.startswith("# was "):
         comment = f"# was {before}: {comment.removeprefix('#').strip()}"
     document.set(table, "role", role, comment=comment)

@@ -64,24 +64,35 @@ class DescriptionFile:
         return Description(dataset, TomlDocument.of(text, what=self._what), sha256(text.encode()).hexdigest()[:16])
 
     def save(self, changes: Sequence[ChangedField], *, mark: str) -> bool:
-        """Make the changes, if the text is still the one that `mark` tells; gives whether it says something else now."""
-        with alone(self.folder.home(self.name), doing=f"loading or describing {self.name!r}"):
-            now = self.read()
-            if now.mark != mark:
-                what = f"{self._what} was changed since you opened this page."
-                raise FieldMistake(
-                    "base", Mistake(what, suggestions=["Open the page again, and make your changes there."])
-                )
-            try:
-                text = self._changed(now.document, changes)
-            except FieldMistake:
-                raise
-            except Mistake as mistake:
-                raise FieldMistake(self._culprit(now.document, changes), mistake) from None
-            if text == self._text():
-                return False
-            write_whole(self.folder.catalog(self.name), text)
-        record_act(self.folder.ledger, "description changed", dataset=self.name)
+        """Make the changes, if the text is still the one that `mark` tells; gives whether it says something else now.
+
+        Every Mistake is a `FieldMistake`, of the field `base` if no other is to blame.
+        """
+        try:
+            with alone(self.folder.home(self.name), doing=f"loading or describing {self.name!r}"):
+                changed = self._save(changes, mark)
+        except FieldMistake:
+            raise
+        except Mistake as mistake:
+            raise FieldMistake("base", mistake) from None
+        if changed:
+            record_act(self.folder.ledger, "description changed", dataset=self.name)
+        return changed
+
+    def _save(self, changes: Sequence[ChangedField], mark: str) -> bool:
+        now = self.read()
+        if now.mark != mark:
+            what = f"{self._what} was changed since you opened this page."
+            raise FieldMistake("base", Mistake(what, suggestions=["Open the page again, and make your changes there."]))
+        try:
+            text = self._changed(now.document, changes)
+        except FieldMistake:
+            raise
+        except Mistake as mistake:
+            raise FieldMistake(self._culprit(now.document, changes), mistake) from None
+        if text == self._text():
+            return False
+        write_whole(self.folder.catalog(self.name), text)
         return True
 
     def next_step(self) -> str:

@@ -148,12 +148,12 @@ def _codes(form: Form, variable: Variable) -> Iterator[ChangedField]:
     name, known = variable.name, {code.code: code for code in variable.codes or ()}
     rows = {place: form[f"code-{place}"] for place in range(CODES) if form.get(f"code-{place}") in known}
     for place, code in rows.items():
-        of, words, spellings = {"name": name, "code": code}, form.get(f"words-{place}"), form.get(f"spellings-{place}")
+        words, spellings = form.get(f"words-{place}"), form.get(f"spellings-{place}")
         if words is not None:
-            change = partial(_code_label, **of, before=known[code].label, text=words)
+            change = partial(_code_label, name=name, code=code, before=known[code].label, text=words)
             yield ChangedField(f"words-{place}", change)
         if spellings is not None:
-            change = partial(_spellings, **of, before=known[code].synonyms, text=spellings)
+            change = partial(_spellings, name=name, code=code, before=known[code].synonyms, text=spellings)
             yield ChangedField(f"spellings-{place}", change)
     yield from _regrouped(form, variable, rows)
 

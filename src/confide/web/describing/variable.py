@@ -84,7 +84,7 @@ def _words(
     return {
         "seen": seen,
         "records": profile.records,
-        "declared": bool(said),
+        "declared": variable.name in now.document.get(section_of(variable.name)[:1]),
         "editable": editable,
         "rows": [] if variable.numeric else code_rows(now.document, variable, seen, first=first, given=given),
         "bins": [(value, *shown) for value, shown in bars(seen).items()] if seen and variable.numeric else [],
