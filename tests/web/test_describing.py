@@ -141,6 +141,19 @@ def test_codes_are_labelled_merged_and_grouped(custodian: Custodian, survey: Pat
     assert custodian.described.file.next_step() == ""
 
 
+def test_what_was_hidden_is_shown_once_its_codes_are_listed(survey: Path, describe: Opening) -> None:
+    file = survey / "people" / "dataset.toml"
+    file.write_text(file.read_text() + '\n[variables.stratum]\nrole = "identifier"   # a stratum\n')
+    here = describe(survey, "people")
+    before = here.described.text
+    answer = here.send("/variable?name=stratum", role="key")
+    assert answer.status_code == 422 and "declares no codes" in answer.text and here.described.text == before
+    assert here.send("/variable?name=stratum", role="key", added="a\nb").status_code == 200
+    stratum = here.described.file.read().dataset.variables["stratum"]
+    assert stratum.classifies and stratum.codes is not None and stratum.codes.names == ("a", "b")
+    assert here.described.text.endswith('role = "key"   # was identifier: a stratum\ncodes = { a = "a", b = "b" }\n')
+
+
 def test_numbers_get_cutpoints_and_a_recode(custodian: Custodian) -> None:
     level = {"level": "age_broad", "level_label": "Age, two classes", "level_cutpoints": "40"}
     assert custodian.send("/variable?name=age", cutpoints="20, 40 60", missing='""\n-9', **level).status_code == 200

@@ -64,9 +64,9 @@ class CodeRow:
 
 
 def editable_codes(document: TomlDocument, variable: Variable) -> bool:
-    """Whether the codes stand in `dataset.toml` itself: those of numbers follow from cutpoints, others may have a file."""
+    """Whether the codes stand in `dataset.toml` itself, or may: those of numbers follow from cutpoints, others have a file."""
     said = document.get(changes.section_of(variable.name))
-    return not variable.numeric and isinstance(said.get("codes"), dict) and "hierarchy_file" not in said
+    return bool(said) and not variable.numeric and "hierarchy_file" not in said and "codes_file" not in said
 
 
 def code_rows(

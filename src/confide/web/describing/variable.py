@@ -87,7 +87,9 @@ def _words(
         "declared": variable.name in now.document.get(section_of(variable.name)[:1]),
         "editable": editable,
         "rows": [] if variable.numeric else code_rows(now.document, variable, seen, first=first, given=given),
-        "bins": [(value, *shown) for value, shown in bars(seen).items()] if seen and variable.numeric else [],
+        "bins": [(value, *shown) for value, shown in bars(seen).items()]
+        if seen and (variable.numeric or not codes)
+        else [],
         "first": first,
         "pages": _pages(variable, codes, first),
         "label": given.get("label", variable.label),
@@ -98,7 +100,7 @@ def _words(
         "level": {key: given.get(key, "") for key in LEVEL},
         "levels": (variable.of is None and variable.role is not Role.IDENTIFIER)
         if variable.numeric
-        else (editable and variable.parent is None and codes <= CODES),
+        else (editable and variable.parent is None and 0 < codes <= CODES),
         "groups": editable and (variable.parent is not None or codes <= CODES),
     }
 
