@@ -193,6 +193,7 @@ def test_the_description_lists_every_address(server):
         "/api/datasets/{name}",
         "/api/ledger",
         "/api/reviews",
+        "/api/workspace",
         "/{dataset}/table.{ending}",
         "/{dataset}/regression.{ending}",
         "/{dataset}/correlation.{ending}",
@@ -200,8 +201,8 @@ def test_the_description_lists_every_address(server):
     parameters = {
         path: [p["name"] for p in methods["get"].get("parameters", ())] for path, methods in described["paths"].items()
     }
-    assert parameters["/{dataset}/regression.{ending}"][2:] == ["formula", "where", "family", "diagnostics"]
-    assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where"]
+    assert parameters["/{dataset}/regression.{ending}"][2:] == ["formula", "where", "family", "define", "diagnostics"]
+    assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where", "define"]
     table = described["paths"]["/{dataset}/table.{ending}"]["get"]
     assert [p["name"] for p in table["parameters"]] == [
         "dataset",
@@ -213,6 +214,7 @@ def test_the_description_lists_every_address(server):
         "of",
         "percent",
         "interval",
+        "define",
     ]
     assert all(p["description"] for p in table["parameters"])
     assert list(table["responses"]["403"]["content"]) == ["application/problem+json"]
