@@ -26,6 +26,7 @@ from confide.model.definition.definition import (
 from confide.model.formula import Factor, Formula, Transform, read_variable, write_variable
 from confide.model.request import (
     CorrelationRequest,
+    ErrorMeasure,
     Family,
     Measure,
     RegressionRequest,
@@ -84,10 +85,16 @@ def tables(draw: st.DrawFn) -> TableRequest:
     split = draw(st.integers(0, len(by)))
     measure = tuple(draw(st.lists(st.sampled_from(list(Measure)), min_size=1, unique=True)))
     of = draw(names) if any(m.of_variable for m in measure) else None
-    asked = TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of)
-    asked = replace(asked, percent=draw(st.sampled_from([None, *asked.shares])))
-    intervals = LEVELS if asked.percent and Measure.COUNT in measure else ()
-    return replace(asked, interval=draw(st.sampled_from([None, *intervals])), define=draw(definitions))
+    over = draw(names.filter(lambda name: name != of)) if Measure.RATIO in measure else None
+    asked = TableRequest(draw(names), tuple(by[:split]), tuple(by[split:]), draw(universes), measure, of, over=over)
+    asked = replace(asked, define=draw(definitions))
+    if "=" not in by[0] and draw(st.booleans()):
+        return replace(asked, index=f"{by[0]}={draw(codes)}")
+    kinds = list(ErrorMeasure) if any(m.has_error for m in measure) else []
+    errors = draw(st.lists(st.sampled_from(kinds), unique=True)) if kinds else []
+    asked = replace(asked, percent=draw(st.sampled_from([None, *asked.shares])), error=tuple(errors))
+    intervals = LEVELS if errors or (asked.percent and Measure.COUNT in measure) else ()
+    return replace(asked, interval=draw(st.sampled_from([None, *intervals])))
 
 
 @st.composite

@@ -73,7 +73,8 @@ def release(
     measures = tuple(Measure(c.name) for c in columns)
     of = "income" if any(m.of_variable for m in measures) else None
     where = Universe((Piece.of({"age": ["16-24", "25+"]}),))
-    request = TableRequest("people", names[:rows], names[rows:], where, measures, of)
+    over = "taxes" if Measure.RATIO in measures else None
+    request = TableRequest("people", names[:rows], names[rows:], where, measures, of, over=over)
     given_facts = {
         "scope": "Aged 16 and over",
         "notes": ("Counts carry noise.",),

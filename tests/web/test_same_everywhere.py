@@ -24,6 +24,7 @@ ANSWERED = [
     "people/table?rows=employment&columns=sex&percent=column&interval=95",
     "people/table?rows=education&columns=sex&measure=count,median,p90&of=income&where=region=N,S",
     "firms/table?rows=industry_section&columns=region&measure=total,mean&of=turnover",
+    "people/table?rows=sex&columns=region&measure=mean,sd,ratio&of=taxes&over=income&index=sex=male",
 ]
 FAILING = {
     "people/table?rows=occupation&columns=municipality": confide.Refused,
@@ -35,6 +36,8 @@ FAILING = {
     "people/table?rows=sex&measure=total&of=marital": confide.Mistake,
     "people/table?rows=sex&measure=mean&of=income&percent=total": confide.Mistake,
     "people/table?rows=sex&percent=row": confide.Mistake,
+    "people/table?rows=sex&measure=weighted_count&error=se": confide.Mistake,
+    "people/table?rows=sex&index=sex=nobody": confide.Mistake,
     "people/table?rows=municipality,occupation&measure=median&of=income": confide.Refused,
     "peple/table?rows=sex": confide.Mistake,
 }

@@ -46,7 +46,7 @@ class OwnGroups:
     secret: str = ""
 
     name: ClassVar = "own-groups"
-    code: ClassVar = "T21"
+    code: ClassVar = "T22"
     words: ClassVar = (
         "tables by groups of one's own that do not nest, and least squares of cells on what they are made of"
     )
