@@ -1,4 +1,4 @@
-"""T21: groups of an intruder's own that do not nest, in the table instead of the universe."""
+"""T22: groups of an intruder's own that do not nest, in the table instead of the universe."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
