@@ -209,7 +209,7 @@ class _Tokens:
         if function not in list(Transform)[1:]:
             raise Mistake(
                 f"There is no transformation {function[:40]!r}.",
-                suggestions=["Possible are log, sqrt and square; and relevel(name, code) for classes."],
+                suggestions=["Possible are log, sqrt and square."],
             )
         self.expect("(")
         name = self.name()

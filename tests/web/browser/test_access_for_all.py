@@ -28,6 +28,7 @@ PAGES = (
     "/people/table?rows=nothing",
     "/people/regression/build?formula=income+~+age+*+sex",
     "/people/regression?formula=income+~+age+%2B+sex&diagnostics=true",
+    "/people/regression?formula=employment=unemployed~age%2Brelevel(sex,+male)&family=binomial&also=deviance,effects&against=employment=unemployed~age",
     "/people/regression?formula=income+~+aeg",
     "/people/correlation/build",
     "/people/correlation?variables=age,income,hours",
