@@ -96,7 +96,7 @@ def counts(done: Ingested) -> tuple[int, ...]:
 def test_what_an_update_shows_is_counted_before_it_is_loaded(
     make: Made, data: pa.Table, expected: tuple[int, ...]
 ) -> None:
-    site = make()
+    site = make(least=10)
     before = asked(site)
     found = preview(data, site, name="people")
     assert counts(found) == expected and asked(site) == before and names(site) == ["1"]
