@@ -16,7 +16,7 @@ import confide
 from confide import demo
 from confide.answering import service as answering
 from confide.answering.frontier.frontier import ReleaseChoice
-from confide.answering.service import Mapped, Wanted, read_weights, write_choice
+from confide.answering.service import FrontierQuestion, Mapped, read_weights, write_choice
 from confide.cli.main import app
 from confide.errors import Mistake, Refused
 from confide.model.policy import read_policy
@@ -64,7 +64,7 @@ def frontier(
 ) -> Mapped:
     if wanted.get("variables") is not None:
         wanted["variables"] = tuple(wanted["variables"])
-    return answering.frontier(site, dataset, Wanted(**wanted), threshold=threshold, slope=slope)
+    return answering.frontier(site, dataset, FrontierQuestion(**wanted), threshold=threshold, slope=slope)
 
 
 def test_every_split_is_mapped_and_its_r_squared_is_that_of_the_records(made: Path, people: pa.Table) -> None:

@@ -15,10 +15,10 @@ from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.site.ledger import Entry
 
-__all__ = ["Limits", "are_set"]
+__all__ = ["AnswerLimits", "are_set"]
 
 
-class Limits:
+class AnswerLimits:
     """What was answered about one data set so far, beside the limits of its policy. Safe to share among threads."""
 
     def __init__(self, road: Road, entries: Iterable[Entry]) -> None:
@@ -56,15 +56,15 @@ class Limits:
                 words = f"With what was related to {sensitive!r} in answers before, these variables would explain too much of it."
                 open_still = ", ".join(map(repr, self._space.related))
                 suggestions = [f"Relate it to what it was related to before: {open_still}."] if open_still else []
-                return self._refused("audit.explained", words, [*suggestions, "Talk to the custodian."])
+                return self._refused(Reason("audit.explained", words), [*suggestions, "Talk to the custodian."])
             if self._isolating is not None and not self._isolating.allows(question, who):
                 words = "With what was asked before, this answer would single out too many small groups."
                 suggestions = ["Ask for larger groups, or for what was answered before.", "Talk to the custodian."]
-                return self._refused("audit.limit", words, suggestions)
+                return self._refused(Reason("audit.limit", words), suggestions)
         return None
 
-    def _refused(self, rule: str, words: str, suggestions: list[str]) -> Refused:
-        return Refused([Reason(rule, words)], policy=self._road.policy.title, suggestions=suggestions)
+    def _refused(self, reason: Reason, suggestions: list[str]) -> Refused:
+        return Refused([reason], policy=self._road.policy.title, suggestions=suggestions)
 
 
 def _grows(policy: Policy) -> bool:

@@ -6,7 +6,7 @@ from threading import Condition, Lock
 from typing import Any
 
 from confide.answering.analysis import Admitted, Analysis
-from confide.answering.limits import Limits
+from confide.answering.limits import AnswerLimits
 from confide.answering.opening import named, open_roads, open_vintages
 from confide.answering.projects import ProjectRoads
 from confide.answering.road import Road
@@ -41,7 +41,7 @@ class Opened:
             self.newest = {f"{name}@{known[-1].name}": name for name in roads if (known := folder.vintages(name))}
             self._opened = opened.pop_all()
         self._in_projects = ProjectRoads(folder)
-        self.limiting, self.limits = Lock(), dict[tuple[str, Policy], Limits]()
+        self.limiting, self.limits = Lock(), dict[tuple[str, Policy], AnswerLimits]()
         self._busy, self._closed, self._free = 0, False, Condition()
 
     def road(self, name: str, project: Project | None = None) -> Road:

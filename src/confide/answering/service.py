@@ -19,9 +19,16 @@ from confide.answering.analysis import Admitted, Analysis
 from confide.answering.auditing.audit import TOGETHER, AuditFinding, QuestionAudit
 from confide.answering.check import Finding, check_roads
 from confide.answering.frontier.frontier import ReleaseMap
-from confide.answering.frontier.mapping import Mapped, Wanted, candidates, map_road, read_weights, write_choice
+from confide.answering.frontier.mapping import (
+    FrontierQuestion,
+    Mapped,
+    candidates,
+    map_road,
+    read_weights,
+    write_choice,
+)
 from confide.answering.frontier.splits import RISKS, UTILITIES
-from confide.answering.limits import Limits, are_set
+from confide.answering.limits import AnswerLimits, are_set
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
 from confide.answering.opened import Opened, gone
@@ -69,6 +76,7 @@ __all__ = [
     "AuditFinding",
     "Checked",
     "Finding",
+    "FrontierQuestion",
     "Mapped",
     "QuestionAudit",
     "RecordsReport",
@@ -80,7 +88,6 @@ __all__ = [
     "Stage",
     "Verdict",
     "VintageState",
-    "Wanted",
     "audit",
     "candidates",
     "check",
@@ -413,7 +420,7 @@ class Service:
         self._road(dataset)
         return read_report(self._folder, dataset)
 
-    def frontier(self, dataset: str, wanted: Wanted) -> Mapped:
+    def frontier(self, dataset: str, wanted: FrontierQuestion) -> Mapped:
         """The map of models of a sensitive variable, of true figures rounded to two decimals: for the custodian alone."""
         return map_road(self._road(dataset), wanted).rounded()
 
@@ -531,7 +538,7 @@ class Service:
         )
         return not_given(review, policy=road.policy)
 
-    def _limits(self, opened: Opened, road: Road) -> Limits:
+    def _limits(self, opened: Opened, road: Road) -> AnswerLimits:
         """What was answered of a data set so far; the ledger is read once for each loading and policy, and then what is new in it."""
         name, under = road.dataset.name, (road.dataset.name, road.policy)
 
@@ -542,7 +549,7 @@ class Service:
         with opened.limiting:
             reached = len(self.audit)
             if under not in opened.limits:
-                opened.limits[under] = Limits(road, asked(self._entries()))
+                opened.limits[under] = AnswerLimits(road, asked(self._entries()))
             else:
                 limits = opened.limits[under]
                 limits.take_in(asked(self._ledger.entries(limits.reached, reached)))

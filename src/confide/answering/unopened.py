@@ -6,7 +6,7 @@ from pathlib import Path
 
 from confide.answering.auditing.audit import QuestionAudit, audit_questions, joined
 from confide.answering.check import Finding, check_roads
-from confide.answering.frontier.mapping import Mapped, Wanted, map_road
+from confide.answering.frontier.mapping import FrontierQuestion, Mapped, map_road
 from confide.answering.opening import named, open_roads
 from confide.answering.road import Road
 from confide.answering.trials import Replayed, replay_roads, whole_trial
@@ -49,7 +49,7 @@ def audit(
 def frontier(
     path: str | Path,
     dataset: str,
-    wanted: Wanted,
+    wanted: FrontierQuestion,
     *,
     threshold: float | None = None,
     slope: float | None = None,

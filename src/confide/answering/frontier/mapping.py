@@ -29,7 +29,7 @@ from confide.model.universe import EVERYONE, Universe
 from confide.site.folder import Folder, write_whole
 from confide.site.policies import keep, read_as
 
-__all__ = ["Mapped", "Wanted", "candidates", "explained", "map_road", "read_weights", "write_choice"]
+__all__ = ["FrontierQuestion", "Mapped", "candidates", "explained", "map_road", "read_weights", "write_choice"]
 
 
 MOST_CLASSES = 12
@@ -119,7 +119,7 @@ class Mapped:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FrontierQuestion:
     """What is to be mapped: a sensitive number, the other variables (all that can be, if none are named), and the measures.
 
     `weights` are what freeing a variable is worth in R² points; `target` are the units that a residual risk is about.
@@ -151,7 +151,7 @@ def read_weights(text: str) -> dict[str, float] | None:
     return found or None
 
 
-def map_road(road: Road, wanted: Wanted) -> Mapped:
+def map_road(road: Road, wanted: FrontierQuestion) -> Mapped:
     """Map every way to free some variables for models of a sensitive one and to suppress the others; nothing is chosen yet.
 
     The records are those with a value for every number. A variable is named by the column and the hierarchy it comes

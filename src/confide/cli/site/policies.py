@@ -87,7 +87,9 @@ def frontier(
     if write and threshold is None and slope is None:
         raise Mistake("There is no choice to write.", suggestions=["Add --threshold or --slope."])
     names = None if variables is None else tuple(name.strip() for name in variables.split(",") if name.strip())
-    wanted = answering.Wanted(sensitive, names, risk, utility, answering.read_weights(weights), read_where(target))
+    wanted = answering.FrontierQuestion(
+        sensitive, names, risk, utility, answering.read_weights(weights), read_where(target)
+    )
     with working("Mapping models"):
         mapped = answering.frontier(site, dataset, wanted, threshold=threshold, slope=slope, allow_open=allow_open)
     record_act(Folder(site).ledger, "frontier looked at", dataset=dataset, sensitive=sensitive)

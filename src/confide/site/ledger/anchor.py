@@ -11,6 +11,7 @@ Not promised: who may write the folder can rewrite ledger and anchor alike. Keep
 import fcntl
 import hashlib
 import os
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from confide.site.ledger.entry import FIRST, Damage
 from confide.site.ledger.files import write_at
 
 __all__ = ["Anchor", "Head", "anchor_file", "must_agree", "must_reach", "read_anchor", "write_anchor"]
+
+PATIENCE = 2.0
+"""Seconds to wait for a process that holds the site: one that was just killed lets go when the system has cleared it away."""
 
 _SLOT = 512
 """Bytes of each place: a sector, which a disk writes whole."""
@@ -41,10 +45,20 @@ class Anchor:
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if alone:
-                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._hold()
         except BaseException:
             os.close(self._fd)
             raise
+
+    def _hold(self) -> None:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
 
     def read(self) -> Head | None:
         """The latest head; None if there was never one. `Damage` if it cannot be read."""

@@ -12,7 +12,7 @@ import numpy as np
 from fastapi import FastAPI, Request, Response
 from starlette.datastructures import QueryParams
 
-from confide.answering.service import RISKS, UTILITIES, Mapped, ReleaseMap, Wanted, candidates, read_weights
+from confide.answering.service import RISKS, UTILITIES, FrontierQuestion, Mapped, ReleaseMap, candidates, read_weights
 from confide.data.risk_utility import axes, layer, map_chart
 from confide.errors import Mistake
 from confide.formats.charts.colours import POINT, SERIES
@@ -53,9 +53,9 @@ class _FrontierQuery:
         return cls(**texts, **words, by=query.get("by", "threshold"), variables=tuple(query.getlist("variables")))
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> FrontierQuestion:
         target, names = read_where(self.target or None), self.variables or None
-        return Wanted(self.sensitive, names, self.risk, self.utility, read_weights(self.weights), target)
+        return FrontierQuestion(self.sensitive, names, self.risk, self.utility, read_weights(self.weights), target)
 
     @property
     def choice(self) -> dict[str, float]:
