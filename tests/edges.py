@@ -75,6 +75,7 @@ def ask(
     rows: Any = "ill",
     measure: Any = "count",
     predictors: str = "age",
+    against: str = "",
     variables: Sequence[str] = ("age", "income"),
     where: Any,
 ) -> Request[Any]:
@@ -84,7 +85,8 @@ def ask(
     if kind == "correlation":
         return python_correlation("people", list(variables), where=where)
     response = "ill=yes" if kind == "binomial" else "income"
-    return python_regression("people", f"{response} ~ {predictors}", family=kind, where=where)
+    more = {"against": f"{response} ~ {against}"} if against else {}
+    return python_regression("people", f"{response} ~ {predictors}", family=kind, where=where, **more)
 
 
 Groups = Sequence[tuple[int, dict[str, Any]]]
@@ -434,6 +436,17 @@ EDGES = (
         words=lambda number, place: {"predictors": "sex*work + county"},
         kinds=MODELS,
         places=2,
+    ),
+    Edge(
+        "models.nested",
+        "classes beside those that interact, in a model to compare with",
+        {"tables": {"cross": False}},
+        {0: True, 1: False},
+        words=lambda number, place: {
+            "predictors": "sex*work + county + age",
+            "against": ["sex*work + age", "sex*work + county"][number],
+        },
+        kinds=MODELS,
     ),
     Edge(
         "models.interaction",

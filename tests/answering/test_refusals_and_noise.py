@@ -157,6 +157,12 @@ CASES = {
         ((30, {}), (30, IDLE), (30, MEN), (30, {**MEN, **IDLE}), (20, B)),
         {"models": {"dummy": 20}}, model("income ~ sex*work + county"), table("county"),
     ),
+    "nested": Case(
+        "models.nested", Stage.NESTED,
+        ((30, {}), (30, IDLE), (30, MEN), (30, {**MEN, **IDLE}), (20, B), (30, ILL), (30, {**MEN, **ILL})),
+        {"models": {"dummy": 20}}, model("income ~ sex*work + county + ill", against="income ~ sex*work + county"),
+        table("county"),
+    ),
     "implied table": Case(
         "models.implied", Stage.IMPLIED, ((20, {}), (20, MEN), (20, B), (12, {**MEN, **B})),
         {"tables": {"mean_cell": 12.0}}, model("income ~ sex + county"), table("sex", "county"),

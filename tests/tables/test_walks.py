@@ -37,6 +37,7 @@ def narrow(low: np.ndarray, high: np.ndarray, seed: int) -> tuple[np.ndarray, np
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("seed", range(20))
 def test_a_walk_comes_no_farther_than_a_program_and_fits_all_that_is_known(seed, side):
+    """To the rounding of sums of thirty numbers of such a size, and that of HiGHS."""
     matrix, low, high = drawn(seed)
     swings = swings_within(Possible(matrix, low, high), Deadline())
     low, high = narrow(low, high, seed)
@@ -73,6 +74,7 @@ def test_a_walk_that_is_held_by_few_relations_knows_that_there_is_no_other_way()
 
 
 def test_most_walks_come_much_farther_than_a_swing_and_many_as_far_as_a_program():
+    """The shares guard against walks that end early; the programs are those of HiGHS."""
     shares = []
     for seed in range(40):
         matrix, low, high = drawn(seed)

@@ -195,18 +195,16 @@ def test_whatever_is_written_is_read_back(text: str, table: dict[str, list[str]]
 
 @pytest.fixture
 def made(tmp_path: Path) -> DescriptionFile:
-    table = pa.table(
-        {"sex": ["f", "m", "F", "m"] * 50, "region": ["N", "S", "W", "S"] * 50, "age": [*range(100), *range(100)]}
-    )
+    table = pa.table({"sex": ["f", "m", "F", "m"] * 120, "region": ["N", "S", "W", "S"] * 120, "age": [*range(96)] * 5})
     confide.add(table, tmp_path / "site", name="d")
     return DescriptionFile(Folder(tmp_path / "site"), "d")
 
 
 def test_a_draft_keeps_what_it_saw_of_every_column(made: DescriptionFile) -> None:
     profile = made.profile()
-    assert profile.records == 200 and list(profile.columns) == ["sex", "region", "age"]
-    assert dict(profile.columns["region"].counts) == {"N": 50, "S": 100, "W": 50}
-    assert profile.columns["sex"].role == "key" and sum(profile.columns["age"].counts.values()) == 200
+    assert profile.records == 480 and list(profile.columns) == ["sex", "region", "age"]
+    assert dict(profile.columns["region"].counts) == {"N": 120, "S": 240, "W": 120}
+    assert profile.columns["sex"].role == "key" and sum(profile.columns["age"].counts.values()) == 480
     file = made.folder.kept_profile("d")
     for text in (
         "[]",
@@ -234,7 +232,13 @@ def test_what_is_saved_says_what_to_do_next(made: DescriptionFile) -> None:
     assert save(partial(changes.merge_code, name="region", code="W", into="N"))
     assert made.next_step() == f"confide ingest FILE {made.folder.path} d"
     assert [entry.request.get("act") for entry in last(made.folder.ledger, 5)].count("description changed") == 3
-    table = pa.table({"sex": ["f", "m", "F", "m"] * 50, "region": ["N", "S", "W", "S"] * 50, "age": [*range(100)] * 2})
+    table = pa.table(
+        {
+            "sex": ["f", "m", "F", "m"] * 120,
+            "region": ["N", "S", "W", "S"] * 120,
+            "age": [*range(96)] * 5,
+        }
+    )
     confide.ingest(table, made.folder.path, name="d")
     assert made.next_step() == ""
     with confide.open(made.folder.path) as site:

@@ -201,7 +201,15 @@ def test_the_description_lists_every_address(server):
     parameters = {
         path: [p["name"] for p in methods["get"].get("parameters", ())] for path, methods in described["paths"].items()
     }
-    assert parameters["/{dataset}/regression.{ending}"][2:] == ["formula", "where", "family", "define", "diagnostics"]
+    assert parameters["/{dataset}/regression.{ending}"][2:] == [
+        "formula",
+        "where",
+        "family",
+        "also",
+        "against",
+        "define",
+        "diagnostics",
+    ]
     assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where", "define"]
     table = described["paths"]["/{dataset}/table.{ending}"]["get"]
     assert [p["name"] for p in table["parameters"]] == [
@@ -214,6 +222,9 @@ def test_the_description_lists_every_address(server):
         "of",
         "percent",
         "interval",
+        "error",
+        "over",
+        "index",
         "define",
     ]
     assert all(p["description"] for p in table["parameters"])

@@ -29,7 +29,7 @@ from confide.web.pages.refusals import wants_page
 
 MARK = "u7xq"
 """Begins every unit's identifier: it is in the data, and must be nowhere else."""
-LIMITS = {"8000", "20000", "1000", "4000"}
+LIMITS = {"8000", "20000", "1000", "2000", "4000"}
 """Numbers of four digits or more that messages may hold: limits of the policy and of the server."""
 TELLING = ("Traceback", 'File "', "site-packages", "SELECT ", "GROUP BY", "bit_xor", "records.duckdb", "ledger.jsonl")
 
@@ -298,7 +298,7 @@ def described(storm):
 
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
 ADDRESSES = ["/api/datasets", "/api/datasets/{name}", "/api/ledger", "/{dataset}/table.{ending}"]
-ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}", "/api/reviews"]
+ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}", "/api/reviews", "/api/workspace"]
 
 
 def test_every_address_is_described(described):
@@ -306,7 +306,7 @@ def test_every_address_is_described(described):
 
 
 @pytest.mark.parametrize(
-    "path, mode", [*((path, POSITIVE) for path in ADDRESSES), *((path, NEGATIVE) for path in ADDRESSES[2:-1])]
+    "path, mode", [*((path, POSITIVE) for path in ADDRESSES), *((path, NEGATIVE) for path in ADDRESSES[2:-2])]
 )
 def test_the_app_is_as_it_describes_itself(described, path, mode):
     """300 cases an address and mode: no undocumented status, content type, header or shape; the malformed is rejected."""

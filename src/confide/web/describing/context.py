@@ -17,6 +17,7 @@ from confide.site.access.people import new_token
 from confide.site.appearance import Appearance
 from confide.site.describing.saving import DescriptionFile
 from confide.site.state import State
+from confide.site.state.file import FileState
 from confide.web.authentication import Authentication, asker_of
 from confide.web.forms import fields_of, must_be_of_session
 from confide.web.pages.context import here, page_of
@@ -40,7 +41,7 @@ class OpenDescription:
     """
 
     file: DescriptionFile
-    state: State = field(default_factory=State)
+    state: State = field(default_factory=FileState)
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     @cached_property
