@@ -1,18 +1,21 @@
 """Audits of large tables, all demands and attackers at once, against a search for each of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from confide.tables import PPercent, Table, Threshold
+from confide.tables import PPercent, Status, Table, Threshold, audit
 from confide.tables.programs.deadline import Deadline
-from confide.tables.suppression import crowd, points, swings
-from confide.tables.suppression import undone as undone_module
+from confide.tables.suppression import audit as audit_module
+from confide.tables.suppression.at_once import crowd, points, swings
+from confide.tables.suppression.at_once import undone as undone_module
+from confide.tables.suppression.at_once.undone import undone
 from confide.tables.suppression.audit import SIDES, unmet
 from confide.tables.suppression.problem import SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
-from confide.tables.suppression.undone import undone
 
 
 def businesses(seed: int, *, holdings: int) -> tuple[Table, np.ndarray]:
@@ -43,7 +46,8 @@ def test_all_at_once_are_undone_who_are_undone_one_by_one(attackers, holdings, s
 
 
 @pytest.mark.parametrize(("where", "name", "value"), [
-    (swings, "LARGEST", 0), (undone_module, "FEW", 0), (crowd, "WALKS", 0), (crowd, "FEW", 1), (points, "FEW", 1.0)
+    (swings, "LARGEST", 0), (undone_module, "FEW", 0), (crowd, "PATIENCE", 0), (crowd, "FEW", 1), (crowd, "MANY", 0),
+    (points, "FEW", 1.0),
 ])  # fmt: skip
 @pytest.mark.parametrize("seed", [31, 77])
 def test_without_walks_or_with_nothing_else_the_same_are_undone(monkeypatch, where, name, value, seed):
@@ -55,6 +59,23 @@ def test_without_walks_or_with_nothing_else_the_same_are_undone(monkeypatch, whe
         monkeypatch.setattr(undone_module, "FEW", 0)
     assert {one.demand for one in undone(problem, hidden, problem.demands(), Deadline())} == usual
     assert usual
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cells_that_can_slide_one_way_only_are_looked_at_with_the_others(monkeypatch, seed):
+    """A contributor of nothing is alone in a cell: it must have two possible values, and cannot be less than 0."""
+    random = np.random.default_rng(seed)
+    data = {name: random.choice(list(codes), 40) for name, codes in (("u", "abcd"), ("v", "xyz"))}
+    data["t"] = np.where(random.random(40) < 0.3, 0.0, np.round(random.lognormal(3, 1.5, 40), 1))
+    data["u"][0], data["t"][0] = "e", 0.0
+    table = Table.from_microdata(data, by=["u", "v"], of="t").flag(Threshold(3), PPercent(15))
+    few = (table.status == 0) & (random.random(len(table)) < 0.4)
+    table = replace(table, status=np.where(few, Status.SECONDARY, table.status).astype(np.int8))
+    assert any(not demand.side for demand in SuppressionProblem.of(table).demands())
+    usual = audit(table)
+    monkeypatch.setattr(audit_module, "MANY", -1)
+    monkeypatch.setattr(audit_module, "unmet", lambda problem, hidden, deadline, *, but: [])  # nothing is left to it
+    assert set(audit(table).missed) == set(usual.missed)
 
 
 def test_nobody_undoes_what_is_not_asked_for():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from confide.tables.suppression.mixtures import KnownMoves, Swung, kept, settled, stronger
+from confide.tables.suppression.at_once.mixtures import KnownMoves, Swung, kept, settled, stronger
 
 POINTS = 8
 

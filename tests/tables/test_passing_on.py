@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from confide.tables.suppression.mixtures import KnownMoves
-from confide.tables.suppression.passing_on import MET, AskedMoves, net_of, out_of_reach
+from confide.tables.suppression.at_once.mixtures import KnownMoves
+from confide.tables.suppression.at_once.passing_on import MET, AskedMoves, net_of, out_of_reach
 
 
 def farthest(matrix: np.ndarray, low: np.ndarray, high: np.ndarray, of: int, side: int) -> float:

@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from confide.tables.programs.deadline import Deadline
-from confide.tables.suppression.mixtures import KnownMoves, Swung, kept
-from confide.tables.suppression.swings import Possible, Swings, swings_within
+from confide.tables.suppression.at_once.mixtures import KnownMoves, Swung, kept
+from confide.tables.suppression.at_once.swings import Possible, Swings, swings_within
 
 
 def drawn(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:

@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from confide.tables.programs.deadline import Deadline
-from confide.tables.suppression.swings import Possible, swings_within
-from confide.tables.suppression.walks import Walk
+from confide.tables.suppression.at_once.swings import Possible, swings_within
+from confide.tables.suppression.at_once.walks import Walk
 
 
 def drawn(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:

@@ -214,7 +214,7 @@ def hold(fd: int) -> None:
             if time.monotonic() > until:
                 raise
         time.sleep(pause)
-        pause = min(2 * pause, 0.005)
+        pause = min(2 * pause, 0.0005)
 
 
 def _keep(path: Path, torn: bytes) -> None:

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from confide.arrays import Bools, Floats
 from confide.tables.programs.deadline import Deadline, Progress
+from confide.tables.suppression.at_once.undone import undone
 from confide.tables.suppression.intervals import intervals
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
 from confide.tables.suppression.search import Pattern
-from confide.tables.suppression.undone import undone
 from confide.tables.table.given import given_table
 from confide.tables.table.table import Table
 
@@ -228,12 +228,20 @@ def _one_by_one(ends: Ends, deadline: Deadline) -> list[Failure]:
 
 
 def _together(problem: SuppressionProblem, suppressed: Bools, deadline: Deadline) -> list[Failure]:
-    """The demands that somebody undoes, looked at all at once, but for cells with demands on both sides."""
-    both = {demand.cell for demand in problem.demands() if not demand.side}
-    aside = [demand for demand in problem.demands() if demand.cell not in both]
-    found = list(undone(problem, suppressed, aside, deadline))
-    failures = [Failure(one.demand.cell, SIDES[one.demand.side], one.attacker, one.undecided) for one in found]
+    """The demands that somebody undoes, looked at all at once, but for cells that may slide both ways."""
+    up, down = problem.room
+    demands = {_one_way(demand, up, down): demand for demand in problem.demands()}
+    both = {demand.cell for demand in demands if not demand.side}
+    aside = [demand for demand in demands if demand.cell not in both]
+    found = [(demands[one.demand], one) for one in undone(problem, suppressed, aside, deadline)]
+    failures = [Failure(asked.cell, SIDES[asked.side], one.attacker, one.undecided) for asked, one in found]
     return failures + unmet(problem, suppressed, deadline, but={demand.cell for demand in aside})
+
+
+def _one_way(demand: Demand, up: Floats, down: Floats) -> Demand:
+    """The demand of a cell that can slide one way only, as one to that side."""
+    ways = bool(up[demand.cell] > 0), bool(down[demand.cell] > 0)
+    return demand if demand.side or ways[0] == ways[1] else replace(demand, side=1 if ways[0] else -1)
 
 
 def _part(progress: Progress | None, start: float, length: float) -> Progress | None:

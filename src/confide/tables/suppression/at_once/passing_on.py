@@ -11,7 +11,7 @@ from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
 from confide.data.compiling import compiled
-from confide.tables.suppression.mixtures import KnownMoves
+from confide.tables.suppression.at_once.mixtures import KnownMoves
 
 __all__ = ["AskedMoves", "Net", "net_of", "out_of_reach"]
 

@@ -14,12 +14,12 @@ from confide.arrays import Bools, Floats, Ints
 from confide.errors import Fault
 from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
+from confide.tables.suppression.at_once.swings import Possible, Swings, swings_within
+from confide.tables.suppression.at_once.walks import Walk
 from confide.tables.suppression.contraction import contract, tighten
 from confide.tables.suppression.problem import Demand, SuppressionProblem
-from confide.tables.suppression.swings import Possible, Swings, swings_within
-from confide.tables.suppression.walks import Walk
 
-__all__ = ["BOOST", "OUTSIDERS", "Points", "Targets"]
+__all__ = ["OUTSIDERS", "Points", "Targets"]
 
 
 SCALE, UNBOUNDED = 1e6, 1e3
@@ -199,12 +199,6 @@ class Points:
         """Say how far it is: what share is done, or of the time if that is more."""
         if self.deadline.progress:
             self.deadline.progress(max(done, self.deadline.share), words)
-
-    def together(self, targets: "Targets", bounds: tuple[Floats, Floats]) -> Bools:
-        """Which demands are met in the point that meets most of them within these bounds."""
-        every = np.ones(len(targets.of))
-        point = self.push(targets, every > 0, every, bounds)
-        return np.zeros(len(every), dtype=np.bool_) if point is None else self.meets(targets, point)
 
     def alone(self, targets: "Targets", number: int, bounds: tuple[Floats, Floats]) -> Floats | None:
         """The point at which one demand goes as far as it can within these bounds; None if time is over.

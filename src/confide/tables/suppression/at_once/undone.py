@@ -7,9 +7,9 @@ import numpy as np
 
 from confide.arrays import Bools, Ints
 from confide.tables.programs.deadline import Deadline
-from confide.tables.suppression.crowd import Crowd
-from confide.tables.suppression.pairs import OpenPairs
-from confide.tables.suppression.points import Points
+from confide.tables.suppression.at_once.crowd import Crowd
+from confide.tables.suppression.at_once.pairs import OpenPairs
+from confide.tables.suppression.at_once.points import Points
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import OUTSIDER
 
@@ -17,13 +17,10 @@ __all__ = ["Undone", "undone"]
 
 
 WORTH = 0.02
-"""Such points are made until a round of them settles less than this share of the pairs, and of the demands, that are left."""
+"""Points for many demands are made until a round of them settles less than this share of the pairs that are left."""
 
-FEW = 30
-"""They are for more demands than this: a round of them takes as long as programs for six by themselves."""
-
-DIRECT = 3
-"""Demands with so few pairs are looked at for one insider after the other."""
+FEW = 6
+"""They are for more demands than this: a round of them takes as long as programs for so many by themselves."""
 
 TIRED = 0.3
 """A point is turned until that settles less than this share of the pairs of the demands that it meets."""
@@ -61,10 +58,11 @@ def _by_insiders(crowd: Crowd, numbers: Ints) -> Iterator[Undone]:
     sure = pairs.where(crowd.impossible(pairs))
     yield from _each(crowd, sure)
     pairs = pairs.where(~np.isin(pairs.demand, sure.demand))
+    stretched: set[int] = set()
+    pairs = yield from _all_at_once(crowd, crowd.thin(pairs), stretched)
     sure, pairs = crowd.walked(pairs)
     yield from _each(crowd, sure)
-    pairs = yield from _all_at_once(crowd, pairs)
-    pairs = yield from _one_by_one(crowd, pairs)
+    pairs = yield from _one_by_one(crowd, pairs, stretched)
     yield from _each(crowd, pairs, undecided=True)
 
 
@@ -75,20 +73,21 @@ def _each(crowd: Crowd, pairs: OpenPairs, *, undecided: bool = False) -> Iterato
         yield Undone(crowd.demands[number], who, left if undecided else 0)
 
 
-def _all_at_once(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
-    """The demands undone of those with most pairs; gives back the pairs left after points for many demands at once.
-
-    These are made as long as they settle many pairs or finish many demands.
-    """
-    weight, worth = np.ones(len(crowd.demands)), 1.0
-    tired: set[int] = set()
-    while len(np.unique(pairs.demand)) > FEW and worth >= WORTH and not crowd.over(len(pairs)):
-        before = pairs
-        pairs = _turn(crowd, crowd.thin(pairs, weight), tired)
-        pairs = (yield from _stretch(crowd, pairs, pairs.most)) if len(pairs) else pairs
-        pairs = crowd.finish(pairs) if len(pairs) else pairs
-        worth = 1 - min(len(pairs) / len(before), len(np.unique(pairs.demand)) / len(np.unique(before.demand)))
-    return pairs
+def _all_at_once(crowd: Crowd, pairs: OpenPairs, stretched: set[int]) -> Generator[Undone, None, OpenPairs]:
+    """The demands undone of those with too many pairs for walks; gives back the pairs left after points for many demands at once."""
+    tired, worth = set[int](), 1.0
+    few, many = crowd.walkable(pairs)
+    while len(np.unique(many.demand)) > FEW and worth >= WORTH and not crowd.over(len(few) + len(many)):
+        before = len(many)
+        many = _turn(crowd, crowd.stretched_together(many), tired)
+        hardest = many.where(~np.isin(many.demand, list(stretched)))
+        if len(hardest):
+            stretched.add(hardest.most)
+            many = yield from _stretch(crowd, many, hardest.most)
+        settled, many = crowd.walkable(many)
+        few = OpenPairs.all_of([few, settled])
+        worth = 1 - len(many) / before
+    return OpenPairs.all_of([few, many])
 
 
 def _stretch(crowd: Crowd, pairs: OpenPairs, demand: int) -> Generator[Undone, None, OpenPairs]:
@@ -108,24 +107,18 @@ def _turn(crowd: Crowd, pairs: OpenPairs, tired: set[int]) -> OpenPairs:
     return left
 
 
-def _one_by_one(crowd: Crowd, pairs: OpenPairs) -> Generator[Undone, None, OpenPairs]:
-    """The demands undone of those left, with one who does: points for one demand, and where these settle few, for one insider.
+def _one_by_one(crowd: Crowd, pairs: OpenPairs, stretched: set[int]) -> Generator[Undone, None, OpenPairs]:
+    """The demands undone of those left, with one who does: a point for the demand, and programs for several insiders at once.
 
     Those with few pairs come first: if time is over, few are left. Gives back the pairs for which there was none.
     """
-    stretched: set[int] = set()
-    while len(pairs) and not crowd.over(len(pairs)):
-        demand, share = pairs.fewest, 0.0
-        mine = pairs.who[pairs.demand == demand]
-        if len(mine) > DIRECT and demand not in stretched:
-            stretched.add(demand)
-            pairs = yield from _stretch(crowd, pairs, demand)
-            continue
-        if len(mine) > DIRECT:
-            pairs, share = crowd.turned(pairs, crowd.meeting(demand), demand)
-            mine = pairs.who[pairs.demand == demand]
-        if share < WORTH and len(mine):
-            who = int(mine[np.bincount(pairs.who)[mine].argmax()])
-            undoes, pairs = crowd.against(who, pairs)
-            yield from (Undone(crowd.demands[number], who) for number in undoes.tolist())
-    return pairs
+    left = sorted(pairs.by_demand(), key=len)
+    for number, mine in enumerate(left):
+        if crowd.over(sum(map(len, left))):
+            break
+        demand = int(mine.demand[0])
+        if len(mine) > 1 and demand not in stretched:
+            mine = yield from _stretch(crowd, mine, demand)
+        undoing, left[number] = crowd.programmed(mine)
+        yield from _each(crowd, undoing)
+    return OpenPairs.all_of(left)

@@ -16,7 +16,7 @@ from confide.data.compiling import compiled
 from confide.tables.programs.deadline import Deadline
 from confide.tables.programs.solver import Solver
 
-__all__ = ["FIT", "NOTHING", "Basis", "Possible", "Swings", "swings_within"]
+__all__ = ["FIT", "NOTHING", "Possible", "RelationBasis", "Swings", "swings_within"]
 
 
 LARGEST = 16_000
@@ -54,7 +54,7 @@ class Possible:
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class RelationBasis:
     """Relations none of which follows from others, by row, and the `unknowns` that they can be solved for."""
 
     matrix: sparse.csr_array
@@ -78,7 +78,7 @@ class Swings:
     square: Floats
     down: Floats
     up: Floats
-    basis: Basis | None = None
+    basis: RelationBasis | None = None
 
 
 def swings_within(possible: Possible, deadline: Deadline) -> Swings:
@@ -123,7 +123,7 @@ def _products(spread: Floats, deadline: Deadline) -> Floats:
     return shared
 
 
-def _basis(possible: Possible, there: Ints, deadline: Deadline) -> Basis | None:
+def _basis(possible: Possible, there: Ints, deadline: Deadline) -> RelationBasis | None:
     """The relations that are not said by others, and what they can be solved for of the unknowns that are there: those of a vertex."""
     if not len(there):
         return None
@@ -143,10 +143,10 @@ def _basis(possible: Possible, there: Ints, deadline: Deadline) -> Basis | None:
         factors = splu(sparse.csc_array(kept[:, there[columns]]))
     except RuntimeError:  # exactly singular, which a basis should not be
         return None
-    return Basis(kept, there[columns], factors)
+    return RelationBasis(kept, there[columns], factors)
 
 
-def _moves(basis: Basis, there: Ints) -> Floats:
+def _moves(basis: RelationBasis, there: Ints) -> Floats:
     """A basis, by columns, of what fits the relations: in each column one unknown moves by 1, and those of the vertex with it."""
     solved = np.isin(there, basis.unknowns)
     moves = np.zeros((len(there), int((~solved).sum())), order="F")

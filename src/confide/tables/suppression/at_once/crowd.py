@@ -2,41 +2,35 @@
 
 A point keeps a demand from an insider if it meets the demand and fits what they know, and so does a mixture of points. Most
 pairs of a demand and an insider are settled so by what was found for the outsider and by the swings of both: one goes far enough,
-the other makes good what the insider knows better. For the demands that are left there are walks, each within what its insiders
-know, and where these fall short there are more points: some
-go as far as they can where many pairs are left, so that mixtures have some to spare, and some fit what many of the insiders
-know. Points are turned: others that meet the same demands, on the other side of what the insiders left know. And demands of which
-few pairs are left are finished, as many at once as there is a point for that fits what all of these insiders know.
+the other makes good what the insider knows better. For a demand that is left there is a short walk, which leaves few of most. Where
+many are left there are more points: some go as far as they can, so that mixtures have some to spare, and some are turned: others that
+meet the same demands, on the other side of what the insiders left know. Where few are left there are walks again, each within what
+several insiders know, and where these fall short, programs.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints
+from confide.tables.suppression.at_once.knowledge import knowledge
+from confide.tables.suppression.at_once.mixtures import KnownMoves, Swung, kept, settled, stronger
+from confide.tables.suppression.at_once.pairs import OpenPairs
+from confide.tables.suppression.at_once.passing_on import AskedMoves, net_of, out_of_reach
+from confide.tables.suppression.at_once.points import OUTSIDERS, Points
+from confide.tables.suppression.at_once.walks import Walk
 from confide.tables.suppression.contraction import tighten
 from confide.tables.suppression.insiders import ranges
-from confide.tables.suppression.knowledge import knowledge
-from confide.tables.suppression.mixtures import KnownMoves, Swung, kept, settled, stronger
-from confide.tables.suppression.pairs import OpenPairs
-from confide.tables.suppression.passing_on import AskedMoves, net_of, out_of_reach
-from confide.tables.suppression.points import BOOST, OUTSIDERS, Points, Targets
 from confide.tables.suppression.problem import Demand, SuppressionProblem
 from confide.tables.suppression.protection import Protection
-from confide.tables.suppression.walks import STEPS, Walk
 from confide.tables.suppression.witness import TINY, Finder
 
 __all__ = ["Crowd"]
 
 
-HELD = 0.03
-"""What share of the insiders, of those that are left, a new point is made to fit."""
-
 STRETCHED = 2
-"""How many points that go as far as they can are made for one that fits what insiders know."""
-
-FINISHED, LARGER = 0.4, 1.5
-"""If a point finishes more than this share of its demands, the next is made for more, by this factor; else for fewer."""
+"""How many points that go as far as they can are made before one is turned."""
 
 STEEP = 1e3
 """Prices differ by no more than this factor up and down: others are hard on the solver."""
@@ -44,12 +38,15 @@ STEEP = 1e3
 OFTEN = 1_000
 """So many demands are looked at together, and then progress is told."""
 
-FEW, WALKS = 50, 40
-"""A walk stays within what so many insiders know at most, and after so many walks for a demand the rest is left to programs."""
+FEW, MANY = 50, 500
+"""A walk or a program stays within what so many insiders know at most; of a demand with more than so many left there are no walks, as
+most would be in vain."""
 
-FARTHEST, FIRST, STILL_MANY = 4.0, 60, 200
-"""How far the first walk goes, in demands, and in how many steps: what is to spare is for mixtures with swings. It goes on only if it
-leaves more pairs than this."""
+FARTHEST, FIRST = 4.0, 60
+"""How far the first walk of a demand goes, in demands, and in how many steps: what is to spare is for mixtures with swings."""
+
+PATIENCE = 6_000
+"""After so many steps for one demand, in however many walks, the rest is left to programs."""
 
 OFTEN_WALKED = 20
 """After the walks of so many demands progress is told."""
@@ -58,11 +55,12 @@ SEED = 19590317
 """Which of them is random, but always the same."""
 
 
-class _Walked(NamedTuple):
-    """How far a demand came in a walk, and how far it can come `most`, in shares of what it asks for."""
+class _Reached(NamedTuple):
+    """How far a demand came, and how far it can come `most`, in shares of what it asks for, and how many steps that took."""
 
     far: float
     most: float
+    steps: int = 0
 
 
 class Crowd:
@@ -79,7 +77,7 @@ class Crowd:
         self._swings = points.swings
         self._share = self.targets.side / self.targets.amount * (1 + TINY)
         self._protection = Protection(Finder(problem))
-        self._random, self._most, self._known_at_once = np.random.default_rng(SEED), 1, 1_000.0
+        self._random, self._most = np.random.default_rng(SEED), 1
 
     def pairs(self, numbers: Ints) -> tuple[OpenPairs, Ints]:
         """The demands and the insiders for whom no mixture of points and swings does, and the demands not looked at in time."""
@@ -131,69 +129,98 @@ class Crowd:
         out[order] = out_of_reach(asked, net_of(self.points.matrix, self.points.low, self.points.high), self._boxes)
         return out
 
-    def walked(self, pairs: OpenPairs) -> tuple[OpenPairs, OpenPairs]:
-        """The pairs that are undone, one for each such demand, and those left after walks for one demand after the other.
+    def thin(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs left after a short walk for each demand with more than a few."""
+        places, left = self._room_for_one(), pairs.by_demand()
+        for done, mine in enumerate(left):
+            if done % OFTEN_WALKED == 0 and self.over(sum(map(len, left))):
+                break
+            if len(mine) > FEW:
+                walk, unit = self._start(mine, (self.points.low, self.points.high))
+                places[:, -1] = walk.to(FARTHEST * unit, steps=FIRST)
+                left[done] = self._settled(mine, places)
+        return OpenPairs.all_of(left)
 
-        What a walk comes to is a point for its demand alone. Where many pairs are left the first goes as far as it comes, and leaves
-        few. The others stay within what several insiders know; if that is too little, within what half of them know, until one is
-        left: then the walk tells that they undo the demand, or a program must.
+    def walked(self, pairs: OpenPairs) -> tuple[OpenPairs, OpenPairs]:
+        """The pairs that are undone, one for each such demand, and those left after walks for each demand that has not very many.
+
+        What a walk comes to is a point for its demand alone.
         """
-        places = np.column_stack([self._places(), np.zeros(len(self.points.low))])
-        left, sure = pairs.by_demand(), []
+        places, left, sure = self._room_for_one(), pairs.by_demand(), []
         kept: dict[tuple[int, int], Floats] = {}
         for done, mine in enumerate(left):
             if done % OFTEN_WALKED == 0 and self.over(sum(map(len, left))):
                 break
             number = int(mine.demand[0])
-            unknown, amount = (
-                (int(self.targets.of[number]), int(self.targets.side[number])),
-                self.targets.amount[number],
-            )
+            unknown = int(self.targets.of[number]), int(self.targets.side[number])
+            amount = self.targets.amount[number]
             # Cells that move together ask for the same unknown: who was kept from more of it is kept from less.
             far = kept.get(unknown, np.zeros(len(self.problem.insiders)))
-            undoing, left[done] = self._walked(mine.where(far[mine.who] < mine.need * amount), places)
-            sure.append(undoing)
-            if not len(undoing) and not len(left[done]):
-                kept[unknown] = np.maximum(far, self._needs(self.demands[number]) * amount)
+            left[done] = mine = mine.where(far[mine.who] < mine.need * amount)
+            if len(mine) <= MANY:
+                undoing, left[done] = self._in_groups(mine, places, self._walk, PATIENCE)
+                sure.append(undoing)
+                if not len(undoing) and not len(left[done]):
+                    kept[unknown] = np.maximum(far, self._needs(self.demands[number]) * amount)
         return OpenPairs.all_of(sure), OpenPairs.all_of(left)
 
-    def _walked(self, mine: OpenPairs, places: Floats) -> tuple[OpenPairs, OpenPairs]:
-        """The pair of one demand that a walk shows to be undone, if there is one, or else the pairs that walks do not settle."""
-        nothing, hard = mine.where(slice(0)), mine.where(slice(0))
-        if len(mine) > FEW:
-            mine = self._walked_far(mine, places)
+    def walkable(self, pairs: OpenPairs) -> tuple[OpenPairs, OpenPairs]:
+        """The pairs of demands that have few enough of them for walks, and the others."""
+        many = np.bincount(pairs.demand, minlength=len(self.demands))[pairs.demand]
+        few = (many <= MANY) & (self._swings.basis is not None)
+        return pairs.where(few), pairs.where(~few)
+
+    def programmed(self, pairs: OpenPairs) -> tuple[OpenPairs, OpenPairs]:
+        """The pair of one demand that is undone, if there is one, and the pairs for which there was no time."""
+        return self._in_groups(pairs, self._room_for_one(), self._program)
+
+    def _room_for_one(self) -> Floats:
+        """The moves in each point, and room for one more, which is for one demand alone."""
+        return np.column_stack([self._places(), np.zeros(len(self.points.low))])
+
+    def _in_groups(
+        self, mine: OpenPairs, places: Floats, probe: "_Probe", patience: float = np.inf
+    ) -> tuple[OpenPairs, OpenPairs]:
+        """The pair of one demand that turns out to be undone, if there is one, or else the pairs that are not settled.
+
+        It is looked at what several insiders know together; if the demand does not go far enough within that, at what half of them
+        know, until one is left: they undo the demand.
+        """
+        nothing, hard, steps = mine.where(slice(0)), mine.where(slice(0)), 0
         groups = mine.parts(FEW)
-        for _ in range(WALKS):
-            if not groups:
-                break
+        while groups and steps < patience and not self.points.deadline.over:
             group, need = groups[-1], float(groups.pop().need.max())
-            walk, left = self._walk(group, places, need)
-            if walk.far >= need and groups:
+            reached, left = probe(group, places, need)
+            steps += reached.steps
+            if reached.far >= need and groups:
                 groups = self._settled(OpenPairs.all_of(groups), places).parts(FEW)
-            elif walk.far < need and len(group) > 1:
+            elif reached.far < need and len(group) > 1:
                 groups += left.parts(max(1, len(group) // 2))
-            elif walk.far < need and walk.most < need * (1 - TINY):
+            elif reached.far < need and reached.most < need * (1 - TINY):
                 return group, nothing
-            elif walk.far < need:
+            elif reached.far < need:
                 hard = OpenPairs.all_of([hard, left])
         return nothing, OpenPairs.all_of([hard, *groups])
 
-    def _walked_far(self, mine: OpenPairs, places: Floats) -> OpenPairs:
-        """The pairs of one demand that are left after a walk that goes as far as it comes."""
-        walk, unit = self._start(mine, (self.points.low, self.points.high))
-        for steps in (FIRST, STEPS):
-            if len(mine) > (STILL_MANY if steps == STEPS else 0):
-                places[:, -1] = walk.to(FARTHEST * unit, steps=steps)
-                mine = self._settled(mine, places)
-        return mine
-
-    def _walk(self, pairs: OpenPairs, places: Floats, need: float) -> tuple[_Walked, OpenPairs]:
+    def _walk(self, pairs: OpenPairs, places: Floats, need: float) -> tuple[_Reached, OpenPairs]:
         """How far the demand of some pairs comes in a walk within what their insiders know, and the pairs left after that."""
         walk, unit = self._start(pairs, self.bounds(pairs.who))
-        point = walk.to(need * unit)
+        places[:, -1] = point = walk.to(need * unit)
+        far = float(walk.side * point[walk.unknown] * (1 + TINY) / unit)
+        return _Reached(far, walk.most() * (1 + TINY) / unit, walk.steps), self._settled(pairs, places)
+
+    def _program(self, pairs: OpenPairs, places: Floats, need: float) -> tuple[_Reached, OpenPairs]:
+        """The same by a program, which goes as far as anything does."""
+        asked = self.targets.where(pairs.demand[:1])
+        asked.amount = asked.amount * need
+        bounds = tighten(self.points.matrix, *self.bounds(pairs.who))
+        point = None if self.points.hopeless(asked, bounds)[0] else self.points.alone(asked, 0, bounds)
+        if point is None:
+            return _Reached(0.0, np.inf if self.points.deadline.over else 0.0), pairs
+        self.points.found.pop()
         places[:, -1] = point
-        far = walk.side * point[walk.unknown] * (1 + TINY) / unit
-        return _Walked(float(far), walk.most() * (1 + TINY) / unit), self._settled(pairs, places)
+        met = bool(self.points.meets(asked, point)[0])
+        return _Reached(need if met else 0.0, need if met else 0.0), self._settled(pairs, places)
 
     def _start(self, pairs: OpenPairs, bounds: tuple[Floats, Floats]) -> tuple[Walk, float]:
         """The walk of the demand of some pairs, before its first step, and how far is far enough."""
@@ -209,59 +236,24 @@ class Crowd:
         np.minimum.at(high, entries.of, entries.high)
         return np.minimum(low, 0.0), np.maximum(high, 0.0)
 
-    def thin(self, pairs: OpenPairs, weight: Floats) -> OpenPairs:
-        """The pairs that are left after some more points, those first of which many are left."""
+    def stretched_together(self, pairs: OpenPairs) -> OpenPairs:
+        """The pairs left after some points that go as far as they can, mostly where many pairs are left."""
         for _ in range(STRETCHED):
             many = np.bincount(pairs.demand, minlength=len(self.demands))
             ends = self.points.low, self.points.high
             point = self.points.stretch(self.targets, many * self._random.random(len(many)), ends)
             pairs = pairs if point is None else self.left(pairs)
-        many = np.bincount(pairs.who, minlength=len(self.problem.insiders))
-        order = np.argsort(-many * self._random.random(len(many)), kind="stable")
-        held = order[: int(np.ceil(HELD * (many > 0).sum()))]
-        wanted = np.zeros(len(self.demands), dtype=np.bool_)
-        wanted[pairs.demand[np.isin(pairs.who, held)]] = True
-        point = self.points.push(self.targets, wanted, weight, self.bounds(held))
-        weight[wanted] *= BOOST
-        return pairs if point is None else self.left(pairs)
-
-    def finish(self, pairs: OpenPairs) -> OpenPairs:
-        """The pairs that are left after a point for demands of which few are left: it fits what all of their insiders know.
-
-        How many demands that can be at once is found out on the way.
-        """
-        wanted = np.zeros(len(self.demands), dtype=np.bool_)
-        wanted[chosen := self._apart(pairs)] = True
-        bounds = self.bounds(np.unique(pairs.who[wanted[pairs.demand]]))
-        if self.points.push(self.targets, wanted, np.ones(len(wanted)), bounds) is None:
-            return pairs
-        left = self.left(pairs)
-        many = 1 - np.isin(chosen, left.demand).mean() > FINISHED
-        self._known_at_once *= LARGER if many else 1 / LARGER
-        return left
-
-    def _apart(self, pairs: OpenPairs) -> Ints:
-        """Demands with few pairs, by number, of whose unknowns the insiders of the others know nothing."""
-        there, first, many = np.unique(pairs.demand, return_index=True, return_counts=True)
-        known: set[int] = set()
-        own: set[int] = set()
-        chosen: list[int] = []
-        for at in np.argsort(many * self._random.exponential(size=len(many)), kind="stable").tolist():
-            who, unknown = pairs.who[first[at] : first[at] + many[at]], int(self.targets.of[there[at]])
-            if unknown in known or (chosen and len(known) + len(who) > self._known_at_once):
-                continue
-            theirs = set(self.known.of[self._entries(who)].tolist())
-            if not theirs & own:
-                known, own = known | theirs, own | {unknown}
-                chosen.append(int(there[at]))
-        return np.array(chosen)
+        return pairs
 
     def _entries(self, who: Ints) -> Ints:
         """Where it stands what some insiders know."""
         return ranges(self._boxes.starts[who], np.diff(self._boxes.starts)[who])
 
     def stretched(self, pairs: OpenPairs, demand: int) -> tuple[Ints, OpenPairs]:
-        """The insiders who are now known to undo a demand, and the pairs left after the point at which it goes farthest."""
+        """The insiders who are now known to undo a demand, and the pairs left after the point at which it goes farthest.
+
+        Of that demand those come last for whom it may go least far.
+        """
         if self.points.alone(self.targets, demand, (self.points.low, self.points.high)) is None:
             return np.zeros(0, np.int64), pairs
         worth, mine = self.points.worth(self.targets, demand), pairs.where(pairs.demand == demand)
@@ -272,7 +264,12 @@ class Crowd:
         each = np.repeat(np.arange(len(mine)), np.diff(self._boxes.starts)[mine.who])
         farthest = most.sum() + np.bincount(each, less, minlength=len(mine))
         undoing = mine.who[farthest < mine.need * (1 - TINY)]
-        return undoing, pairs.where(pairs.demand != demand) if len(undoing) else self.left(pairs)
+        others = pairs.where(pairs.demand != demand)
+        if len(undoing):
+            return undoing, others
+        return undoing, self.left(
+            OpenPairs.all_of([others, mine.where(np.argsort(mine.need - farthest, kind="stable"))])
+        )
 
     def best(self, pairs: OpenPairs, tired: set[int]) -> int | None:
         """The point that meets most of the demands left, by number, if there is any but those that are tired."""
@@ -282,20 +279,14 @@ class Crowd:
         number = int(np.argmax(covered))
         return number if covered[number] else None
 
-    def meeting(self, demand: int) -> int:
-        """A point that meets a demand, by number: each has one, or the outsider would undo it."""
-        return int(np.argmax([self.points.meets(self.targets, point)[demand] for point in self.points.found]))
-
-    def turned(self, pairs: OpenPairs, number: int, only: int | None = None) -> tuple[OpenPairs, float]:
-        """The pairs left after another point for the demands that a point meets, or one of them, and what share of theirs it settles.
+    def turned(self, pairs: OpenPairs, number: int) -> tuple[OpenPairs, float]:
+        """The pairs left after another point for the demands that a point meets, and what share of theirs it settles.
 
         For a pair of which all points lie to one side of what the insider knows, one on the other side is as good as one
         that fits: mixtures of both do.
         """
         point = self.points.found[number]
         here = self.points.meets(self.targets, point)
-        if only is not None:
-            here &= np.arange(len(here)) == only
         theirs = here[pairs.demand]
         held = np.zeros(len(here), dtype=np.bool_)
         held[pairs.demand[theirs]] = True
@@ -344,18 +335,6 @@ class Crowd:
         swings = self._swings.down, self._swings.up, pairs.gain
         return pairs.where(~settled(pairs.demand, pairs.who, pairs.need, reach, places, self._boxes, swings))
 
-    def against(self, who: int, pairs: OpenPairs) -> tuple[Ints, OpenPairs]:
-        """The demands that one insider is now known to undo, and the pairs that are left without these."""
-        at = np.flatnonzero(pairs.who == who)
-        mine, whole = pairs.demand[at], self.targets
-        asked = Targets(whole.of[mine], whole.side[mine], whole.amount[mine] * pairs.need[at])
-        bounds = tighten(self.points.matrix, *self.bounds(np.array([who])))
-        undone = self.points.hopeless(asked, bounds)
-        if not undone.any():
-            several = len(at) > 1
-            met = self.points.together(asked, bounds) if several else np.zeros(1, dtype=np.bool_)
-            if not met.any() and (point := self.points.alone(asked, 0, bounds)) is not None:
-                met[0] = bool(self.points.meets(asked, point)[0])
-                undone[0] = not met[0]
-            pairs = self.left(pairs.where(np.delete(np.arange(len(pairs)), at[met])))
-        return mine[undone], pairs.where(~np.isin(pairs.demand, mine[undone]))
+
+_Probe = Callable[[OpenPairs, Floats, float], tuple[_Reached, OpenPairs]]
+"""How far the demand of some pairs comes within what their insiders know, if it must come so far, and the pairs left after that."""

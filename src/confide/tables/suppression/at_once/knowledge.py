@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from confide.arrays import Bools, Floats, Ints
-from confide.tables.suppression.points import Points
+from confide.tables.suppression.at_once.points import Points
 from confide.tables.suppression.problem import SuppressionProblem
 
 __all__ = ["KnownRanges", "knowledge"]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg
 
 from confide.arrays import Bools, Floats
-from confide.tables.suppression.swings import FIT, NOTHING, Swings
+from confide.tables.suppression.at_once.swings import FIT, NOTHING, Swings
 
 __all__ = ["STEPS", "Walk"]
 
@@ -54,6 +54,11 @@ class Walk:
             if not self._step(far):
                 break
         return self._moves.copy()
+
+    @property
+    def steps(self) -> int:
+        """How many unknowns it was stopped by, which is what it costs."""
+        return len(self._holding)
 
     def most(self) -> float:
         """How far the unknown goes at most, whatever way it takes, as follows from those that stood still where the walk ended.

@@ -27,12 +27,6 @@ class OpenPairs:
         return len(self.who)
 
     @property
-    def fewest(self) -> int:
-        """The demand with the fewest pairs."""
-        there, many = np.unique(self.demand, return_counts=True)
-        return int(there[many.argmin()])
-
-    @property
     def most(self) -> int:
         """The demand with the most pairs."""
         return int(np.bincount(self.demand).argmax())
