@@ -15,6 +15,7 @@ from confide.model.policy import RecordRules
 from confide.records.balance import EFFECTIVE, BalancedTables, balanced
 from confide.records.lots import drawn, lots
 from confide.records.noise import noised
+from confide.records.projection import FARTHEST
 from protecting import CATALOG, Protection, people, records_policy, secret_of
 
 SIZE = 20_000
@@ -151,6 +152,21 @@ def test_noise_does_not_tell_of_somebody_large_who_left_a_group() -> None:
     now[[0, 500]] = 1, 0
     even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([now], [group]))
     assert np.abs(even - logs)[1:500].max() < 3 * 0.15 * 3 / np.sqrt(500)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_balance_moves_nobody_far_where_size_classes_were_exchanged(seed: int) -> None:
+    """A few large among many small ones, and the reverse: balancing both sums once asked for factors of e^94 (seed 3)."""
+    rng = np.random.default_rng(seed)
+    amounts, spread = rng.lognormal(5, 1.5, 4000), np.full(4000, 0.6)
+    sizes = np.searchsorted(np.quantile(amounts, [0.3, 0.6, 0.8, 0.9, 0.95]), amounts)
+    others = [rng.integers(0, classes, 4000) for classes in (5, 12, 8, 6)]
+    logs = rng.normal(log_mean(0.6), 0.6, 4000).clip(-1.5, 1.5)
+    weights = np.where(sizes > 3, 1.0, rng.uniform(1, 12, 4000))
+    now, moved = sizes.copy(), rng.choice(4000, 500, replace=False)
+    now[moved] = sizes[rng.permutation(moved)]
+    even = balanced(logs, spread, amounts, weights, BalancedTables.of([now, *others], [sizes, *others]))
+    assert np.abs(even - logs).max() < FARTHEST * 0.6
 
 
 def test_units_of_several_records_keep_their_noise() -> None:

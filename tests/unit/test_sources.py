@@ -1,6 +1,9 @@
 """Every way into the house gives the same table, or a Mistake in plain words."""
 
 import gzip
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +215,22 @@ def test_stata_and_sas_files_are_read(tmp_path: Path) -> None:
     read = read_source(tmp_path / "a.xpt")
     assert read.table["town"].to_pylist() == ["Ulm", "Bonn", "", "Kiel"]
     assert read.labels["sex"] == "Sex"
+
+
+def test_several_threads_read_columns_of_one_parquet_file(tmp_path: Path) -> None:
+    """In a process of its own: with one reader for both, two threads end it within a few of these rounds."""
+    script = """
+        import sys
+        from concurrent.futures import ThreadPoolExecutor
+        from pathlib import Path
+        import pyarrow as pa, pyarrow.parquet as pq
+        from confide.sources.by_column import ParquetColumns
+
+        table = pa.table({f"c{i}": [f"{i}-{j % 7}" for j in range(1_000)] for i in range(30)})
+        pq.write_table(table, sys.argv[1], row_group_size=20)
+        for _ in range(30):
+            with ThreadPoolExecutor(4) as pool:
+                columns = ParquetColumns(Path(sys.argv[1]))
+                assert list(pool.map(columns.__getitem__, columns.column_names)) == table.columns
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "wide.parquet")], check=True)

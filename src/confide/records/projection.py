@@ -9,10 +9,14 @@ from confide.arrays import Floats, Ints
 from confide.data.compiling import compiled
 from confide.records.sums import Places
 
-__all__ = ["SUMS", "displace", "grams", "project"]
+__all__ = ["FARTHEST", "SUMS", "displace", "grams", "project"]
 
 SUMS = 7
 """What is added up for each cell: three products for the equations, then size and squares of both shares."""
+
+FARTHEST = 5.0
+"""The sums of a cell are moved by no more than so many of their standard deviations, both together. Where amounts go nearly with their
+logarithms, each may be a few off and both together hundreds: all who are there would be moved by that."""
 
 
 @compiled
@@ -103,5 +107,8 @@ def project(
                 matrix = inverse[start + group]
                 pull[group, 0] = matrix[0] * sums[group, 0] + matrix[1] * sums[group, 1]
                 pull[group, 1] = matrix[1] * sums[group, 0] + matrix[2] * sums[group, 1]
+                square = sums[group, 0] * pull[group, 0] + sums[group, 1] * pull[group, 1]
+                if square > FARTHEST * FARTHEST:
+                    pull[group] *= FARTHEST / np.sqrt(square)
             start += now[2] * now[3]
             before = now
