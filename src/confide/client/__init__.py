@@ -270,6 +270,12 @@ class DatasetHandle:
         """Everything declared about the data set."""
         return self._site.codebook(self.name)
 
+    def to_ddi(self) -> str:
+        """The codebook as the text of a DDI-Codebook 2.5 file, for archives: what is declared, and no counts."""
+        from confide.spelling.ddi import write_ddi
+
+        return write_ddi(self.codebook)
+
     @property
     def variables(self) -> list[str]:
         """The names one may use."""
