@@ -135,4 +135,11 @@ def _read(path: Path, kind: str) -> Mapping[str, DictionaryEntry]:
         _, labels, values, missing = read_labelled(path, kind)
         names = dict.fromkeys([*labels, *values, *missing])
         return {n: DictionaryEntry(labels.get(n, ""), values.get(n, {}), tuple(missing.get(n, ()))) for n in names}
+    if kind == "sas7bcat":
+        raise Mistake(
+            f"{path.name} names formats, not variables.",
+            suggestions=[
+                "Put it beside its data file under the same name, as survey.sas7bcat: it is read with the data."
+            ],
+        )
     raise Mistake(f"Cannot tell what codebook {path.name!r} is.", suggestions=[f"Known endings: {KNOWN}."])
