@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test mutants chromium web-servers postgresql java docs screenshots bench clean
+.PHONY: demo test mutants chromium web-servers postgresql java r docs screenshots bench clean
 
 demo: $(VENV)/.web
 	$(BIN)/confide demo demo-site
 
-test: chromium web-servers postgresql java $(VENV)/.dev
+test: chromium web-servers postgresql java r $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -44,6 +44,12 @@ java:
 	@command -v java >/dev/null || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends default-jre-headless >/dev/null; } || \
 	{ echo "The tests need a Java runtime. On Debian, as root: apt-get install default-jre-headless"; exit 1; }
+
+# The R code that pages show is run, with the packages of Debian's stable release.
+r:
+	@Rscript -e 'library(httr2); library(jsonlite)' >/dev/null 2>&1 || { [ -f /etc/debian_version ] && [ "$$(id -u)" = 0 ] && \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends r-base-core r-cran-httr2 r-cran-jsonlite >/dev/null; } || \
+	{ echo "The tests need R with httr2 and jsonlite. On Debian, as root: apt-get install r-base-core r-cran-httr2 r-cran-jsonlite"; exit 1; }
 
 docs: $(VENV)/.dev
 	$(BIN)/mkdocs serve

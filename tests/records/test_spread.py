@@ -1,9 +1,13 @@
 """How far sums over protected records are off is measured when they are protected, as a multiple of their noise alone."""
 
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import confide
+from confide.records.ingest import add
 from confide.records.spread import _squared_spread, measure_spread
 from protecting import Protection, people, records_policy
 
@@ -68,3 +72,17 @@ def test_one_cell_in_thousands_does_not_make_all_look_uncertain() -> None:
     squares = np.random.default_rng(1).standard_normal((2, 10_000, 1)) ** 2
     squares[:, 0], squares[:, 1] = 1e8, np.nan
     np.testing.assert_allclose(np.sqrt(_squared_spread(squares)), 1, rtol=0.03)
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_a_file_of_one_or_two_classes_has_totals_and_means_in_universes(tmp_path: Path, classes: int) -> None:
+    """There is no table by three variables to measure on: what independent noise would do is stated."""
+    rng = np.random.default_rng(3)
+    columns = {f"c{place}": rng.choice(["a", "b"], 2000) for place in range(classes)}
+    (tmp_path / "secret").touch(0o600)
+    (tmp_path / "secret").write_text("5eed" * 16 + "\n")
+    add(pa.table({**columns, "n": rng.gamma(2, 1000, 2000).round()}), tmp_path, name="d")
+    with confide.open(tmp_path) as site:
+        for where in (None, {"c0": "a"}, [{f"c{classes - 1}": "b"}, {"c0": "a"}]):
+            answer = site["d"].table(rows=list(columns), measure=["total", "mean"], of="n", where=where)
+            assert np.isfinite(answer.to_arrow()["mean_noise_sd"].drop_null().to_numpy()).all()

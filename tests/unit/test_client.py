@@ -2,8 +2,10 @@
 
 import http.server
 import json
+import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import resources
 
 import duckdb
@@ -270,3 +272,105 @@ def test_a_regression_of_another_kind_is_a_mistake(site, formula, more):
 def test_a_correlation_of_another_kind_is_a_mistake(site, variables):
     with pytest.raises(confide.Mistake):
         site["people"].correlation(variables)
+
+
+def test_a_wide_frame_lies_as_the_printed_table_with_labels_or_codes(site, answer):
+    frame = answer.to_pandas(wide=True, labels=True)
+    tidy = answer.to_pandas(labels=True)
+    assert frame.index.name == "Sex" and frame.columns.names == ["Region", "measure"]
+    assert list(frame.index)[-1] == "Total" and tidy["region"].cat.categories[-1] == "Total"
+    for _, row in tidy.iterrows():
+        for measure in ("count", "mean"):
+            shown = frame.loc[row["sex"], (row["region"], measure)]
+            assert shown == row[measure] or (pandas.isna(shown) and row[f"{measure}_mark"])
+    plain = answer.to_pandas(wide=True)
+    assert plain.index.name == "sex" and list(plain.index)[-1] == "_T"
+    assert (plain.to_numpy() == frame.to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("sides", "shape", "index", "columns"),
+    [
+        ({"rows": "sex"}, (3, 1), ["sex"], ["measure"]),
+        ({"columns": "sex"}, (3, 1), ["sex"], ["measure"]),
+        ({"rows": ["sex", "region"]}, (18, 1), ["sex", "region"], ["measure"]),
+        ({"rows": "sex", "columns": "region"}, (3, 6), ["sex"], ["region"]),
+    ],
+)
+def test_a_wide_frame_has_the_sides_of_its_table(site, sides, shape, index, columns):
+    frame = site["people"].table(**sides).to_pandas(wide=True)
+    assert frame.shape == shape and frame.index.names == index and frame.columns.names == columns
+    assert frame.dtypes.map(str).unique().tolist() == ["int64"]
+
+
+def test_what_is_withheld_is_missing_in_a_wide_frame_and_no_code_is_lost_to_a_label_two_have(site):
+    answer = site["people"].table(rows="sex", columns="region", measure="mean", of="income", where={"region": "N"})
+    frame = answer.to_pandas(wide=True)
+    assert frame["S"].isna().all() and frame["N"].notna().all()
+    twice = replace(answer.release.dimensions[1], labels=("Same",) * 5 + ("Total",))
+    told = confide.Answer(replace(answer.release, dimensions=(answer.release.dimensions[0], twice)))
+    assert list(told.to_pandas(wide=True, labels=True).columns)[:2] == ["Same (C)", "Same (N)"]
+    assert told.to_polars(labels=True)["region"].n_unique() == 6
+
+
+def test_frames_of_polars_are_those_of_arrow(site, answer):
+    assert answer.to_polars().equals(polars.from_arrow(answer.to_arrow()))
+    fit = site["people"].correlation(["age", "income"])
+    assert fit.to_polars().columns == fit.correlations.column_names
+
+
+def test_an_answer_is_cited_by_what_was_asked_and_its_receipt(site, answer):
+    fit = site["people"].regression("income ~ age", where={"region": "N"})
+    told = answer.cite()
+    assert told.startswith("People of Norland, 2025. Count, Mean of Income a year, in crowns by Sex, Region. Everyone.")
+    assert told.endswith(f"Protected by Confide, policy standard, version 1. Receipt {answer.receipt}.")
+    assert "income ~ age" in fit.cite() and "North" in fit.cite() and fit.receipt in fit.cite()
+
+
+def test_plots_are_of_tables_models_correlations_and_diagnostics(site, tmp_path):
+    people = site["people"]
+    fit = people.regression("income ~ age + education")
+    plots = [
+        people.table(rows="sex").plot(),
+        people.table(rows="education", columns="sex").plot(),
+        fit.plot(),
+        people.correlation(["age", "income", "sex"]).plot(),
+        fit.diagnostics().plot(),
+        fit.diagnostics().plot("age"),
+    ]
+    for plot in plots:
+        assert plot.to_svg().startswith("<svg") and "plot: " in repr(plot)
+        assert json.loads(json.dumps(plot._repr_mimebundle_()))["application/vnd.vegalite.v5+json"] == plot.spec
+    drawn = [row["class"] for row in plots[2].spec["data"]["values"]]
+    assert drawn == [row["term"] for row in fit.coefficients.to_pylist()[1:]]
+    for ending, begin in (("svg", b"<svg"), ("png", b"\x89PNG"), ("json", b"{")):
+        plots[0].save(tmp_path / f"p.{ending}")
+        assert (tmp_path / f"p.{ending}").read_bytes().startswith(begin)
+    with pytest.raises(confide.Mistake, match=r"not written as '.pdf'.*\.svg"):
+        plots[0].save(tmp_path / "p.pdf")
+    with pytest.raises(confide.Mistake, match="no chart that can be read"):
+        people.table(rows=["sex", "region"], columns="education").plot()
+    with pytest.raises(confide.Mistake, match="no chart 'nothing'. There are fitted, age"):
+        fit.diagnostics().plot("nothing")
+
+
+@pytest.mark.parametrize(
+    ("absent", "call", "install"),
+    [
+        ("pandas", lambda a: a.to_pandas(), "pip install pandas"),
+        ("pandas", lambda a: a.to_pandas(wide=True), "pip install pandas"),
+        ("polars", lambda a: a.to_polars(), "pip install polars"),
+        ("vl_convert", lambda a: a.plot().to_svg(), r"pip install 'confide\[charts\]'"),
+    ],
+)
+def test_a_library_that_is_missing_is_a_mistake_that_says_how_to_come_by_it(answer, monkeypatch, absent, call, install):
+    monkeypatch.setitem(sys.modules, absent, None)
+    with pytest.raises(confide.Mistake, match=f"needs {absent}, which is not installed: {install}"):
+        call(answer)
+
+
+def test_a_model_without_pandas_says_so_too(site, monkeypatch):
+    fit = site["people"].correlation(["age", "income"])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(confide.Mistake, match="needs pandas"):
+        fit.to_pandas()

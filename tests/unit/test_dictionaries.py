@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 import confide
 from confide.cli.main import app
 from confide.errors import Mistake
+from confide.model.toml import toml_value
 from confide.site.draft import draft
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
@@ -162,3 +163,42 @@ def test_what_is_written_as_ddi_is_read_back(tmp_path: Path) -> None:
     assert back["sex"].values == {"01": "Man", "02": "Woman"}
     wrong = CliRunner().invoke(app, ["codebook", str(tmp_path / "site"), "d", "--format", "pdf"])
     assert isinstance(wrong.exception, Mistake) or "not written as" in wrong.output
+
+
+def test_a_description_comes_back_from_its_ddi_as_it_was(tmp_path: Path) -> None:
+    """Written, and drafted from it once more: codes, labels, missing codes, universes and what the data are called."""
+    table = TABLE.append_column("answer", pa.array(["ja", None, "nein", "ä <&>"] * 30))
+    as_json(tmp_path / "c.json")
+    first = draft(Source(table), name="d", dictionary=tmp_path / "c.json").catalog
+    study = {"title": 'People & "others" <1>', "source": "Statistik Österreich", "period": "2025"}
+    for key, text in study.items():
+        first = re.sub(rf"(?m)^{key} = .*$", lambda _, key=key, text=text: f"{key} = {toml_value(text)}", first)
+    confide.add(table, tmp_path / "site", name="d", catalog=first)
+    with confide.open(tmp_path / "site") as site:
+        (tmp_path / "d.xml").write_text(site["d"].to_ddi())
+        told = site["d"].codebook
+    confide.add(table, tmp_path / "again", name="d", dictionary=tmp_path / "d.xml")
+    with confide.open(tmp_path / "again") as site:
+        assert site["d"].codebook == told
+    assert {key: told[key] for key in study} == study
+
+
+def test_ddi_tells_nothing_of_the_records_but_what_is_declared(tmp_path: Path) -> None:
+    """Of data with the same codes, whatever their numbers and counts, it is the same to the letter."""
+    written = []
+    for times in (20, 35):
+        table = pa.table({"sex": ["f", "m", "m"] * times, "age": [x % (2 * times) for x in range(3 * times)]})
+        catalog = 'title = "d"\n[variables.sex.codes]\nf = "F"\nm = "M"\n[variables.age]\nkind = "numeric"\ncutpoints = [10]\n'
+        confide.add(table, tmp_path / str(times), name="d", catalog=catalog)
+        with confide.open(tmp_path / str(times)) as site:
+            written.append(site["d"].to_ddi())
+    assert written[0] == written[1] and "range" not in written[0] and "catStat" not in written[0]
+
+
+def test_counts_and_ranges_of_an_archives_ddi_do_not_become_public(tmp_path: Path) -> None:
+    (tmp_path / "c.xml").write_text(
+        '<codeBook><dataDscr><var name="income"><labl>Income</labl><valrng><range min="100" max="218"/></valrng>'
+        '<sumStat type="max">218</sumStat></var></dataDscr></codeBook>'
+    )
+    found = tomllib.loads(draft(Source(TABLE), name="d", dictionary=tmp_path / "c.xml").catalog)["variables"]["income"]
+    assert "maximum" not in found and found["minimum"] != 100

@@ -1,9 +1,11 @@
 """Every way into the house gives the same table, or a Mistake in plain words."""
 
 import gzip
+import shutil
 import subprocess
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ import pyreadstat
 import pytest
 
 from confide.errors import Mistake
+from confide.site.draft import draft
+from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import read_source
 
 TABLE = pa.table({"sex": ["f", "m", None], "age": [30, 41, 7]})
@@ -234,3 +238,35 @@ def test_several_threads_read_columns_of_one_parquet_file(tmp_path: Path) -> Non
                 assert list(pool.map(columns.__getitem__, columns.column_names)) == table.columns
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "wide.parquet")], check=True)
+
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def test_labels_of_a_sas_file_come_from_the_catalog_beside_it_and_codes_stay_codes(tmp_path: Path) -> None:
+    for name in ("survey.sas7bcat", "formats.sas7bcat"):
+        folder = tmp_path / name
+        folder.mkdir()
+        shutil.copy(FIXTURES / "survey.sas7bdat", folder)
+        shutil.copy(FIXTURES / "survey.sas7bcat", folder / name)
+        read = read_source(folder / "survey.sas7bdat")
+        assert read.value_labels == {
+            "sex": {"1": "Men", "2": "Women"},
+            "area": {"N": "North", "S": "South", "W": "West"},
+        }
+        assert read.labels["income"] == "Income a year" and set(read.table["area"].to_pylist()) == {"N", "S", "W"}
+        drafted = tomllib.loads(draft(read, name="d").catalog)["variables"]
+        assert drafted["sex"]["codes"] == {"1": "Men", "2": "Women"} and drafted["sex"]["missing"] == ["NA"]
+
+
+def test_a_sas_file_without_its_catalog_has_codes_alone_and_a_damaged_one_is_a_mistake(tmp_path: Path) -> None:
+    shutil.copy(FIXTURES / "survey.sas7bdat", tmp_path)
+    assert read_source(tmp_path / "survey.sas7bdat").value_labels == {}
+    (tmp_path / "formats.sas7bcat").write_bytes(b"no catalog")
+    with pytest.raises(Mistake, match="formats.sas7bcat, the catalog beside survey.sas7bdat, cannot be read"):
+        read_source(tmp_path / "survey.sas7bdat")
+
+
+def test_a_catalog_given_as_a_codebook_says_where_it_belongs() -> None:
+    with pytest.raises(Mistake, match=r"names formats, not variables. Put it beside its data file"):
+        read_dictionary(FIXTURES / "survey.sas7bcat")

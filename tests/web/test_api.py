@@ -10,6 +10,8 @@ import httpx
 import openpyxl
 import pytest
 
+import confide
+
 TABLE = "/people/table.json?rows=sex&columns=region&where=age_group=20-29,30-39"
 REFUSED = [
     "/people/table.json?rows=occupation&columns=municipality",
@@ -186,6 +188,16 @@ def test_a_length_that_is_no_number_harms_nothing(server, length):
         assert wire.recv(100).split()[1] in (b"400", b"413")
 
 
+def test_the_codebook_as_ddi_is_that_of_python_and_of_the_command_line(server, site, run):
+    answer = server.get("/people/ddi.xml")
+    assert answer.status_code == 200 and answer.headers["Content-Type"].startswith("application/xml")
+    with confide.open(site) as here, confide.open(server.url) as there:
+        assert answer.text == here["people"].to_ddi() == there["people"].to_ddi()
+    assert run("codebook", server.url, "people", "--format", "ddi").stdout.decode() == answer.text
+    assert server.get("/peple/ddi.xml").status_code == 404
+    assert 'href="/people/ddi.xml"' in server.get("/people").text
+
+
 def test_the_description_lists_every_address(server):
     described = server.get("/openapi.json").json()
     assert set(described["paths"]) == {
@@ -194,6 +206,7 @@ def test_the_description_lists_every_address(server):
         "/api/ledger",
         "/api/reviews",
         "/api/workspace",
+        "/{dataset}/ddi.xml",
         "/{dataset}/table.{ending}",
         "/{dataset}/regression.{ending}",
         "/{dataset}/correlation.{ending}",

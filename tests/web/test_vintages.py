@@ -95,7 +95,14 @@ def test_the_vintages_of_a_data_set_of_a_project_are_there_for_its_people_and_fo
     add_project(file, Project("taxes", "Who pays", people=("ana",), datasets=("people",), quota=2))
     shown = add_token(file, name="ana", role=PersonRole.ANALYST, terms=TokenTerms(project="taxes"))
     ana, server = {"headers": {"Authorization": f"Bearer {shown}"}}, serve(site)
-    for way in ("/api/datasets/{}", "/{}", "/{}/table.json?rows=sex", "/{}/table?rows=sex", "/{}/table/build"):
+    for way in (
+        "/api/datasets/{}",
+        "/{}",
+        "/{}/table.json?rows=sex",
+        "/{}/table?rows=sex",
+        "/{}/table/build",
+        "/{}/ddi.xml",
+    ):
         for vintage in ("@1", "@2", "@9"):
             hidden, absent = (server.get(way.format(name + vintage)) for name in ("people", "planet"))
             assert hidden.status_code == absent.status_code == 404

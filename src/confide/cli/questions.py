@@ -13,7 +13,6 @@ from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.formats.release import Released, writers
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
-from confide.spelling.ddi import write_ddi
 from confide.spelling.python import write_python
 from confide.spelling.url import read_query
 
@@ -175,10 +174,11 @@ def codebook(
     if format not in ("text", "ddi"):
         raise Mistake(f"A codebook is not written as {format!r}.", suggestions=["Say --format text or ddi."])
     with open_site(site, token=token, allow_open=True) as opened:
-        book = opened[dataset].codebook
-    if format == "ddi":
-        typer.echo(write_ddi(book), nl=False)
-        return
+        described = opened[dataset]
+        if format == "ddi":
+            typer.echo(described.to_ddi(), nl=False)
+            return
+        book = described.codebook
     typer.echo(f"{book['title']}\n{book['source']}\n")
     for variable in book["variables"]:
         codes = variable.get("codes", [])

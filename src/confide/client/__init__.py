@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from confide.answering.service import Service
+    from confide.client.plotting import AnswerPlot
     from confide.site.access import Person
 
 __all__ = ["Answer", "DatasetHandle", "Diagnostics", "ModelAnswer", "Site", "open"]
@@ -48,6 +49,12 @@ class _Told:
     def notes(self) -> tuple[str, ...]:
         """How the numbers were protected."""
         return self._told.notes
+
+    def cite(self) -> str:
+        """One line for a footnote: what was asked of which data, the policy, and the receipt."""
+        from confide.formats.citation import cite
+
+        return cite(self._told)
 
     @abstractmethod
     def to_text(self, *, width: int | None = None) -> str:
@@ -76,9 +83,25 @@ class Answer(_Told):
 
         return to_arrow(self.release)
 
-    def to_pandas(self) -> Any:
-        """The same as a pandas frame."""
-        return self.to_arrow().to_pandas()
+    def to_pandas(self, *, wide: bool = False, labels: bool = False) -> Any:
+        """The same as a pandas frame; `wide` as it lies on paper, numbers alone; with `labels` instead of codes."""
+        from confide.formats import frames
+
+        if wide:
+            return frames.to_wide(self.release, labels=labels)
+        return frames.to_pandas(frames.labelled(self.release) if labels else self.to_arrow())
+
+    def to_polars(self, *, labels: bool = False) -> Any:
+        """The same as a polars frame, one row a cell; with `labels` instead of codes."""
+        from confide.formats import frames
+
+        return frames.to_polars(frames.labelled(self.release) if labels else self.to_arrow())
+
+    def plot(self) -> "AnswerPlot":
+        """The first measure as bars (one variable), bars in groups or a heat map (two); totals are left out."""
+        from confide.client.plotting import plot_table
+
+        return plot_table(self.release)
 
     def to_csv(self) -> str:
         return write_csv(self.release)
@@ -152,7 +175,21 @@ class ModelAnswer(_Told):
 
     def to_pandas(self, name: str | None = None) -> Any:
         """A table as a pandas frame; the first, if no name is given."""
-        return self.grid(name).to_pandas()
+        from confide.formats.frames import to_pandas
+
+        return to_pandas(self.grid(name))
+
+    def to_polars(self, name: str | None = None) -> Any:
+        """A table as a polars frame; the first, if no name is given."""
+        from confide.formats.frames import to_polars
+
+        return to_polars(self.grid(name))
+
+    def plot(self) -> "AnswerPlot":
+        """The coefficients of a regression with their intervals, or correlations as a heat map."""
+        from confide.client.plotting import plot_model
+
+        return plot_model(self.release)
 
     def to_csv(self) -> str:
         """All tables; the first column, `table`, names them."""
@@ -186,6 +223,12 @@ class Diagnostics(ModelAnswer):
     def charts(self) -> dict[str, Any]:
         """Vega-Lite specifications by name, with their data inside."""
         return dict(self.release.charts)
+
+    def plot(self, name: str | None = None) -> "AnswerPlot":
+        """A chart by its name; the first, if none is given."""
+        from confide.client.plotting import plot_charts
+
+        return plot_charts(self.charts, name)
 
 
 class DatasetHandle:
@@ -269,6 +312,12 @@ class DatasetHandle:
     def codebook(self) -> dict[str, Any]:
         """Everything declared about the data set."""
         return self._site.codebook(self.name)
+
+    def to_ddi(self) -> str:
+        """The codebook as the text of a DDI-Codebook 2.5 file, for archives: what is declared, and no counts."""
+        from confide.spelling.ddi import write_ddi
+
+        return write_ddi(self.codebook)
 
     @property
     def variables(self) -> list[str]:

@@ -3,7 +3,8 @@
 Balance takes noise out of large groups, and exchanges move whole contributions: so the spread of a total is measured on the
 site's own tables by one, two and three variables, and stated as a multiple of the root of the sum of squared noise.
 All cells of all tables are sums of the same draws, so that a small file tells little, however many tables it has. There what
-independent noise would do is stated, and what was measured enters by as much as it is worth.
+independent noise would do is stated, and what was measured enters by as much as it is worth. Where there is no table of a size, or
+no cell that counts, it is stated alone.
 """
 
 import itertools
@@ -54,7 +55,9 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     multiples: list[Floats] = []
     for some in tables:
         ratios = [np.empty((2, 0, len(names))), *(_ratios(known.of(by), seen.of(by)) for by in some)]
-        multiples.insert(0, np.sqrt(worth * _squared_spread(np.concatenate(ratios, axis=1)) + (1 - worth) * alone))
+        measured = _squared_spread(np.concatenate(ratios, axis=1))
+        stated = np.where(np.isnan(measured), alone, worth * np.nan_to_num(measured) + (1 - worth) * alone)
+        multiples.insert(0, np.sqrt(stated))
     return {
         name: [float(f"{of_size[kind, place]:.2g}") for kind in (0, 1) for of_size in multiples]
         for place, name in enumerate(names)
@@ -131,13 +134,13 @@ def _squared_spread(ratios: Floats) -> Floats:
     """The squared multiple, of totals and of means of each number, that all but one cell in twenty keep to as normal ones would.
 
     Not the mean of squares: where numbers are next to nothing, as those of children are, one exchange outweighs all noise, and one
-    such cell in ten thousand would make every table look uncertain.
+    such cell in ten thousand would make every table look uncertain. NaN where no cell counts, as of tables by three of two variables.
     """
     within = np.full(ratios.shape[::2], np.nan)
     for place in np.ndindex(within.shape):
         found = ratios[place[0], :, place[1]]
         found = found[np.isfinite(found)]
-        within[place] = np.quantile(found, COVERED) / NORMAL**2 if len(found) else 0.0
+        within[place] = np.quantile(found, COVERED) / NORMAL**2 if len(found) else np.nan
     return within
 
 

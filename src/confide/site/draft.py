@@ -48,9 +48,9 @@ def draft_dataset(source: Source, found: Profile, *, name: str) -> str:
     """The text of a `dataset.toml` for the data, by what was found in them."""
     lines = [
         "# Drafted from the data. Read it through: what stands here is public.",
-        f"title = {toml_value(name)}",
-        'source = ""',
-        'period = ""',
+        f"title = {toml_value(source.study.title or name)}",
+        f"source = {toml_value(source.study.source)}",
+        f"period = {toml_value(source.study.period)}",
         *_unit(found),
         *([f"household = {toml_value(found.household.name)}"] if found.household else []),
         *_weight(found),
@@ -116,12 +116,18 @@ def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[s
     codes = dict.fromkeys([*column.labels, *column.codes])
     missing = list(column.marks)
     if column.missing:
-        missing.insert(0, next(code for code in ("NA", "missing", "no value") if code not in codes))
+        missing = list(dict.fromkeys([_empty(column), *missing]))
     if missing:
         lines.append(f"missing = {toml_value(missing)}")
     up = parent_codes(column, parent) if parent else {}
     lines.append(f"[variables.{toml_key(column.name)}.codes]")
     return [*lines, *(f"{toml_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
+
+
+def _empty(column: ProfiledColumn) -> str:
+    """The code of what is empty: one that stands for no other value, or that a codebook has for it already."""
+    taken = {*column.codes, *column.labels} - (set(column.marks) - set(column.codes))
+    return next(code for code in ("NA", "missing", "no value") if code not in taken)
 
 
 def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:

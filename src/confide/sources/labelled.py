@@ -18,6 +18,7 @@ Read = tuple[pa.Table, dict[str, str], dict[str, dict[str, str]], dict[str, list
 def read_labelled(path: Path, kind: str) -> Read:
     """The table, the labels of its variables, the labels of their values, and the values that mean missing.
 
+    Labels of a SAS file's values are in a catalog beside it, `survey.sas7bcat` or `formats.sas7bcat`, if there is one.
     Of Stata's and SAS's many missing values one is kept: no value. SPSS's own missing values stay apart.
     """
     try:
@@ -29,6 +30,7 @@ def read_labelled(path: Path, kind: str) -> Read:
         frame, meta = getattr(pyreadstat, f"read_{READERS[kind]}")(str(path), **options)
     except Exception as error:  # pyreadstat has no common exception class
         raise Mistake(f"{path.name} cannot be read as {kind} ({type(error).__name__}).") from None
+    meta = _with_catalog(path, meta, frame.head(0)) if kind == "sas7bdat" else meta
     labels = {name: text for name, text in (meta.column_names_to_labels or {}).items() if text}
     values = {
         name: {_code(value): str(text) for value, text in pairs.items()}
@@ -37,6 +39,24 @@ def read_labelled(path: Path, kind: str) -> Read:
     ranges: Mapping[str, Sequence[Mapping[str, Any]]] = getattr(meta, "missing_ranges", None) or {}
     missing = {name: _inside(frame[name].dropna().unique(), ranges[name]) for name in ranges}
     return pa.Table.from_pandas(frame, preserve_index=False), labels, values, missing
+
+
+def _with_catalog(path: Path, meta: Any, empty: Any) -> Any:
+    """What SAS says of its columns, with the value labels of the catalog beside the file; the values stay codes."""
+    import pyreadstat
+
+    beside = [path.with_suffix(".sas7bcat"), path.with_name("formats.sas7bcat")]
+    catalog = next((file for file in beside if file.is_file()), None)
+    if catalog is None:
+        return meta
+    try:
+        _, formats = pyreadstat.read_sas7bcat(str(catalog))
+    except Exception as error:  # as above
+        raise Mistake(
+            f"{catalog.name}, the catalog beside {path.name}, cannot be read ({type(error).__name__}).",
+            suggestions=["Move it elsewhere to read the data without value labels."],
+        ) from None
+    return pyreadstat.set_catalog_to_sas(empty, meta, formats)[1]
 
 
 def _code(value: Any) -> str:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 
 from confide import __version__
@@ -11,13 +11,14 @@ from confide.answering.service import Service
 from confide.site import ledger
 from confide.site.access import Person, PersonRole, require
 from confide.spelling.codebook import write_codebook
+from confide.spelling.ddi import write_ddi
 from confide.web.answers import Name, add_answers
 from confide.web.authentication import Authentication
 from confide.web.charts import add_charts
 from confide.web.closing import at_close
 from confide.web.metrics import Metrics
 from confide.web.middleware import Middleware
-from confide.web.openapi import describe, problems
+from confide.web.openapi import XML, describe, problems
 from confide.web.pages.analyst.correlation import add_correlation_pages
 from confide.web.pages.analyst.home import add_analyst_pages
 from confide.web.pages.analyst.project import add_project_page
@@ -122,6 +123,20 @@ def _catalog(app: FastAPI, context: PageContext) -> None:
     )
     def dataset(name: Name, asker: Annotated[Person, context.asker]) -> JSONResponse:
         return JSONResponse(write_codebook(context.dataset(name, asker), context.service.policy_of(name)))
+
+    @app.get(
+        "/{dataset}/ddi.xml",
+        summary="The codebook of a data set as DDI-Codebook 2.5",
+        response_class=Response,
+        responses={200: {"description": "The codebook", "content": {XML: {}}}, **problems(401, 404)},
+        operation_id="ddi",
+    )
+    def ddi(dataset: Name, asker: Annotated[Person, context.asker]) -> Response:
+        described = context.dataset(dataset, asker)
+        text = write_ddi(write_codebook(described, context.service.policy_of(described.name)))
+        return Response(
+            text, media_type=XML, headers={"Content-Disposition": f'attachment; filename="{described.name}.xml"'}
+        )
 
 
 def _ledger(app: FastAPI, context: PageContext) -> None:

@@ -10,10 +10,11 @@ from confide.site.access import Access, Reach
 from confide.web.problems import MEDIA_TYPE, ProblemDocument
 from confide.web.subpath import SubPath
 
-__all__ = ["CSV", "MODEL", "TABLE", "XLSX", "describe", "problems"]
+__all__ = ["CSV", "MODEL", "TABLE", "XLSX", "XML", "describe", "problems"]
 
 CSV = "text/csv"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+XML = "application/xml"
 
 _NAMED = {"type": "array", "items": {"type": "string"}}
 _JSON_STAT: dict[str, Any] = {

@@ -47,10 +47,6 @@ def test_curl_runs(shown, csv, tmp_path):
     assert (tmp_path / "people.csv").read_bytes().decode() == csv
 
 
-def test_r_reads_codes_as_texts(shown):
-    assert 'colClasses = c("education" = "character", "sex" = "character")' in shown["R"]
-
-
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_where_a_token_is_wanted_the_code_shows_one(site, serve, tmp_path, monkeypatch):
     declare(Folder(site).access, Reach.TOKENS)

@@ -82,7 +82,10 @@ def _means(total: Amounts, counts: Counts, shield: Shield) -> Amounts:
     values = total.values / divisor
     scales = counts.scales
     of_total, of_mean = (scales.spreads(values.shape, means=means) for means in (False, True))
-    noise = np.hypot(total.noise / divisor * of_mean / of_total, values * weight_noise / divisor)
+    beside = np.divide(
+        of_mean, of_total, out=np.ones_like(of_mean), where=of_total > 0
+    )  # none where balance left no noise
+    noise = np.hypot(total.noise / divisor * beside, values * weight_noise / divisor)
     sampling = np.sqrt(_deviations(total, counts, shield.policy)) / divisor
     marks = np.where((counts.units == 0) | (weights <= 0), "z", total.marks)
     return Amounts(values, noise, np.hypot(noise, sampling), marks)

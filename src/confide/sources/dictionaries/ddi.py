@@ -1,5 +1,6 @@
-"""DDI-Codebook (versions 1 to 2.5): the variables of a study with their labels, categories, missing values and universes.
+"""DDI-Codebook (versions 1 to 2.5): a study, and its variables with their labels, categories, missing values and universes.
 
+Counts and ranges are not read: in the files of archives they are those of the data, and a description is public.
 XML is read without document types: no entity, no file and no address it names is ever opened or expanded.
 """
 
@@ -9,7 +10,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from confide.errors import Mistake
-from confide.sources.dictionaries.entry import DictionaryEntry
+from confide.sources.dictionaries.entry import DictionaryEntry, Study
 
 __all__ = ["read_ddi", "read_xml"]
 
@@ -20,13 +21,17 @@ MOST = 5_000_000
 """More elements than this are not read: some 10,000 variables with 100 categories each have fewer."""
 
 
-def read_ddi(path: Path) -> Mapping[str, DictionaryEntry]:
-    """What a DDI-Codebook file says of each variable."""
+_STUDY = ("citation/titlStmt/titl", "citation/prodStmt/producer", "stdyInfo/sumDscr/timePrd")
+
+
+def read_ddi(path: Path) -> tuple[Mapping[str, DictionaryEntry], Study]:
+    """What a DDI-Codebook file says of each variable, and of the study."""
     root = read_xml(path)
     found = [variable for variable in root.iter("var") if variable.get("name")]
     if not found:
         raise Mistake(f"{path.name} is no DDI-Codebook: it has no <var name=...>.")
-    return {variable.get("name", ""): _described(variable) for variable in found}
+    facts = (_text(root, f"stdyDscr/{place}") for place in _STUDY)
+    return {variable.get("name", ""): _described(variable) for variable in found}, Study(*facts)
 
 
 def _described(variable: Element) -> DictionaryEntry:

@@ -8,7 +8,7 @@ from pathlib import Path
 from confide.errors import Mistake, nearest
 from confide.sources.columns import distinct, texts
 from confide.sources.dictionaries.ddi import read_ddi
-from confide.sources.dictionaries.entry import DictionaryEntry
+from confide.sources.dictionaries.entry import DictionaryEntry, Study
 from confide.sources.dictionaries.json import read_json
 from confide.sources.dictionaries.tabular import read_rows, read_sheet
 from confide.sources.labelled import READERS, read_labelled
@@ -27,10 +27,11 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class Dictionary:
-    """What a codebook says of each variable, and the file it is from."""
+    """What a codebook says of each variable and of the study, and the file it is from."""
 
     file: str
     variables: Mapping[str, DictionaryEntry] = field(default_factory=dict)
+    study: Study = field(default_factory=Study)
 
     def describe(self, source: Source) -> Source:
         """The data with what the codebook says of them; a Mistake if it is that of other data."""
@@ -49,6 +50,7 @@ class Dictionary:
             value_labels={**source.value_labels, **{n: e.values for n, e in spelled.items() if e.values}},
             missing={**source.missing, **{n: e.missing for n, e in spelled.items() if e.missing}},
             universes={n: e.universe for n, e in spelled.items() if e.universe},
+            study=self.study,
             notes=(*source.notes, *self._unmatched(source, found), *_strange(source, spelled)),
         )
 
@@ -114,10 +116,11 @@ def read_dictionary(path: Path) -> Dictionary:
         raise Mistake(f"There is no file {str(path)!r}.")
     if path.stat().st_size > LARGEST:
         raise Mistake(f"{path.name} is too large for a codebook (over {LARGEST >> 20} MB).")
-    variables = _read(path, path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1])
+    kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
+    variables, study = read_ddi(path) if kind == "xml" else (_read(path, kind), Study())
     if not variables:
         raise Mistake(f"{path.name} describes no variables.")
-    return Dictionary(path.name, variables)
+    return Dictionary(path.name, variables, study)
 
 
 def _read(path: Path, kind: str) -> Mapping[str, DictionaryEntry]:
@@ -128,10 +131,15 @@ def _read(path: Path, kind: str) -> Mapping[str, DictionaryEntry]:
         return read_rows(read_sheet(path), path.name)
     if kind == "json":
         return read_json(path)
-    if kind == "xml":
-        return read_ddi(path)
     if kind in READERS:
         _, labels, values, missing = read_labelled(path, kind)
         names = dict.fromkeys([*labels, *values, *missing])
         return {n: DictionaryEntry(labels.get(n, ""), values.get(n, {}), tuple(missing.get(n, ()))) for n in names}
+    if kind == "sas7bcat":
+        raise Mistake(
+            f"{path.name} names formats, not variables.",
+            suggestions=[
+                "Put it beside its data file under the same name, as survey.sas7bcat: it is read with the data."
+            ],
+        )
     raise Mistake(f"Cannot tell what codebook {path.name!r} is.", suggestions=[f"Known endings: {KNOWN}."])

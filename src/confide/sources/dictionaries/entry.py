@@ -1,9 +1,9 @@
-"""What a codebook says of one variable."""
+"""What a codebook says of one variable, and of the data as a whole."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["DictionaryEntry"]
+__all__ = ["DictionaryEntry", "Study"]
 
 
 @dataclass(frozen=True)
@@ -14,3 +14,12 @@ class DictionaryEntry:
     values: Mapping[str, str] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
     universe: str = ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What the data are called, who made them and of what time they are."""
+
+    title: str = ""
+    source: str = ""
+    period: str = ""

@@ -133,7 +133,8 @@ def _examples(dataset: Dataset, site: str, *, token: bool) -> dict[str, Samples]
     shown = ' --header "Authorization: Bearer $CONFIDE_TOKEN"' if token else ""
     opened = f"confide.open({site!r}" + (", token=os.environ['CONFIDE_TOKEN'])" if token else ")")
     begin = ("import os\n" if token else "") + "import confide\n\n"
-    name = f"{site}/api/datasets/{quote(dataset.name, safe='')}"
+    quoted = quote(dataset.name, safe="")
+    name, archived = f"{site}/api/datasets/{quoted}", f"{site}/{quoted}/ddi.xml"
     examples = {
         "/api/datasets": [
             ("curl", f"curl --fail{shown} {shlex.quote(f'{site}/api/datasets')}"),
@@ -143,6 +144,10 @@ def _examples(dataset: Dataset, site: str, *, token: bool) -> dict[str, Samples]
             ("curl", f"curl --fail{shown} {shlex.quote(name)}"),
             ("Python", f"{begin}print({opened}[{dataset.name!r}].codebook)"),
         ],
+        "/{dataset}/ddi.xml": [
+            ("curl", f"curl --fail{shown} {shlex.quote(archived)}"),
+            ("Python", f"{begin}print({opened}[{dataset.name!r}].to_ddi())"),
+        ],
         "/api/ledger": [
             (
                 "curl",
@@ -151,9 +156,7 @@ def _examples(dataset: Dataset, site: str, *, token: bool) -> dict[str, Samples]
         ],
     }
     for question in _questions(dataset):
-        path = "/{dataset}" + write_url(question, ending=".{ending}").partition("?")[0].removeprefix(
-            quote(dataset.name, safe="")
-        )
+        path = "/{dataset}" + write_url(question, ending=".{ending}").partition("?")[0].removeprefix(quoted)
         texts = dict(samples(question, site=site, token=token))
         examples[path] = [(language, texts[language]) for language in _LANGUAGES]
     return examples
