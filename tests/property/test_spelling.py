@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.choices import LEVELS, Extra
+from confide.model.choices import LEVELS, CorrelationMethod, Extra
 from confide.model.definition.definition import (
     AgainstCutpoint,
     AllHold,
@@ -134,10 +134,13 @@ correlated = st.lists(
     unique_by=lambda factor: factor.variable,
 )
 correlations = st.builds(
-    lambda dataset, factors, where: CorrelationRequest(dataset, tuple(map(write_variable, factors)), where),
+    lambda dataset, factors, where, method: CorrelationRequest(
+        dataset, tuple(map(write_variable, factors)), where, method
+    ),
     names,
     correlated,
     universes,
+    st.sampled_from(list(CorrelationMethod)),
 )
 requests = tables() | regressions | correlations
 
@@ -273,7 +276,7 @@ PLAIN = st.recursive(
 KEYS = {
     "table": st.sampled_from(["ask", "dataset", "rows", "columns", "where", "measure", "of"]),
     "regression": st.sampled_from(["ask", "dataset", "formula", "where", "family"]),
-    "correlation": st.sampled_from(["ask", "dataset", "variables", "where"]),
+    "correlation": st.sampled_from(["ask", "dataset", "variables", "where", "method"]),
 }
 
 

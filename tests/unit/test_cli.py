@@ -346,6 +346,7 @@ def test_python_code_is_printed_without_asking(site, tmp_path):
             "regression('work ~ age', where={'sex': ['f']}, family='binomial').diagnostics()",
         ),
         (["correlation", "age,income", "hours"], "correlation(['age', 'income', 'hours'])"),
+        (["correlation", "age,income", "--method", "spearman"], "correlation(['age', 'income'], method='spearman')"),
         (
             ["correlation", "\\-a,b", "--where=c=1", "--where=d=2"],
             "correlation(['-a', 'b'], where=[{'c': ['1']}, {'d': ['2']}])",

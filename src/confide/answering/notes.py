@@ -11,7 +11,7 @@ from confide.model.policy import Policy
 from confide.model.request import Measure, TableRequest
 from confide.model.universe import Condition, Universe
 
-__all__ = ["BASE_NOTE", "adds", "definition_notes", "model_notes", "notes", "protections", "scope"]
+__all__ = ["BASE_NOTE", "adds", "definition_notes", "model_notes", "notes", "protections", "rank_notes", "scope"]
 
 BASE_NOTE = (
     "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three."
@@ -107,6 +107,16 @@ def _of_units(policy: Policy) -> list[str]:
     if policy.drop.k >= 2:
         notes.append(f"From each part of the universe 2 to {policy.drop.k} units, always the same, are left out.")
     return notes
+
+
+def rank_notes(policy: Policy) -> tuple[str, ...]:
+    """How rank correlations were protected."""
+    return (
+        *protections(policy, totals=False),
+        "Ranks are read off the protected table of each two variables: numbers are ranked by their declared classes, other "
+        "variables by the order of their codes, and all in a class have its middle rank. Who lacks one of the two is left out.",
+        "Correlations are rounded to what the number of units supports.",
+    )
 
 
 def model_notes(policy: Policy) -> tuple[str, ...]:

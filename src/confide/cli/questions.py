@@ -107,6 +107,9 @@ def correlation(
     dataset: DatasetName,
     variables: Annotated[list[str], typer.Argument(help="Two variables or more; several words, or commas.")],
     where: Where = None,
+    method: Annotated[
+        str | None, typer.Option(help="pearson, or spearman: of the ranks, by declared classes and the order of codes.")
+    ] = None,
     define: Define = None,
     format: Format = "text",
     output: Output = None,
@@ -118,6 +121,7 @@ def correlation(
     Example: confide correlation mysite people "age,log(income),hours"
     """
     pairs = [("variables", variables), ("where", where), ("define", define)]
+    pairs += [("method", [method])] if method else []
     request = read_query(dataset, _given(pairs), CorrelationRequest)
     _Asking(site, token, allow_open).give(request, format, output)
 

@@ -300,12 +300,15 @@ class DatasetHandle:
         }
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)
 
-    def correlation(self, variables: Any, *, where: Any = None, define: Any = ()) -> ModelAnswer:
+    def correlation(
+        self, variables: Any, *, where: Any = None, method: str = "pearson", define: Any = ()
+    ) -> ModelAnswer:
         """Protected correlations; a categorical variable enters by its classes, a number as it is or transformed.
 
-        As in `people.correlation(["age", "log(income)", "sex"])`.
+        As in `people.correlation(["age", "log(income)", "sex"])`. With `method="spearman"` they are of ranks: numbers by
+        their declared classes, other variables by the order of their codes.
         """
-        given = {"variables": variables, "where": where, "define": define}
+        given = {"variables": variables, "where": where, "method": method, "define": define}
         return ModelAnswer(self._site.ask(read_arguments(CorrelationRequest, self.name, given)), self._site)
 
     @property

@@ -6,6 +6,7 @@ from confide.errors import Mistake, nearest
 
 __all__ = [
     "LEVELS",
+    "CorrelationMethod",
     "ErrorMeasure",
     "Extra",
     "Family",
@@ -17,6 +18,7 @@ __all__ = [
     "read_index",
     "read_level",
     "read_measures",
+    "read_method",
     "read_share",
 ]
 
@@ -94,6 +96,13 @@ class Extra(StrEnum):
     EFFECTS = "effects"
 
 
+class CorrelationMethod(StrEnum):
+    """What is correlated: the numbers themselves, or their ranks (Spearman)."""
+
+    PEARSON = "pearson"
+    SPEARMAN = "spearman"
+
+
 def read_extras(given: tuple[str, ...]) -> tuple[Extra, ...]:
     """What is to be told beside the coefficients, each once, in one order."""
     found = {Extra(_among(name, Extra, "addition to a model", "Additions")) for name in given}
@@ -128,6 +137,11 @@ def read_level(given: str) -> str:
     if given not in LEVELS:
         raise Mistake(f"There is no interval {given[:60]!r}.", suggestions=[f"Intervals: {', '.join(LEVELS)}."])
     return given
+
+
+def read_method(given: str) -> CorrelationMethod:
+    """The method of correlation of that name."""
+    return CorrelationMethod(_among(given, CorrelationMethod, "method of correlation", "Methods"))
 
 
 def read_share(given: str) -> Share:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import (
+    CorrelationMethod,
     ErrorMeasure,
     Extra,
     Family,
@@ -22,6 +23,7 @@ from confide.model.choices import (
     read_index,
     read_level,
     read_measures,
+    read_method,
     read_share,
 )
 from confide.model.definition.definition import Definition
@@ -343,6 +345,10 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
     def names(self) -> tuple[str, ...]:
         return (self.formula.response.variable, *self.predictors)
 
+    def classes(self, dataset: Dataset) -> tuple[str, ...]:
+        """The variables that enter by their classes, the response too if it is one."""
+        return tuple(name for name in self.names if not dataset.variables[name].measurable)
+
     @property
     def title(self) -> str:
         return f"Model: {write_formula(self.formula)} ({self.family})"
@@ -363,6 +369,13 @@ class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
         "Two variables or more, as age or log(income); repeat, or put commas.", bare=True
     )
     where: Universe = EVERYONE
+    method: CorrelationMethod = text(
+        "pearson, or spearman: of the ranks, by the declared classes of numbers and the order of codes.",
+        default=CorrelationMethod.PEARSON,
+        optional=True,
+        read=read_method,
+        write=str,
+    )
     define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
@@ -377,6 +390,17 @@ class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
         return tuple(map(read_variable, self.variables))
 
     @property
+    def ranked(self) -> bool:
+        """Whether ranks are correlated."""
+        return self.method is CorrelationMethod.SPEARMAN
+
+    def classes(self, dataset: Dataset) -> tuple[str, ...]:
+        """The variables that enter by their classes; of ranks all do, a number by its bins."""
+        if self.ranked:
+            return tuple((dataset.bins(name) or dataset.variables[name]).name for name in self.names)
+        return tuple(name for name in self.names if not dataset.variables[name].measurable)
+
+    @property
     def predictors(self) -> tuple[str, ...]:
         """Each is related to all the others."""
         return self.names
@@ -387,8 +411,12 @@ class CorrelationRequest(Request["ModelRelease[CorrelationRequest]"]):
 
     @property
     def title(self) -> str:
-        return f"Correlations of {', '.join(self.variables)}"
+        return f"{self._kind} of {', '.join(self.variables)}"
+
+    @property
+    def _kind(self) -> str:
+        return "Rank correlations" if self.ranked else "Correlations"
 
     def words(self, dataset: Dataset) -> str:
         labels = [(factor.transform, dataset.variables[factor.variable].label) for factor in self.factors]
-        return "Correlations of " + ", ".join(f"{how}({label})" if how else label for how, label in labels)
+        return f"{self._kind} of " + ", ".join(f"{how}({label})" if how else label for how, label in labels)

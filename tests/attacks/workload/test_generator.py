@@ -160,4 +160,4 @@ def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
     described = dict(PROPORTIONS.described())
     assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
     assert described["Least share of all units in a universe"] == "1 %"
-    assert len(described) == 22
+    assert len(described) == 23

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from confide.answering.correlations.correlate import Correlated, correlate, correlation_grid, sampling_errors
+from confide.answering.correlations.correlate import correlate, correlation_grid, sampling_errors
 from confide.answering.regressions.fit import Unfit
 
 
@@ -57,7 +57,7 @@ def test_no_records_and_sums_that_are_not_finite_are_unfit():
 
 def test_the_table_has_the_rounded_correlations_and_nothing_else():
     x, w = data()
-    grid = correlation_grid(correlate(gram(x, w), columns=[1, 2, 3]), labels=["a", "b", "c"], n=500)
+    grid = correlation_grid(correlate(gram(x, w), columns=[1, 2, 3]).correlations, labels=["a", "b", "c"], n=500)
     assert (grid.name, grid.columns) == ("correlations", ("variable", "a", "b", "c"))
     exact = correlate(gram(x, w), columns=[1, 2, 3]).correlations
     shown = np.array([row[1:] for row in grid.rows])
@@ -69,7 +69,7 @@ def test_the_table_has_the_rounded_correlations_and_nothing_else():
 def test_rounding_moves_a_correlation_by_at_most_a_twentieth_of_its_error(r, n):
     """Up to four decimals; and no digit is finer than a hundredth of the error."""
     exact = np.array([[1.0, r], [r, 1.0]])
-    shown = correlation_grid(Correlated(np.zeros(2), exact, exact), labels=["a", "b"], n=n).rows[0][2]
+    shown = correlation_grid(exact, labels=["a", "b"], n=n).rows[0][2]
     error = sampling_errors(exact, n)[0, 1]
     assert abs(shown - r) <= max(error / 20, 0.5e-4) * (1 + 1e-6)
     unit = max(10.0 ** (np.floor(np.log10(error) + 1e-12) - 1), 1e-4)
@@ -79,7 +79,7 @@ def test_rounding_moves_a_correlation_by_at_most_a_twentieth_of_its_error(r, n):
 @pytest.mark.parametrize("n", [100, 20_000])
 def test_a_correlation_near_one_has_no_more_digits_than_its_error_at_a_tenth_unexplained(n):
     exact = np.array([[1.0, 0.99987654], [0.99987654, 1.0]])
-    shown = correlation_grid(Correlated(np.zeros(2), exact, exact), labels=["a", "b"], n=n).rows[0][2]
+    shown = correlation_grid(exact, labels=["a", "b"], n=n).rows[0][2]
     assert shown == {100: 1.0, 20_000: 0.9999}[n]
 
 

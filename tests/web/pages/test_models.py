@@ -374,6 +374,16 @@ def test_pages_and_data_agree(look, server):
 # Correlations
 
 
+def test_rank_correlations_are_built_and_shown(look):
+    page = look("/people/correlation/build?variables=age,income")
+    answer = look(page.send("show", changed={"method": "spearman"}))
+    assert answer.status == 200 and urlsplit(answer.address).query == "variables=age,income&method=spearman"
+    assert "Rank correlations of Age in years, Income a year, in crowns" in answer.text
+    assert "Ranks (Spearman)" in answer.text and "method='spearman'" in answer.text
+    page = look("/people/correlation?variables=age,log(income)&method=spearman")
+    assert "name it without log(...)" in page.text
+
+
 def test_correlations_are_built_and_shown(look):
     page = look("/people/correlation/build")
     page = look(page.send("variables", changed={"variable": "age"}))

@@ -72,8 +72,8 @@ def _(request: RegressionRequest, dataset: Dataset) -> set[tuple[str, ...]]:
 
 @told_tables.register
 def _(request: CorrelationRequest, dataset: Dataset) -> set[tuple[str, ...]]:
-    """Correlations of classes are tables of each two of them."""
-    names = sorted(_classes(request.names, dataset))
+    """Correlations of classes are tables of each two of them; those of ranks are of bins too."""
+    names = sorted(request.classes(dataset) if request.ranked else _classes(request.names, dataset))
     return {(a, b) for at, a in enumerate(names) for b in names[at + 1 :]} or {(name,) for name in names}
 
 

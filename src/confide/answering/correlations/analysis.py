@@ -8,16 +8,18 @@ from typing import Any
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.correlations.correlate import correlation_grid
 from confide.answering.correlations.judged import JudgedCorrelation
+from confide.answering.correlations.ranks import JudgedRanks
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.nearby import (
     coarser_classes,
+    coarser_forms,
     mean_tables,
     near_universes,
     one_or_two,
     with_tables,
     without_missing,
 )
-from confide.answering.notes import model_notes
+from confide.answering.notes import model_notes, rank_notes
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.models import MODEL_RULES
 from confide.answering.rules.rule import Rule
@@ -27,6 +29,7 @@ from confide.answering.shield import Shield
 from confide.model.admission.correlation import admit_correlation
 from confide.model.admission.cross import cross_of
 from confide.model.catalog.dataset import Dataset
+from confide.model.choices import CorrelationMethod
 from confide.model.formula import Factor, write_variable
 from confide.model.model_release import ModelRelease
 from confide.model.request import CorrelationRequest
@@ -37,7 +40,7 @@ __all__ = ["CorrelationAnalysis"]
 class CorrelationAnalysis:
     """Promise: correlations are those of the universe less its dropped units, rounded to their sampling error.
 
-    Those of classes follow from the counts that their tables publish.
+    Those of classes follow from the counts that their tables publish, and so do those of ranks.
     """
 
     kind = CorrelationRequest
@@ -47,18 +50,21 @@ class CorrelationAnalysis:
         return admit_correlation(request, dataset)
 
     def cross(self, question: Admitted[CorrelationRequest]) -> list[tuple[str, ...]]:
-        """Every class, and every pair of them, with the universe."""
+        """Every class, and every pair of them, with the universe; of ranks the pairs, which are all that they come from."""
         dataset, shared = question.dataset, question.universe.variables
-        classes = [name for name in question.request.names if not dataset.variables[name].measurable]
-        some = chain([()], combinations(classes, 1), combinations(classes, 2))
+        classes = question.request.classes(dataset)
+        singles = () if question.request.ranked else chain([()], combinations(classes, 1))
+        some = chain(singles, combinations(classes, 2))
         crosses = dict.fromkeys(cross_of([*shared, *names], dataset) for names in some)
         return [cross for cross in crosses if cross]
 
     def gather(self, question: Admitted[CorrelationRequest], selection: Selection, shield: Shield) -> Sums:
         return Sums(selection, shield)
 
-    def protect(self, question: Admitted[CorrelationRequest], evidence: Sums, shield: Shield) -> JudgedCorrelation:
-        return JudgedCorrelation(question, evidence)
+    def protect(
+        self, question: Admitted[CorrelationRequest], evidence: Sums, shield: Shield
+    ) -> JudgedCorrelation | JudgedRanks:
+        return JudgedRanks(question, evidence) if question.request.ranked else JudgedCorrelation(question, evidence)
 
     def read(self, question: Admitted[CorrelationRequest], base: Base, shield: Shield) -> None:
         return None
@@ -66,14 +72,15 @@ class CorrelationAnalysis:
     def release(
         self,
         question: Admitted[CorrelationRequest],
-        protected: JudgedCorrelation,
+        protected: JudgedCorrelation | JudgedRanks,
         facts: ReleaseFacts,
         *,
         diagnostics: bool,
     ) -> ModelRelease[CorrelationRequest]:
-        assert protected.correlated is not None
-        grid = correlation_grid(protected.correlated, labels=protected.labels, n=protected.published)
-        notes = model_notes(protected.sums.shield.policy)
+        title = "Rank correlations" if question.request.ranked else "Correlations"
+        grid = correlation_grid(protected.correlations, labels=protected.labels, n=protected.published, title=title)
+        policy = protected.sums.shield.policy
+        notes = rank_notes(policy) if question.request.ranked else model_notes(policy)
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
     def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[Any]]:
@@ -82,14 +89,23 @@ class CorrelationAnalysis:
         return with_tables(one_or_two(request, dataset, _moves), mean_tables(request, numbers[:1], dataset))
 
 
+def _coarser(name: str, request: CorrelationRequest, dataset: Dataset) -> list[str]:
+    """Coarser forms of a variable; a number is ranked by its bins, so those of these."""
+    if not request.ranked:
+        return coarser_classes(name, dataset)
+    return coarser_forms((dataset.bins(name) or dataset.variables[name]).name, dataset)
+
+
 def _moves(request: CorrelationRequest, dataset: Dataset) -> Iterator[Near[CorrelationRequest]]:
     """A coarser form of a variable, a coarser universe, a variable less."""
     for text, name in zip(request.variables, request.names, strict=True):
-        for form in coarser_classes(name, dataset):
+        for form in _coarser(name, request, dataset):
             if form not in request.names:
                 names = tuple(write_variable(Factor(form)) if n == text else n for n in request.variables)
                 yield Near(f"{form!r} instead of {name!r}", replace(request, variables=names))
     yield from near_universes(request, dataset)
+    if request.ranked:
+        yield Near("method='pearson'", replace(request, method=CorrelationMethod.PEARSON))
     for name in reversed(request.variables):
         rest = tuple(n for n in request.variables if n != name)
         if len(rest) > 1:

@@ -55,22 +55,21 @@ LEAST_SHARE = 0.1
 """The share of the variance left unexplained is taken to be at least this, lest correlations near 1 have all their digits."""
 
 
-def sampling_errors(correlations: Floats, n: int) -> Floats:
+def sampling_errors(correlations: Floats, n: int | Floats) -> Floats:
     """The standard errors (1 - r^2) / sqrt(n) of correlations over n units, never less than at r^2 = 0.9.
 
     >>> sampling_errors(np.array([0.0, 0.6, 1.0]), 400)
     array([0.05 , 0.032, 0.005])
     """
-    return np.asarray(np.maximum(1 - correlations**2, LEAST_SHARE) / np.sqrt(max(n, 1)))
+    return np.asarray(np.maximum(1 - correlations**2, LEAST_SHARE) / np.sqrt(np.maximum(n, 1)))
 
 
-def correlation_grid(correlated: Correlated, *, labels: Sequence[str], n: int) -> Grid:
-    """Give the table of correlations that may leave; `n` is the protected number of units.
+def correlation_grid(exact: Floats, *, labels: Sequence[str], n: int | Floats, title: str = "Correlations") -> Grid:
+    """Give the table of correlations that may leave; `n` is the protected number of units, of all or of each two.
 
     Promise: nothing but the correlations is in it, to the second digit of their standard error and at most 4 decimals.
     """
-    exact = correlated.correlations
     errors = np.maximum(sampling_errors(exact, n), 10.0 ** (1 - MOST_DECIMALS))
     shown = to_error(exact, errors, digits=MOST_DECIMALS + 1) + 0.0
     rows = tuple((label, *row) for label, row in zip(labels, shown.tolist(), strict=True))
-    return Grid("correlations", "Correlations", ("variable", *labels), rows)
+    return Grid("correlations", title, ("variable", *labels), rows)

@@ -14,7 +14,7 @@ from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.fit import Unfit, fit
 from confide.answering.regressions.judged import Sums
 from confide.answering.rules.table import JudgedTable
-from confide.arrays import Ints
+from confide.arrays import Floats, Ints
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
 from confide.model.design import Block, Design, Indicator, Number
@@ -62,6 +62,12 @@ class JudgedCorrelation:
     def published(self) -> int:
         """The protected number of units."""
         return self.sums.published(self.fitted)
+
+    @property
+    def correlations(self) -> Floats:
+        """What is released once rounded."""
+        assert self.correlated is not None
+        return self.correlated.correlations
 
     @property
     def labels(self) -> list[str]:

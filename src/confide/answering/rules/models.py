@@ -106,13 +106,12 @@ def _suppressed(question: Admitted[RegressionRequest | CorrelationRequest], poli
 
 
 def _exclusion(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
-    return check_forms(question.request.names, question.request.where, question.dataset)
+    request, dataset = question.request, question.dataset
+    return check_forms(request.names, request.classes(dataset), request.where, dataset)
 
 
 def _base(question: Admitted[RegressionRequest | CorrelationRequest], policy: Policy) -> Sequence[Reason]:
-    variables = question.dataset.variables
-    classes = [name for name in question.request.names if not variables[name].measurable]
-    return check_base(question, classes, needs=not policy.records.changes)
+    return check_base(question, question.request.classes(question.dataset), needs=not policy.records.changes)
 
 
 MODEL_RULES = (

@@ -87,7 +87,7 @@ class Distributions:
         """The standard deviation of what protection moves a quantile by, and its standard error, which sampling makes too."""
         sampled = share * (1 - share) / np.maximum(self.units, 1)
         counted = self._rank_noise(share) ** 2
-        noise = self._reach(share, np.sqrt(counted + self._widening * sampled))
+        noise = self._reach(share, np.sqrt(counted + self.widening * sampled))
         noise = np.hypot(noise, (self.values(share) - self._read(np.full(self.whole.shape, share))) / 2)
         noise = np.hypot(noise, READING * self._width(share))
         return noise, np.hypot(noise, self._reach(share, np.sqrt(sampled)))
@@ -106,7 +106,7 @@ class Distributions:
         """With the noise of records taken back, among positive numbers."""
         if not self.spread:
             return read
-        middle, kept = self._middle, np.sqrt(1 - self._widening)
+        middle, kept = self._middle, np.sqrt(1 - self.widening)
         positive = (read > 0) & (middle > 0)
         logs = np.log(np.where(positive, read / np.where(positive, middle, 1.0), 1.0))
         moved = middle * np.exp(kept * logs - log_mean(self.spread))
@@ -119,7 +119,7 @@ class Distributions:
         return self._of_positive(0.5)
 
     @cached_property
-    def _widening(self) -> Floats:
+    def widening(self) -> Floats:
         """The share of noise in the variance of the logarithms of positive numbers."""
         if not self.spread:
             return np.zeros(self.whole.shape)

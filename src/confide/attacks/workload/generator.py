@@ -15,6 +15,7 @@ from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, us
 from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.choices import CorrelationMethod
 from confide.model.definition.definition import LONGEST_LABEL, Definition, InCodes, OwnClass
 from confide.model.formula import Factor, Formula, Term, Transform
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
@@ -109,7 +110,7 @@ class _Drawing:
                 break
             self.aside[objection] += 1
             draft = make()
-        return self._grouped(self._middle(draft))
+        return self._ranked(self._grouped(self._middle(draft)))
 
     def _middle(self, draft: Request[Any]) -> Request[Any]:
         """Some means as medians. Drawn last, so that all else of a question is what it would be without."""
@@ -132,6 +133,19 @@ class _Drawing:
         definition = self._groups(name, wide[0])
         rows, columns = (tuple(name if n == wide[0].name else n for n in side) for side in (draft.rows, draft.columns))
         return replace(draft, rows=rows, columns=columns, define=(definition,))
+
+    def _ranked(self, draft: Request[Any]) -> Request[Any]:
+        """Some correlations of ranks, where all numbers have cutpoints; drawn last, too."""
+        if not isinstance(draft, CorrelationRequest) or any(self._cut(name, draft) is None for name in draft.names):
+            return draft
+        return replace(draft, method=CorrelationMethod(self._draw(self.proportions.method)))
+
+    def _cut(self, name: str, draft: CorrelationRequest) -> Variable | None:
+        """A variable by its classes, if the universe is not by other cuts of it."""
+        book = self.menu.book
+        found = book.bins(name) or (book.variable(name) if book.variable(name).classifies else None)
+        taken = {self.menu.root(book.variable(other)) for other in draft.where.variables}
+        return None if found is None or self.menu.root(found) in taken else found
 
     def _groups(self, name: str, variable: Variable) -> Definition:
         """Two groups of classes, each of which somebody takes for alike, and all the others."""

@@ -62,6 +62,9 @@ class Proportions:
     )
     correlated: Mapping[int, float] = _shares("Variables of a correlation", _2=0.4, _3=0.3, _4=0.2, _5=0.1)
     entering: Mapping[str, float] = _shares("A variable of a correlation", number=0.8, classes=0.2)
+    method: Mapping[str, float] = _shares(
+        "A correlation, where all numbers have cutpoints", pearson=0.85, spearman=0.15
+    )
     incomplete: float = 0.25
     """A number with missing values is chosen so much less readily for a model or a correlation than one without."""
     least: float = 0.01

@@ -13,7 +13,8 @@ __all__ = ["check_forms", "check_predictors", "check_related", "check_suppressed
 
 def check_related(names: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:
     """Nothing may relate the sensitive variable to a suppressed one, nor forms of one variable to each other."""
-    return [*check_suppressed(names, where, dataset, policy), *check_forms(names, where, dataset)]
+    classes = [name for name in names if not dataset.variables[name].measurable]
+    return [*check_suppressed(names, where, dataset, policy), *check_forms(names, classes, where, dataset)]
 
 
 def check_predictors(names: Sequence[str], policy: Policy) -> list[Reason]:
@@ -40,12 +41,11 @@ def related_to(sensitive: str, names: Sequence[str], where: Universe, dataset: D
     return frozenset(name for name in sources if sources[name] != source) if source in sources.values() else frozenset()
 
 
-def check_forms(names: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
+def check_forms(names: Sequence[str], classes: Sequence[str], where: Universe, dataset: Dataset) -> list[Reason]:
     """Whether two forms of one variable meet, or classes that may not stand in one table."""
     columns = [column for name in dict.fromkeys(names) for column in dataset.columns(name)]
     if len(set(columns)) < len(columns):
         return [Reason("tables.exclusion", "A variable and another form of it may not be used together.")]
-    classes = tuple(dict.fromkeys(name for name in names if not dataset.variables[name].measurable))
     return check_exclusion(classes, where, dataset) if classes else []
 
 

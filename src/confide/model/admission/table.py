@@ -68,15 +68,13 @@ def table_classes(request: TableRequest, dataset: Dataset) -> tuple[str, ...]:
 
 def _bins(request: TableRequest, dataset: Dataset) -> Variable:
     """The number that quantiles are asked of: as it is cut by the recode that is named, or at its finest cutpoints."""
-    cuts = [v for v in dataset.variables.values() if v.binned and v.classifies and request.of in (v.name, v.of)]
-    if any(v.of and v.name == request.of for v in cuts):
-        return dataset.variables[request.of or ""]
-    if not cuts:
+    found = dataset.bins(request.of or "")
+    if found is None:
         raise Mistake(
             f"{request.of!r} has no quantiles: no cutpoints are declared for it.",
             suggestions=["Ask for its mean, or the custodian to declare cutpoints."],
         )
-    return max(cuts, key=lambda variable: len(variable.cutpoints))
+    return found
 
 
 def check_variables(by: Sequence[str], where: Universe, dataset: Dataset, policy: Policy) -> list[Reason]:

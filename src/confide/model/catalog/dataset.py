@@ -248,6 +248,14 @@ class Dataset:
         """The columns of the data file behind a variable."""
         return frozenset(self.variables[source].column for source in self.sources(name))
 
+    def bins(self, name: str) -> Variable | None:
+        """A number as it is cut: by the recode that is named, or at its finest cutpoints; None if none are declared."""
+        variable = self.variables[name]
+        if variable.binned and variable.of and variable.classifies:
+            return variable
+        cuts = [v for v in self.variables.values() if v.binned and v.classifies and name in (v.name, v.of)]
+        return max(cuts, key=lambda cut: len(cut.cutpoints), default=None)
+
     def chain(self, name: str) -> tuple[Variable, ...]:
         """The variable and its coarser levels, finest first."""
         levels = [self.variables[name]]

@@ -15,6 +15,7 @@ from confide.model.admission.correlation import admit_correlated
 from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import check_universe
 from confide.model.catalog.dataset import Dataset, Variable
+from confide.model.choices import CorrelationMethod
 from confide.model.formula import Factor, Transform, read_variable, write_variable
 from confide.model.policy import Policy
 from confide.model.request import CorrelationRequest
@@ -32,6 +33,9 @@ from confide.web.pages.job import answer
 
 __all__ = ["CorrelationDraft", "add_correlation_pages"]
 
+METHODS = [("pearson", "The numbers themselves (Pearson)"), ("spearman", "Their ranks (Spearman)")]
+"""What is correlated."""
+
 TRANSFORMS = [("", "as it is"), ("log", "logarithm"), ("sqrt", "square root"), ("square", "squared")]
 """How a number may enter."""
 
@@ -42,6 +46,7 @@ class CorrelationDraft:
 
     variables: tuple[str, ...]
     who: UniverseDraft
+    method: CorrelationMethod = CorrelationMethod.PEARSON
 
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "CorrelationDraft":
@@ -50,11 +55,15 @@ class CorrelationDraft:
         how = dict(query).get("transform", "")
         added = [name for key, text in query if key == "variable" for name in read_names(text)]
         named += [Factor(name, Transform(how) if how in list(Transform) else Transform.NONE) for name in added]
-        return cls(tuple(dict.fromkeys(map(write_variable, named))), UniverseDraft.read(query, dataset))
+        ranked = dict(query).get("method") == CorrelationMethod.SPEARMAN
+        method = CorrelationMethod.SPEARMAN if ranked else CorrelationMethod.PEARSON
+        return cls(tuple(dict.fromkeys(map(write_variable, named))), UniverseDraft.read(query, dataset), method)
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address."""
-        return [*([("variables", write_names(self.variables))] if self.variables else []), *self.who.write()]
+        variables = [("variables", write_names(self.variables))] if self.variables else []
+        method = [("method", str(self.method))] if self.ranked else []
+        return [*variables, *method, *self.who.write()]
 
     def press(self, button: str) -> tuple["CorrelationDraft", str]:
         """What a button of the form does, and the part of the page that it belongs to."""
@@ -66,10 +75,18 @@ class CorrelationDraft:
 
     def errors(self, dataset: Dataset) -> list[Error]:
         """What is wrong or missing, each at its field."""
-        found = [Error("variables", wrong) for factor in self.factors if (wrong := _wrong(factor, dataset))]
+        found = [
+            Error("variables", wrong)
+            for factor in self.factors
+            if (wrong := _wrong(factor, dataset, ranked=self.ranked))
+        ]
         if len(self.variables) < 2:
             found.append(Error("variables", "Choose at least two variables."))
         return [*found, *self.who.errors(dataset)]
+
+    @property
+    def ranked(self) -> bool:
+        return self.method is CorrelationMethod.SPEARMAN
 
     @property
     def factors(self) -> list[Factor]:
@@ -92,10 +109,10 @@ def _related(dataset: Dataset) -> list[Variable]:
     return [v for v in dataset.variables.values() if v.measurable or v.classifies]
 
 
-def _wrong(factor: Factor, dataset: Dataset) -> str:
+def _wrong(factor: Factor, dataset: Dataset, *, ranked: bool) -> str:
     """Why this may not be correlated with anything; nothing if it may."""
     try:
-        admit_correlated(factor, dataset)
+        admit_correlated(factor, dataset, ranked=ranked)
     except Mistake as mistake:
         return str(mistake)
     return ""
@@ -173,6 +190,8 @@ def _builder(
         errors=errors,
         chosen=[(name, write_names([name]), class_words(name, dataset)) for name in draft.variables],
         transforms=TRANSFORMS,
+        methods=METHODS,
+        method=str(draft.method),
         offers=_offers(draft, dataset, policy),
         quoted=write_names,
         defined=draft.who.define,

@@ -113,6 +113,8 @@ def show_correlation(
         "variables": [factor_words(factor, dataset) for factor in question.factors],
         "groups": list(_related(grid, dataset)),
         "width": len(names),
+        "ranked": question.ranked,
+        "kind": "Rank correlations" if question.ranked else "Correlations",
         "picture": picture(request, spec, asker),
     }
 
