@@ -5,11 +5,12 @@
                                                   the tables in docs/explanation/limits.md are made
                                                   (then: CONFIDE_UPDATE_DOCS=1 pytest tests/docs -k limits)
     python benchmarks/red_team.py --record --data eusilc,massachusetts      these alone
+    python benchmarks/red_team.py --record --data eusilc --only T14,T14c    these attacks alone
     python benchmarks/red_team.py --presets       the other presets too, with fewer targets and questions
 
 What is finished is kept in a folder for temporary files, result by result: a run that was cut off goes on where it was, and
-`--afresh` forgets it. What the record has of other parts stays. Secrets are fixed, so that the figures can be had again. EU-SILC
-and the Massachusetts extract are read from ../shared/data, under the catalog that `confide init` drafts.
+`--afresh` forgets it. What the record has of other parts and attacks stays. Secrets are fixed, so that the figures can be had again.
+EU-SILC and the Massachusetts extract are read from ../shared/data, under the catalog that `confide init` drafts.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from typing import Any
 
 from confide import demo
 from confide.attacks.red_team import AttackProgress, RedTeam, open_field
+from confide.attacks.registry import attacks
 from confide.attacks.result import Result
 from confide.attacks.showing import rows
 from confide.demo.texts import catalog_text, policy_text
@@ -143,15 +145,17 @@ def measured(parts: tuple[Part, ...], only: str) -> Iterator[dict[str, Any]]:
 
 
 def record(found: list[dict[str, Any]]) -> None:
-    """Write the figures; what is there of other parts stays."""
+    """Write the figures; what is there of other parts, and of attacks that were not carried out now, stays."""
+    order = {name: number for number, name in enumerate(attacks())}
 
     def part(one: dict[str, Any]) -> tuple[Any, ...]:
         return one["data"], one["rows"], one["policy"], one.get("run", "")
 
     known = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else []
-    new = {part(one) for one in found}
-    kept = [one for one in known if part(one) not in new]
-    RECORD.write_text(json.dumps([*found, *kept], indent=1) + "\n", encoding="utf-8")
+    figures = {(part(one), one["attack"]): one for one in [*known, *found]}
+    places = {place: number for number, place in enumerate(dict.fromkeys(place for place, _ in figures))}
+    told = sorted(figures.values(), key=lambda one: (places[part(one)], order.get(one["attack"], len(order))))
+    RECORD.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     print(f"Written to {RECORD.name}.")
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import confide
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import CopiedUnits, copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped
 from confide.engines import Coded, Engine, StoreFacts
@@ -287,7 +287,7 @@ def test_the_doctor_says_how_much_memory_columns_take(site: Path, monkeypatch: p
 def test_a_site_of_columns_is_attacked_like_any_other(site: Path, without: int | None) -> None:
     truth, policy = truth_of_site(site, "people"), Folder(site).policy("people")
     units = None if without is None else np.unique(truth.units)[:without]
-    with copied(site, "people", policy, truth=truth, without=units) as copy:
+    with copied(site, "people", policy, truth=truth, units=CopiedUnits(units)) as copy:
         assert copy["people"].table(rows="sex")
 
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 import confide
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import CopiedUnits, copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
 from confide.engines import Coded, relation
@@ -449,7 +449,7 @@ def test_a_site_is_attacked_like_any_other_and_nothing_is_written_into_the_datab
 ) -> None:
     before, truth, policy = schemas(admin), truth_of_site(site, "people"), Folder(site).policy("people")
     units = None if without is None else np.unique(truth.units)[:without]
-    with copied(site, "people", policy, truth=truth, without=units) as copy:
+    with copied(site, "people", policy, truth=truth, units=CopiedUnits(units)) as copy:
         assert copy["people"].table(rows="sex")
         assert schemas(admin) == before
     with confide.open(site) as opened:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 import confide
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import CopiedUnits, copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
 from confide.engines import Coded
@@ -195,7 +195,7 @@ def test_a_site_answers_from_spark_what_it_answers_from_duckdb(site: Path) -> No
 def test_a_site_is_ingested_attacked_and_examined_like_any_other(site: Path, storage: Path, town) -> None:
     [first] = storage.iterdir()
     truth, policy = truth_of_site(site, "people"), Folder(site).policy("people")
-    with copied(site, "people", policy, truth=truth, without=np.unique(truth.units)[:3]) as copy:
+    with copied(site, "people", policy, truth=truth, units=CopiedUnits(np.unique(truth.units)[:3])) as copy:
         assert copy["people"].table(rows="sex") and list(storage.iterdir()) == [first]
     confide.ingest(town.people, site, name="people")
     assert len(list(storage.iterdir())) == 2, "a running server goes on with the former"

@@ -3,8 +3,9 @@
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from confide.attacks.codebook import read_codebook
 from confide.attacks.intruder import Intruder, Spent
 from confide.attacks.result import Result
 from confide.attacks.simulation import simulated
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import EVERYBODY, CopiedUnits, copied
 from confide.attacks.truth.scoring import ClaimScore, score
 from confide.attacks.truth.truth import Chosen, Truth
 from confide.client import Site
@@ -55,8 +56,8 @@ class LocalField:
     truth: Truth
 
     @contextmanager
-    def opened(self, without: Ints | None = None, *, suggestions: bool = False) -> Iterator[Site | None]:
-        copy = copied(self.site, self.name, self.policy, truth=self.truth, without=without, suggestions=suggestions)
+    def opened(self, units: CopiedUnits = EVERYBODY, *, suggestions: bool = False) -> Iterator[Site | None]:
+        copy = copied(self.site, self.name, self.policy, truth=self.truth, units=units, suggestions=suggestions)
         with copy as site:
             yield site
 
@@ -71,11 +72,14 @@ class RemoteField:
     truth: Truth
 
     @contextmanager
-    def opened(self, without: Ints | None = None, *, suggestions: bool = False) -> Iterator[Site | None]:
-        yield self.site if without is None else None
+    def opened(self, units: CopiedUnits = EVERYBODY, *, suggestions: bool = False) -> Iterator[Site | None]:
+        yield self.site if units.all else None
 
 
 Battlefield = LocalField | RemoteField
+
+_Version = tuple[CopiedUnits | None, CopiedUnits | None]
+"""The units that are asked about, and those of a version before."""
 
 
 def carry_out(
@@ -114,40 +118,58 @@ class _Run:
         chosen = None if isinstance(wanted, SetTargets) else truth.choose(wanted, self.settings.targets, rng)
         absent = chosen.units[~chosen.present] if isinstance(wanted, MemberTargets) and chosen else None
         without = chosen.units if chosen and not isinstance(wanted, MemberTargets) else None
-        joined = self._joined(chosen) if chosen else None
-        with self._opened(absent) as site, self._twin(without) as twin, self._twin(joined) as earlier:
+        twin = None if without is None else CopiedUnits(without)
+        versions = [(CopiedUnits(absent), twin), (twin, twin)]
+        if chosen and self._update:
+            versions = self._versions(chosen)
+        with self._opened(versions) as ((site, before), (other, before_other)):
             if site is None:
                 raise NotApplicable("It needs a site from which the targets can be left out: one on this machine.")
-            then = earlier or twin
-            before = self._intruder(then, chosen) if then else None
-            here = self._fight(self._intruder(site, chosen, before))
+            here = self._fight(self._intruder(site, chosen, self._asking(before, chosen)))
             # Without the targets claims may never settle; as many questions as with them are enough.
-            there = self._fight(self._intruder(twin, chosen, before, here.intruder.asked)) if twin else None
+            most, earlier = here.intruder.asked, self._asking(before_other, chosen)
+            there = self._fight(self._intruder(other, chosen, earlier, most)) if other else None
         claims = here.claims or [(here.intruder.asked, _silence(chosen))]
         scores = [(asked, score(c, wanted, chosen, truth)) for asked, c in claims]
         others = score(there.claims[-1][1], wanted, chosen, truth).success if there and there.claims else None
         return {**_scored(scores), **here.told(), "others": others}
 
-    def _joined(self, chosen: Chosen) -> Ints | None:
-        """Who joins between two versions of the data, for attacks on that: the targets, and at least as many others, which are what
-        is learnt of the targets from who they are not; and as many as an update must have."""
-        if not getattr(self.attack, "joins", False):
-            return None
+    @property
+    def _update(self) -> str:
+        """What the targets do between two versions of the data, for attacks on that: join or leave."""
+        return str(getattr(self.attack, "update", ""))
+
+    def _versions(self, chosen: Chosen) -> list[_Version]:
+        """The data after an update and before it, with the targets and without them."""
+        moved = self._moved(chosen)
+        if self._update == "joins":
+            former = CopiedUnits(moved)
+            return [(CopiedUnits(joined=moved), former), (CopiedUnits(chosen.units, joined=moved), former)]
+        without = CopiedUnits(chosen.units)
+        return [(CopiedUnits(left=moved), EVERYBODY), (CopiedUnits(chosen.units, left=moved), without)]
+
+    def _moved(self, chosen: Chosen) -> Ints:
+        """Who joins or leaves between two versions: the targets, and at least as many others, which are what is learnt of the targets
+        from who they are not; and as many as an update must have."""
         targets, others = np.unique(chosen.units), np.setdiff1d(self.field.truth.units, chosen.units)
         more = min(max(len(targets), self.field.policy.updates.least - len(targets)), len(others) // 2)
         return np.concatenate([targets, self._rng().choice(others, more, replace=False)])
 
     @contextmanager
-    def _twin(self, without: Ints | None) -> Iterator[Site | None]:
-        if without is None:
-            yield None
-            return
-        with self._opened(without) as site:
-            yield site
-
-    def _opened(self, without: Ints | None) -> AbstractContextManager[Site | None]:
+    def _opened(self, versions: list[_Version]) -> Iterator[list[tuple[Site | None, Site | None]]]:
+        """A site for each of some units, which is made once; None where there are none, or it cannot be had."""
         # Looking for suggestions takes most of the time of a refusal: of use only to who measures it.
-        return self.field.opened(without, suggestions=getattr(self.attack, "measures_time", False))
+        slow = getattr(self.attack, "measures_time", False)
+        with ExitStack() as open_sites:
+            sites: dict[CopiedUnits | None, Site | None] = {None: None}
+            for units in chain(*versions):
+                if units not in sites:
+                    assert units is not None
+                    sites[units] = open_sites.enter_context(self.field.opened(units, suggestions=slow))
+            yield [(sites[now], sites[then]) for now, then in versions]
+
+    def _asking(self, site: Site | None, chosen: Chosen | None) -> Intruder | None:
+        return None if site is None else self._intruder(site, chosen)
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng([self.settings.seed, zlib.crc32(self.attack.name.encode())])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from confide.arrays import Floats, Ints, Narrow
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
@@ -85,12 +85,20 @@ class Coded:
 
     Columns of `records`: `unit` (signed 64-bit key of the unit), `key` (signed 32-bit key of the record), `weight`
     (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
-    `household`, where one is declared, is the key of each record's; no store has it.
+    `household`, where one is declared, is the key of each record's, and `cohort`, where units came in updates, the number of the
+    update (0 for the first data); no store has them.
     """
 
     facts: StoreFacts
     records: pa.Table
     household: pa.Array | None = None
+    cohort: pa.Array | None = None
+
+    def only(self, chosen: Bools) -> "Coded":
+        """Some of the records."""
+        mask = pa.array(chosen)
+        household, cohort = (None if of is None else of.filter(mask) for of in (self.household, self.cohort))
+        return Coded(self.facts, self.records.filter(mask), household, cohort)
 
     def places(self, name: str) -> Ints:
         """The place of each record's code."""

@@ -4,10 +4,13 @@ Everything is answered from the protected records, so no attack can do better th
 The uses are tried on the site's own data, on all who are exposed, with everything known but the draws: the record found under
 somebody's keys is taken at its word, or all those alike but for one key (which may have been exchanged) are asked what is
 commonest. A number, and its class, is read from all numbers and classes of that record together (`confide.records.reading`).
+
+After an update they had reconstructed every version, so they know in which update each protected record came: records are looked
+for among those who came with somebody, and in the whole file. What that tells of the newcomers is said by itself.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,7 +40,8 @@ MOST_NUMBER_CROSSES = 6
 @dataclass(frozen=True)
 class Ceiling:
     """How often a perfect reconstruction is `right` about a variable of those exposed on up to `keys` keys; how often the one
-    best `guess` is, and what the true records of `others` would tell. Of a number, right means within ten per cent."""
+    best `guess` is, and what the true records of `others` would tell. Of a number, right means within ten per cent. Of
+    `newcomers`: those of them who came in updates."""
 
     variable: str
     keys: int
@@ -46,6 +50,7 @@ class Ceiling:
     right: float
     guess: float
     others: float
+    newcomers: bool = False
 
     @property
     def lift(self) -> float:
@@ -83,11 +88,19 @@ def ceiling_note(ceilings: Sequence[Ceiling]) -> str:
 
 
 def find_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:
-    """For every confidential variable: of those alone on two keys, and of all who are exposed."""
+    """For every confidential variable: of those alone on two keys, and of all who are exposed; then of newcomers, if there are any."""
+    found = _ceilings(true, protected, dataset, exposure)
+    if true.cohort is None:
+        return found
+    newcomers = exposure.among(true.cohort.to_numpy() > 0)
+    return [*found, *(replace(one, newcomers=True) for one in _ceilings(true, protected, dataset, newcomers))]
+
+
+def _ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> list[Ceiling]:
     names = [v.name for v in dataset.variables.values() if v.classifies and v.role is Role.CONFIDENTIAL]
     found: list[Ceiling] = []
     if names and (chosen := _chosen(exposure.found, MOST_CROSSES)):
-        known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
+        known, seen = UnitCells(true, dataset, cohorts=True), UnitCells(protected, dataset, cohorts=True)
         classes, shown = _Classes(true, names), _Classes(protected, names)
         each = {one.cross: one for crosses in chosen.values() for one in crosses}
         hits = _hits(known, seen, classes, shown, list(each.values()))
@@ -155,7 +168,8 @@ def _hits(
 ) -> dict[KeyCross, Ints]:
     """About how many of the exposed the record is right, those alike but for a key, and the true ones of others; by variable.
 
-    Of the keys but one, the intruder is given the best. Crosses have such keys in common: their records are counted once.
+    Of the keys but one, and of those who came with somebody and the whole file, the intruder is given the best. Crosses have such
+    keys in common: their records are counted once.
     """
     names = {one.cross.names: [one] for one in crosses}
     but_one: dict[tuple[str, ...], list[Exposed]] = {}
@@ -163,10 +177,13 @@ def _hits(
         for i in range(len(one.cross.names)):
             but_one.setdefault(one.cross.names[:i] + one.cross.names[i + 1 :], []).append(one)
     hits = {one.cross: np.zeros((3, len(true.usual)), np.int64) for one in crosses}
-    for place, uses, cells, classes in ((0, names, seen, shown), (1, but_one, seen, shown), (2, but_one, known, true)):
+    ways = [(0, names, seen, shown, known), (1, but_one, seen, shown, known), (2, but_one, known, true, known)]
+    if known.whole is not known:
+        ways += [(place, uses, cells.whole, classes, known.whole) for place, uses, cells, classes, _ in ways]
+    for place, uses, cells, classes, wanted in ways:
         for by, some in uses.items():
             rows = np.concatenate([one.rows for one in some])
-            right = classes.right(cells, by, known.of(by, rows), true.of(rows), others=cells is known)
+            right = classes.right(cells, by, wanted.of(by, rows), true.of(rows), others=classes is true)
             starts = np.cumsum([0, *(len(one.rows) for one in some[:-1])])
             sums = np.add.reduceat(right, starts, axis=1, dtype=np.int64).T
             for one, own in zip(some, sums, strict=True):
@@ -176,7 +193,7 @@ def _hits(
 
 def _number_ceilings(true: Coded, protected: Coded, dataset: Dataset, exposure: Exposure) -> Iterator[Ceiling]:
     """Of those alone on two keys, and on any: by the record found under their keys; of those who dominate, by their own."""
-    known, seen = UnitCells(true, dataset), UnitCells(protected, dataset)
+    known, seen = UnitCells(true, dataset, cohorts=True), UnitCells(protected, dataset, cohorts=True)
     reader = _Reader(true, protected, dataset)
     for keys, crosses in _chosen(exposure.alone, MOST_NUMBER_CROSSES).items():
         rows = np.concatenate([one.rows for one in crosses])

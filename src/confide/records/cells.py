@@ -27,10 +27,16 @@ def parts_of(records: int, size: int | None = None) -> Iterator[slice]:
 
 
 class UnitCells:
-    """Cells of crosses, and the units in each record's cell."""
+    """Cells of crosses, and the units in each record's cell; by `cohorts`, each is parted by the update in which units came.
 
-    def __init__(self, coded: Coded, dataset: Dataset) -> None:
+    `whole` are the cells that are not parted.
+    """
+
+    def __init__(self, coded: Coded, dataset: Dataset, *, cohorts: bool = False) -> None:
         self._records = coded.records.num_rows
+        self._cohort = None if coded.cohort is None or not cohorts else coded.cohort.to_numpy()
+        self._cohorts = 1 if self._cohort is None else int(self._cohort.max(initial=0)) + 1
+        self.whole = self if self._cohort is None else UnitCells(coded, dataset)
         self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
         self._places = lru_cache(None)(coded.classes)
         self._size = lru_cache(None)(lambda name: len(dataset.variables[name].codes or ()))
@@ -39,7 +45,7 @@ class UnitCells:
 
     def size(self, names: tuple[str, ...]) -> int:
         """How many cells a cross has, empty ones too."""
-        return prod(map(self._size, names))
+        return self._cohorts * prod(map(self._size, names))
 
     def of(self, names: tuple[str, ...], rows: slice | Narrow = ALL) -> Ints:
         """The number of each record's cell, of all records or of some."""
@@ -51,6 +57,8 @@ class UnitCells:
         cell = cross_cells(places[0], places[1], places[2], (sizes[1], sizes[2]))
         for more, size in zip(places[3:], sizes[3:], strict=True):
             part_cells(cell, more, size)
+        if self._cohort is not None:
+            cell += self._cohort[rows] * np.int64(prod(sizes))
         return cell
 
     def parts(self, names: tuple[str, ...]) -> Iterator[tuple[slice, Ints]]:

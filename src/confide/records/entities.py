@@ -8,6 +8,7 @@ import numpy as np
 from confide.arrays import Ints, Narrow
 from confide.engines import Coded
 from confide.records.cells import parts_of
+from confide.records.pairing import joined
 from confide.records.traits import Trait
 
 __all__ = ["Entities", "entities_of"]
@@ -16,12 +17,14 @@ __all__ = ["Entities", "entities_of"]
 @dataclass(frozen=True, eq=False)
 class Entities:
     """What exchanges as a whole: records, units, or households. `of` numbers each record's, `first` is one record of each,
-    `keys` name them to the secret, and `kind` parts those that may not exchange with each other."""
+    `keys` name them to the secret, `kind` parts those that may not exchange with each other, and `cohort`, if there is one, those
+    that may only where there is no other way: a household came with the first of those who live in it."""
 
     of: Narrow
     first: Narrow
     keys: Ints
     kind: Narrow
+    cohort: Narrow | None = None
 
     @property
     def whole(self) -> bool:
@@ -40,10 +43,10 @@ def _wholes(coded: Coded, household: Ints | None) -> Iterator[Entities]:
     """What may exchange as a whole: households, and units that have several records."""
     for names in (household, coded.units if coded.facts.several else None):
         if names is not None:
-            yield _numbered(names)
+            yield _numbered(names, coded)
 
 
-def _numbered(names: Ints) -> Entities:
+def _numbered(names: Ints, coded: Coded) -> Entities:
     """Entities by their names, in the order of these."""
     order = np.argsort(names, kind="stable").astype(np.int32)
     ordered = names[order]
@@ -52,13 +55,21 @@ def _numbered(names: Ints) -> Entities:
     sizes = np.diff(starts, append=len(names))
     of = np.empty(len(names), np.int32)
     of[order] = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
-    return Entities(of, order[starts], keys, np.minimum(sizes, 8).astype(np.int8))
+    kind = np.minimum(sizes, 8).astype(np.int8)
+    if coded.cohort is None:
+        return Entities(of, order[starts], keys, kind)
+    cohort = np.minimum.reduceat(coded.cohort.to_numpy()[order], starts) if len(starts) else np.empty(0, np.int32)
+    return Entities(of, order[starts], keys, joined(kind, cohort), cohort)
 
 
 def _records(coded: Coded) -> Entities:
     rows = np.arange(coded.records.num_rows, dtype=np.int32)
     keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
-    return Entities(rows, rows, keys, np.zeros(len(rows), np.int8))
+    kind = np.zeros(len(rows), np.int8)
+    if coded.cohort is None:
+        return Entities(rows, rows, keys, kind)
+    cohort = coded.cohort.to_numpy()
+    return Entities(rows, rows, keys, joined(kind, cohort), cohort)
 
 
 def _same(values: Narrow, whole: Entities) -> bool:

@@ -3,7 +3,8 @@
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
 go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is not far
-from. Confidential variables play no part in that.
+from. Confidential variables play no part in that. It came in the same update, unless nobody of these will do: so what two versions
+of the data differ in is protected by itself, and those who were there before stay as they are.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
 as they are, more do, and across classes (`confide.records.background`): the key on which confidential numbers depend least.
@@ -79,7 +80,7 @@ def plan_exchanges(
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
     household = None if coded.household is None else coded.household.to_numpy()
-    entities, cells = entities_of(coded, household, exposure.traits), UnitCells(coded, dataset)
+    entities, cells = entities_of(coded, household, exposure.traits), UnitCells(coded, dataset, cohorts=True)
     plans = [
         _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
         for trait, entity in zip(exposure.traits, entities, strict=True)
@@ -181,8 +182,9 @@ class _Plan:
     def associations(self) -> dict[str, float]:
         """How closely the trait goes with the variables in which a partner can be alike, the closest first."""
         rows, trait = self.entity.first if self.entity.whole else None, self.trait.levels[0]
+        cells = self.cells.whole
         found = {
-            name: cramers_v(self.cells.counts((trait, name), rows).reshape(self.cells.size((trait,)), -1))
+            name: cramers_v(cells.counts((trait, name), rows).reshape(cells.size((trait,)), -1))
             for name in matching_variables(self.trait, self.dataset)
         }
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
@@ -303,6 +305,8 @@ class _Plan:
                 yield lambda: must, partial(self._near_group, step, zone)
         for step in ladder:
             yield lambda: must, partial(self._group, step)
+        if self.entity.cohort is not None:
+            yield lambda: must, lambda: np.zeros(len(must), np.int8)
 
     def _zones(self, zone: int) -> Narrow:
         """Zones of classes that follow each other, of a trait that is a number, and zones between these."""
@@ -330,10 +334,16 @@ class _Plan:
         """Groups of units alike by fewer variables with each step, and by nothing at last: those that go with the trait most
         closely stay longest. They are parted by a column too, if there is one."""
         last = step > len(self.alike)
-        group = np.zeros(len(self.entity.kind), np.int8) if last else self.entity.kind
+        group = self._everybody if last else self.entity.kind
         for name in self.alike[: max(len(self.alike) - step, 0)]:
             group = joined(group, self.own(name))
         return group if column is None else joined(group, column)
+
+    @property
+    def _everybody(self) -> Narrow:
+        """One group, or one of each cohort."""
+        cohort = self.entity.cohort
+        return np.zeros(len(self.entity.kind), np.int8) if cohort is None else cohort
 
     def _near_group(self, step: int, zone: int) -> Narrow:
         return self._group(step, self._zones(zone))

@@ -2,11 +2,14 @@
 
 The rules come first and the list follows from them: a cross of keys counts if a question about it and a confidential class
 would be answered (then its cells are read by class), or one about it and a number (`tables.mean_cell`).
+
+Whoever has the answers before and after an update has those about its newcomers alone. So everybody is looked at among those who
+came with them, which finds all who are alone in the whole file, too.
 """
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, prod
 
@@ -71,6 +74,14 @@ class Exposure:
         """The records whose numbers are read, not counting those that only dominate a total."""
         return self._in(self.alone)
 
+    def among(self, some: Bools) -> "Exposure":
+        """The same of some records only; they keep their numbers."""
+        found, alone = (
+            tuple(Exposed(one.cross, rows) for one in crosses if len(rows := one.rows[some[one.rows]]))
+            for crosses in (self.found, self.alone)
+        )
+        return replace(self, found=found, alone=alone, numbers={name: of & some for name, of in self.numbers.items()})
+
     def _in(self, crosses: tuple[Exposed, ...]) -> Bools:
         some = np.zeros(self.size, bool)
         for one in crosses:
@@ -85,7 +96,7 @@ def confidential_numbers(dataset: Dataset) -> list[Variable]:
 
 def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     """Look through all crosses of up to `records.keys` keys that the rules let pass."""
-    traits, rules, cells = key_traits(dataset, coded), policy.records, UnitCells(coded, dataset)
+    traits, rules, cells = key_traits(dataset, coded), policy.records, UnitCells(coded, dataset, cohorts=True)
     measured = confidential_numbers(dataset)
     numbers = {v.name: np.zeros(coded.records.num_rows, bool) for v in measured}
     limit = cells.units / max(policy.tables.mean_cell, LEAST_MEAN)

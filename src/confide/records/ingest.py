@@ -20,7 +20,7 @@ from confide.model.policy import Policy
 from confide.progress import current_progress
 from confide.records.keeping import read_truth, write_kept
 from confide.records.protect import protect_records
-from confide.records.updates import Update, compare_records, enough
+from confide.records.updates import Update, compare_records, enough, in_cohorts
 from confide.site.draft import draft
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
@@ -224,6 +224,7 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
         called = known[-1].name  # the same data again are no other vintage
     update = compare_records(before, coded, catalogs=(_as_loaded(folder, name), folder.dataset(name)))
     records, waiting = enough(before, coded, update, folder.policy(name))
+    records = in_cohorts(before, records)
     return _Planned(records, Ingested(folder, called, update, tuple(waiting), tuple(read.notes)))
 
 

@@ -1,9 +1,10 @@
-"""The files beside a store of protected records: the true records, which no answer needs, and the report for the custodian."""
+"""The files beside a store: true records, which no answer needs, the report for the custodian, and in which update units came."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,11 +19,14 @@ from confide.site.folder import Folder
 __all__ = ["read_report", "read_truth", "write_kept"]
 
 
-TRUTH, REPORT = "truth.parquet", "records.json"
+TRUTH, REPORT, COHORTS = "truth.parquet", "records.json", "cohorts.parquet"
 
 
 def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
-    """Keep the true records and the report in a folder, for their owner to read; of records that are not protected neither."""
+    """Keep the true records and the report in a folder, for their owner to read; of records that are not protected neither. The
+    cohorts of units are kept by themselves, where there are several: an update needs them whoever has the true records."""
+    if true.cohort is not None:
+        _write_cohorts(inside / COHORTS, true)
     if report is None:
         return
     records = true.records if true.household is None else true.records.append_column("household", true.household)
@@ -44,6 +48,10 @@ def read_truth(folder: Folder, name: str, scratch: Scratch = IN_MEMORY) -> Coded
 
     Columns are read one after the other, and large ones wait in `scratch`.
     """
+    return _with_cohorts(_true_records(folder, name, scratch), folder.records(name) / COHORTS)
+
+
+def _true_records(folder: Folder, name: str, scratch: Scratch) -> Coded:
     file = folder.truth(name)
     if file.exists():
         return _read(file, scratch)
@@ -64,6 +72,34 @@ def read_report(folder: Folder, name: str) -> RecordsReport | None:
         return None
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{folder.report(name)} cannot be read as UTF-8 text.") from None
+
+
+def _write_cohorts(file: Path, true: Coded) -> None:
+    """The keys of the units that came after the first data, and the number of their cohort."""
+    assert true.cohort is not None
+    units, first = np.unique(true.units, return_index=True)
+    cohort = true.cohort.to_numpy()[first]
+    later = cohort > 0
+    try:
+        with replacing(file) as partial:
+            pq.write_table(pa.table({"unit": units[later], "cohort": cohort[later]}), partial, compression="zstd")
+    except OSError as error:
+        raise Fault(f"The cohorts of units could not be kept ({error.strerror}).") from None
+
+
+def _with_cohorts(coded: Coded, file: Path) -> Coded:
+    """The records with the cohorts of their units; none if all came with the first data."""
+    if not file.exists():
+        return coded
+    try:
+        kept = pq.read_table(file, schema=pa.schema({"unit": pa.int64(), "cohort": pa.int32()}))
+    except (OSError, pa.ArrowException, ValueError):
+        hint = ["Restore it from a backup: without it newcomers would be protected in another way than before."]
+        raise Mistake(f"{file} cannot be read as cohorts of units.", suggestions=hint) from None
+    units, cohort = (np.append(kept[name].to_numpy(), 0) for name in ("unit", "cohort"))
+    place = np.searchsorted(units[:-1], coded.units)
+    there = (units[place] == coded.units) & (place < len(units) - 1)
+    return replace(coded, cohort=pa.array(np.where(there, cohort[place], 0).astype(np.int32)))
 
 
 def _read(file: Path, scratch: Scratch) -> Coded:

@@ -74,11 +74,13 @@ class RecordsReport:
 
 def ceiling_words(ceiling: Ceiling) -> str:
     """A ceiling as a sentence that a respondent can read."""
-    whom = f"a unit exposed on {ceiling.keys} keys or fewer" if ceiling.keys else "a unit that dominates a total"
+    whom = "a newcomer" if ceiling.newcomers else "a unit"
+    whom += f" exposed on {ceiling.keys} keys or fewer" if ceiling.keys else " that dominates a total"
+    file = "the protected files before and after" if ceiling.newcomers else "the whole protected file"
     what = f"{ceiling.variable!r} to within 10 %" if ceiling.number else f"the class of {ceiling.variable!r}"
     rest = "" if ceiling.number else f", statistics on the others in {ceiling.others:.0%}"
     return (
-        f"Ceiling: whoever had the whole protected file would know {what} of {whom} in {ceiling.right:.0%} of cases; "
+        f"Ceiling: whoever had {file} would know {what} of {whom} in {ceiling.right:.0%} of cases; "
         f"the best guess is right in {ceiling.guess:.0%}{rest}."
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from confide.arrays import Bools, Ints
+from confide.arrays import Ints
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, Reason, Refused
@@ -18,7 +18,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.site.encode import data_mark, recoded
 
-__all__ = ["Update", "compare_records", "enough"]
+__all__ = ["Update", "compare_records", "enough", "in_cohorts"]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """The golden ratio in 64 bits, as splitmix64 has it: fingerprints of different records are alike by chance once in 2^64."""
@@ -117,19 +117,29 @@ def enough(before: Coded, after: Coded, update: Update, policy: Policy) -> tuple
     return _held(before, after, few), [f"So few wait, and stay as they were: {told}."]
 
 
+def in_cohorts(before: Coded, after: Coded) -> Coded:
+    """The records that are loaded, with their cohorts: units that were there before keep theirs, and those who come are one together.
+
+    Cohorts are numbered from 0, the oldest first, without gaps.
+    """
+    units, first = np.unique(before.units, return_index=True)
+    known = np.zeros(len(units), np.int32) if before.cohort is None else before.cohort.to_numpy()[first]
+    place = np.searchsorted(units, after.units)
+    there = np.append(units, 0)[place] == after.units
+    there &= place < len(units)
+    last = int(known.max(initial=-1)) + 1
+    cohort = np.where(there, np.append(known, last)[place], last)
+    found, cohort = np.unique(cohort, return_inverse=True)
+    return replace(after, cohort=pa.array(cohort.ravel().astype(np.int32)) if len(found) > 1 else None)
+
+
 def _held(before: Coded, after: Coded, few: dict[str, Ints]) -> Coded:
     """The new records, but for units in groups that are too small: of these the old ones."""
     units = np.concatenate(list(few.values()))
     new, old = ~np.isin(after.units, units), np.isin(before.units, units)
-    parts = [_rows(after, new), _rows(before, old)]
+    parts = [after.only(new), before.only(old)]
     records = pa.concat_tables([part.records for part in parts], promote_options="permissive")
     facts = replace(after.facts, data=data_mark(records), shifts=square_shifts(records, after.facts.numbers))
     if after.household is None or before.household is None:
         return Coded(facts, records)
     return Coded(facts, records, pa.concat_arrays([part.household for part in parts if part.household is not None]))
-
-
-def _rows(coded: Coded, chosen: Bools) -> Coded:
-    mask = pa.array(chosen)
-    household = None if coded.household is None else coded.household.filter(mask)
-    return Coded(coded.facts, coded.records.filter(mask), household)

@@ -2,7 +2,7 @@
 
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/profile.html  people/profile.json  people/vintages.json
-mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json
+mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json  cohorts.parquet
 mysite/reviews/    results that wait for a custodian
 mysite/workspaces/ variables and questions that people keep for themselves
 mysite/projects/NAME.toml    if a project has a policy of its own

@@ -1,6 +1,7 @@
 """The vintages of a data set: versions of its records, each in a folder of its own, listed in one file that says which is the newest.
 
-people/vintages.json  people/vintages/1/dataset.toml  records.duckdb  records.columns  truth.parquet  records.json  safe.parquet
+people/vintages.json
+people/vintages/1/dataset.toml  records.duckdb  records.columns  truth.parquet  records.json  safe.parquet  cohorts.parquet
 
 Promise: a vintage is there, whole, from the moment the list names it; who is killed before that changed nothing.
 """

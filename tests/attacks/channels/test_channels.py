@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from confide.arrays import Ints
-from confide.attacks.channels.before_after import BeforeAfter
+from confide.attacks.channels.before_after import BeforeAfter, Leavers
 from confide.attacks.channels.error_classes import ErrorClasses
 from confide.attacks.channels.many_accounts import ManyAccounts
 from confide.attacks.channels.metadata import Metadata
 from confide.attacks.channels.timing import Timing, differs
 from confide.attacks.counts.universes.secret_in_universe import SecretInUniverse
 from confide.attacks.runner import LocalField, Settings, carry_out
+from confide.attacks.truth.copies import EVERYBODY, CopiedUnits
 from confide.attacks.truth.truth import Truth
 from confide.client import Site
 from confide.errors import Reason, Refused
@@ -24,6 +25,12 @@ from confide.model.universe import Universe
 
 def test_newcomers_stand_in_the_cells_that_changed(field) -> None:
     result = carry_out(BeforeAfter(), field("open", rows=5_000), Settings(targets=30, questions=24))
+    assert result.success > 0.7
+    assert result.lift > 0.4
+
+
+def test_leavers_stood_in_the_cells_that_changed(field) -> None:
+    result = carry_out(Leavers(), field("open", rows=5_000), Settings(targets=30, questions=24))
     assert result.success > 0.7
     assert result.lift > 0.4
 
@@ -94,9 +101,9 @@ class LeakyField:
         return getattr(self.field, name)
 
     @contextmanager
-    def opened(self, without: Ints | None = None, *, suggestions: bool = False) -> Iterator[Site]:
-        with self.field.opened(without, suggestions=suggestions) as site:
-            yield self.leak(site, self.truth, without)
+    def opened(self, units: CopiedUnits = EVERYBODY, *, suggestions: bool = False) -> Iterator[Site]:
+        with self.field.opened(units, suggestions=suggestions) as site:
+            yield self.leak(site, self.truth, units.without)
 
 
 def test_a_true_count_in_a_note_is_found(field) -> None:
@@ -138,15 +145,18 @@ def test_who_joins_with_the_targets_makes_an_update_and_a_baseline(field) -> Non
         assert result.applies and result.others is not None
         half = 10 + (len(np.unique(site.truth.units)) - 10) // 2
         assert site.left_out == [0, 10, joined or half], least
+        assert site.joined == [joined or half, joined or half, 0]
 
 
 class Watched:
     """A field that says how many units each of the sites that were opened was without."""
 
     def __init__(self, field: LocalField) -> None:
-        self._field, self.left_out = field, list[int]()
+        self._field, self.left_out, self.joined = field, list[int](), list[int]()
         self.name, self.policy, self.truth = field.name, field.policy, field.truth
 
-    def opened(self, without: Ints | None = None, **more: Any) -> Any:
-        self.left_out.append(0 if without is None else len(np.unique(without)))
-        return self._field.opened(without, **more)
+    def opened(self, units: CopiedUnits = EVERYBODY, **more: Any) -> Any:
+        left, came = (0 if some is None else len(np.unique(some)) for some in (units.without, units.joined))
+        self.left_out.append(left)
+        self.joined.append(came)
+        return self._field.opened(units, **more)

@@ -4,6 +4,7 @@ __all__ = ["ATTACKS"]
 
 ATTACKS: tuple[str, ...] = (
     "before_after:BeforeAfter",
+    "before_after:Leavers",
     "timing:Timing",
     "error_classes:ErrorClasses",
     "metadata:Metadata",

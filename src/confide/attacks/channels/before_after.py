@@ -1,4 +1,4 @@
-"""T14: the same questions before and after an update, and which cells changed."""
+"""T14 and T14c: the same questions before and after an update, and which cells changed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from confide.attacks.passing import within_rules
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 
-__all__ = ["BeforeAfter"]
+__all__ = ["BeforeAfter", "Leavers"]
 
 ROUNDS = 8
 """So many halves of the codes of each key are asked about."""
@@ -44,7 +44,7 @@ class BeforeAfter:
     code: ClassVar = "T14"
     words: ClassVar = "the same tables before and after the target joined, and which cells changed"
     knows: ClassVar = "three keys of the target, that nobody else has them, and that the target is new in the data"
-    joins: ClassVar = True
+    update: ClassVar = "joins"
 
     def wants(self, book: Dataset, policy: Policy) -> UnitTargets:
         chosen = self.keys or _coarse(book)
@@ -75,6 +75,22 @@ class BeforeAfter:
                 yield _claims(states, classes)
         if states:
             yield _claims(states, classes)
+
+
+@dataclass(frozen=True)
+class Leavers(BeforeAfter):
+    """Read the confidential class of people who left the data between two versions, in the same way.
+
+    What the later version lacks is how the leavers stood in the earlier one, protected among all who were there then.
+    """
+
+    name: ClassVar = "leavers"
+    code: ClassVar = "T14c"
+    words: ClassVar = "the same tables before and after the target left, and which cells changed"
+    knows: ClassVar = (
+        "three keys of the target, that nobody else has them, and that the target is no longer in the data"
+    )
+    update: ClassVar = "leaves"
 
 
 def _claims(states: list[Ints], classes: int) -> Claims:

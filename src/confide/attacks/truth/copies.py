@@ -4,12 +4,11 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from confide.answering.service import Service, make_base
@@ -21,14 +20,15 @@ from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
 from confide.model.policy import Policy, write_policy
 from confide.records.protect import protect_records
+from confide.records.updates import in_cohorts
 from confide.site.folder import Folder
 from confide.site.vintages import LIST
 
-__all__ = ["OF_POLICY", "copied", "copy_base", "write_copy"]
+__all__ = ["EVERYBODY", "OF_POLICY", "CopiedUnits", "copied", "copy_base", "write_copy"]
 
 OF_POLICY = {
     *("records.duckdb", "records.columns", "records.postgres", "records.spark"),
-    *("safe.parquet", "truth.parquet", "records.json"),
+    *("safe.parquet", "truth.parquet", "records.json", "cohorts.parquet"),
     *("vintages", LIST),
     *("policy.toml", "draft.toml"),
 }
@@ -36,12 +36,42 @@ OF_POLICY = {
 policy that it is tried under, and has these anew or not at all."""
 
 
+@dataclass(frozen=True, eq=False)
+class CopiedUnits:
+    """The units of a copy: all but those it was ever `without`, after an update in which some `joined` or `left`."""
+
+    without: Ints | None = None
+    joined: Ints | None = None
+    left: Ints | None = None
+
+    @property
+    def all(self) -> bool:
+        """Whether they are the same as those of the site, and came as they did."""
+        return self.without is None and self.joined is None and self.left is None
+
+    def of(self, coded: Coded) -> Coded:
+        """Their true records."""
+        ever = _but(coded, self.without)
+        after = _but(ever, self.left)
+        if after is not ever or self.joined is not None:
+            after = in_cohorts(_but(ever, self.joined), after)
+        away = coded.records.num_rows - after.records.num_rows
+        return replace(after, facts=replace(coded.facts, data=f"{coded.facts.data}-{away}"))
+
+
+def _but(coded: Coded, units: Ints | None) -> Coded:
+    return coded if units is None else coded.only(~np.isin(coded.units, units))
+
+
+EVERYBODY = CopiedUnits()
+
+
 @contextmanager
 def copied(
-    site: Path, name: str, policy: Policy, *, truth: Truth, without: Ints | None = None, suggestions: bool = False
+    site: Path, name: str, policy: Policy, *, truth: Truth, units: CopiedUnits = EVERYBODY, suggestions: bool = False
 ) -> Iterator[Site]:
-    """A copy of a site with one of its data sets, its secret, and a policy without quotas; all records, or those of all
-    units but some; refusals with suggestions or without. It is gone afterwards.
+    """A copy of a site with one of its data sets, its secret, and a policy without quotas; all records, or those of other
+    units; refusals with suggestions or without. It is gone afterwards.
     """
     source = Folder(site)
     with TemporaryDirectory(prefix="confide-") as place:
@@ -49,7 +79,7 @@ def copied(
         unlimited = replace(policy, quota=replace(policy.quota, per_day=0, per_minute=0))
         (target.path / "policy.toml").write_text(write_policy(unlimited, preset="standard"), encoding="utf-8")
         shutil.copy2(source.path / "secret", target.path / "secret")
-        _copy_dataset(source, target, name, policy, truth, without)
+        _copy_dataset(source, target, name, policy, truth, units)
         if not target.base(name).exists() and policy.counts.mechanism == "safe" and source.base(name).exists():
             copy_base(source, target, name)
         few = {} if suggestions else {"suggestions": 0}
@@ -57,26 +87,19 @@ def copied(
             yield opened
 
 
-def _copy_dataset(
-    source: Folder, target: Folder, name: str, policy: Policy, truth: Truth, without: Ints | None
-) -> None:
-    """The data set as it is, or protected anew: without some units, or under another section on records."""
+def _copy_dataset(source: Folder, target: Folder, name: str, policy: Policy, truth: Truth, units: CopiedUnits) -> None:
+    """The data set as it is, or protected anew: of other units, or under another section on records."""
     inside = target.catalog(name).parent
     inside.mkdir()
     for file in source.catalog(name).parent.iterdir():
         if file.name not in OF_POLICY and file.is_file():
             shutil.copy2(file, inside / file.name)
-    if without is None and read_store_facts(source.store(name)).records == policy.records_mark:
+    if units.all and read_store_facts(source.store(name)).records == policy.records_mark:
         for file in (*store_files(source.store(name), truth.dataset.engine), source.base(name)):
             if file.exists():
                 (inside / file.name).symlink_to(file.resolve())
         return
-    kept = ~np.isin(truth.units, without) if without is not None else np.ones(len(truth.units), bool)
-    mask, coded = pa.array(kept), truth.coded
-    facts = replace(coded.facts, data=f"{coded.facts.data}-{int((~kept).sum())}")
-    household = None if coded.household is None else coded.household.filter(mask)
-    left = Coded(facts, coded.records.filter(mask), household)
-    protected, _ = protect_records(left, truth.dataset, policy, source.secret())
+    protected, _ = protect_records(units.of(truth.coded), truth.dataset, policy, source.secret())
     write_copy(protected, target, name)
 
 

@@ -32,7 +32,11 @@ def add_records(app: FastAPI, context: CustodianContext) -> None:
 def _chart(name: str, report: RecordsReport) -> dict[str, Any]:
     """Ceilings beside the best guess and what the others tell."""
     values = [
-        {"what": f"{c.variable}, {'within 10 %' if c.number else f'class, {c.keys} keys'}", "by": by, "share": share}
+        {
+            "what": f"{c.variable}, {'within 10 %' if c.number else f'class, {c.keys} keys'}{', newcomers' if c.newcomers else ''}",
+            "by": by,
+            "share": share,
+        }
         for c in report.ceilings
         for by, share in (("all protected records", c.right), ("the best guess", c.guess), ("the others", c.others))
     ]
