@@ -30,7 +30,19 @@ from confide.site.folder import Folder
 
 SECONDS, MEGABYTES = 30, 1000
 
-FILES = ("census_income_kdd_test.parquet", "acs2019_nist_ma.csv.gz", "eusilc_laeken.csv.gz")
+FILES = (
+    ("census_income_kdd_test.parquet", None),
+    ("acs2019_nist_ma.csv.gz", None),
+    ("acs2019_nist_ma.csv.gz", "acs2019_nist_dictionary.json"),
+    ("eusilc_laeken.csv.gz", None),
+)
+"""Data, and the codebook given with them."""
+
+TEACHING = 569_741
+"""Records of the UK's teaching file."""
+
+SECRET = "c0f1de" * 12
+"""Always the same, since the number of units that rules see follows from it."""
 
 
 def survey(rows: int) -> pa.Table:
@@ -51,6 +63,45 @@ def survey(rows: int) -> pa.Table:
             "savings": np.where(rng.random(rows) < 0.5, 0, rng.lognormal(9, 1, rows).round()),
             "weight": rng.random(rows).round(2) + 1,
             "marital": rng.choice(list("abcd"), rows),
+        }
+    )
+
+
+def census(rows: int) -> pa.Table:
+    """Generated records with the columns and codes of the UK's 2011 census teaching file, which is not ours to give along.
+
+    -9 is "no code required": of students away most is not asked, of children no work, of who never worked no occupation.
+    """
+    rng = np.random.default_rng(2)
+    age = rng.choice(8, rows, p=[0.19, 0.13, 0.13, 0.14, 0.14, 0.12, 0.08, 0.07]) + 1
+    away = (age == 2) & (rng.random(rows) < 0.09)
+
+    def asked(codes: int, who: np.ndarray) -> np.ndarray:
+        shares = rng.dirichlet(np.full(codes, 2.0))
+        return np.where(who & ~away, rng.choice(codes, rows, p=shares) + 1, -9)
+
+    adult, working = age > 1, (age > 1) & (rng.random(rows) < 0.57)
+    worked = working | (adult & (rng.random(rows) < 0.7))
+    return pa.table(
+        {
+            "Person ID": 7394483 + np.arange(rows) * 3,
+            "Region": rng.choice([f"E1200000{i}" for i in range(1, 10)] + ["W92000004"], rows),
+            "Residence Type": rng.choice(["H", "C"], rows, p=[0.98, 0.02]),
+            "Family Composition": asked(6, rng.random(rows) < 0.98),
+            "Population Base": np.where(away, 2, np.where(rng.random(rows) < 0.002, 3, 1)),
+            "Sex": rng.integers(1, 3, rows),
+            "Age": age,
+            "Marital Status": np.where(age == 1, 1, rng.integers(1, 6, rows)),
+            "Student": np.where(age <= 2, 1 + (rng.random(rows) < 0.4), 2 - (rng.random(rows) < 0.04)),
+            "Country of Birth": asked(2, age > 0),
+            "Health": asked(5, age > 0),
+            "Ethnic Group": asked(5, age > 0),
+            "Religion": asked(9, age > 0),
+            "Economic Activity": asked(9, adult),
+            "Occupation": asked(9, worked),
+            "Industry": asked(12, worked),
+            "Hours worked per week": asked(4, working),
+            "Approximated Social Grade": asked(4, adult & (rng.random(rows) < 0.98)),
         }
     )
 
@@ -96,10 +147,17 @@ def main() -> None:
         pyarrow.csv.write_csv(survey(asked.rows), file)
         print(f"init of {asked.rows:,} x 25: ", end="", flush=True)
         subprocess.run([sys.executable, __file__, "--cost", str(file)], check=True)
-    for name in FILES if asked.data else ():
+    if asked.data:
         with tempfile.TemporaryDirectory() as place:
-            ingest.add(asked.data / name, place, name="d")
-            print(f"{name}: {shares(Path(place), 'd', most=asked.most)}", flush=True)
+            ingest.add(census(TEACHING), place, name="d")
+            print(f"as the census teaching file: {shares(Path(place), 'd', most=10**6)}", flush=True)
+    for name, codebook in FILES if asked.data else ():
+        with tempfile.TemporaryDirectory() as place:
+            (Path(place) / "secret").touch(0o600)
+            (Path(place) / "secret").write_text(SECRET + "\n")
+            ingest.add(asked.data / name, place, name="d", dictionary=asked.data / codebook if codebook else None)
+            told = f"{name} with {codebook}" if codebook else name
+            print(f"{told}: {shares(Path(place), 'd', most=asked.most)}", flush=True)
     return None
 
 

@@ -270,7 +270,7 @@ def test_columns_that_do_not_fit_the_design_are_mistakes(town: Any) -> None:
     cases = [
         ("nothing", None, 'psu = "nowhere"', "names the column 'nowhere'"),
         ("stratum", [None] + ["1"] * (n - 1), TAYLOR, "missing in 1 records"),
-        ("stratum", alone, 'strata = "stratum"\npsu = "psu"', "1 strata 'stratum' have one sampling unit"),
+        ("stratum", alone, 'strata = "stratum"\npsu = "psu"', "Some strata of 'stratum' have one sampling unit"),
         ("psu", ["1"] * n, 'psu = "psu"', "one sampling unit only"),
         ("size", [2] * n, TAYLOR, "less than the sampling units"),
         ("size", [0] * n, TAYLOR, "zero or negative"),

@@ -202,3 +202,18 @@ def test_counts_and_ranges_of_an_archives_ddi_do_not_become_public(tmp_path: Pat
     )
     found = tomllib.loads(draft(Source(TABLE), name="d", dictionary=tmp_path / "c.xml").catalog)["variables"]["income"]
     assert "maximum" not in found and found["minimum"] != 100
+
+
+@pytest.mark.parametrize(("towns", "drafted"), [(40, 3), (16, 3), (12, 12)])
+def test_a_codebook_of_a_larger_file_brings_no_classes_that_nobody_is_in(
+    tmp_path: Path, towns: int, drafted: int
+) -> None:
+    """Of a list of which most codes are in no record those are drafted that are; of one that is nearly whole all are."""
+    codes = {f"t{n}": f"Town {n}" for n in range(towns)}
+    here = list(codes)[:3] if drafted == 3 else list(codes)[: towns - 5]
+    table = pa.table({"town": here * 60, "sex": ["f", "m"] * (30 * len(here))})
+    (tmp_path / "c.json").write_text(json.dumps({"town": {"label": "Town", "values": {**codes, "x": "Not stated"}}}))
+    done = draft(Source(table), name="d", dictionary=tmp_path / "c.json")
+    found = tomllib.loads(done.catalog)["variables"]["town"]
+    assert len(found["codes"]) == drafted + 1 and found["missing"] == ["x"] and found["codes"]["t0"] == "Town 0"
+    assert any("those are listed that records have" in line for line in done.lines) == (drafted == 3)

@@ -124,12 +124,12 @@ def _fractions(design: SampleDesign, numbers: Callable[[str], Floats], stratum: 
 
 def _check_lone(design: SampleDesign, sampled: Ints, fractions: Floats) -> None:
     """A stratum of one shows no variation; drawn with certainty it has none."""
-    lone = int(((sampled == 1) & (fractions < 1)).sum())
+    lone = bool(((sampled == 1) & (fractions < 1)).any())
     if len(sampled) == 1 and lone:
         raise Mistake("The sample has one sampling unit only, so that errors cannot be known.")
     if lone and design.single is LoneUnits.REFUSE:
         raise Mistake(
-            f"{lone} strata {design.strata!r} have one sampling unit only, which shows no variation.",
+            f"Some strata of {design.strata!r} have one sampling unit only, which shows no variation.",
             suggestions=['Join them with others alike, or set single = "centre": they are compared with all units.'],
         )
 

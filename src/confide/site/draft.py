@@ -56,6 +56,8 @@ def draft_dataset(source: Source, found: Profile, *, name: str) -> str:
         *_weight(found),
         *_sampling(found),
     ]
+    if all(column.empty for column in found.columns):
+        raise Mistake("The data have no values: every column is empty. Are the fields where the first line says?")
     described = [_section(decision, found, source) for decision in found.decisions.values()]
     if not any("codes]" in line or line.startswith("decimals") for section in described for line in section):
         raise Mistake("The data hold nothing but identifiers: no column has codes or numbers to ask about.")
@@ -66,7 +68,8 @@ def _unit(found: Profile) -> list[str]:
     if found.unit is None:
         return ['# unit = "..."   # the column that names whom a record is about']
     aside = (found.unit, found.household)
-    others = [c.name for c in found.columns if c not in aside and (c.named_unit or c.numbered)]
+    named = [*found.named(Role.IDENTIFIER, "identifier"), *found.named(Role.IDENTIFIER, "running index")]
+    others = [c.name for c in found.columns if c not in aside and c.name in named and (c.named_unit or c.numbered)]
     remarks = ["several records each"] if not found.unit.unique else []
     remarks += [f"or {', '.join(toml_value(name) for name in others)}"] if others else []
     return [f"unit = {toml_value(found.unit.name)}" + (f"   # {'; '.join(remarks)}" if remarks else "")]
@@ -94,7 +97,7 @@ def _sampling(found: Profile) -> list[str]:
 def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
     column = decision.column
     if decision.role is None:
-        return ["", f"# {toml_value(column.name)} has no values at all and is left out."] if not column.size else []
+        return ["", f"# {toml_value(column.name)} has no values at all and is left out."] if column.empty else []
     head = ["", f"[variables.{toml_key(column.name)}]", f"label = {toml_value(column.label or column.name)}"]
     if decision.role is Role.IDENTIFIER:
         remark = f"   # {decision.why}: never shown, never asked for"

@@ -37,6 +37,9 @@ EVIDENCE = 20
 SPIKE = 5
 """Nines above all other numbers stand for no value if they are so many times as common as any of those next to them."""
 
+UNSEEN = 10
+"""Where no record has more than so many of the codes that a codebook lists, and than half of them, it is that of a larger file."""
+
 _AMONG_NUMBERS = sorted(said.MISSING_WORDS | {"N"})
 
 
@@ -57,6 +60,8 @@ class ProfiledColumn:
     labels: Mapping[str, str]
     synonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dates: bool = False
+    larger: bool = False
+    """Whether the codebook is that of a larger file: codes that no record has are left out then."""
 
     @property
     def rows(self) -> int:
@@ -70,6 +75,11 @@ class ProfiledColumn:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         return tuple(self.values.to_pylist())
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether no record has a value: nothing stands there, or what means missing."""
+        return self.size <= len(self.marks) and set(self.codes) <= set(self.marks)
 
     @cached_property
     def counts(self) -> Ints:
@@ -174,8 +184,9 @@ def column_of(source: Source, name: str) -> ProfiledColumn:
     rank[order], rank[-1] = np.arange(len(order)), -1
     to = np.append(rank[pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)], np.int32(-1))
     values = coded.dictionary.take(pa.array(order))
-    labels = dict(source.value_labels.get(name, {}))
-    lost = [*source.missing.get(name, ()), *(code for code, label in labels.items() if said.says_missing(label))]
+    listed = dict(source.value_labels.get(name, {}))
+    lost = [*source.missing.get(name, ()), *(code for code, label in listed.items() if said.says_missing(label))]
+    labels = _seen(listed, {*values.to_pylist(), *lost}) if listed else listed
     amounts, marks = _numbers(found.values, to[:-1], values, lost)
     column = ProfiledColumn(
         name=name,
@@ -186,9 +197,18 @@ def column_of(source: Source, name: str) -> ProfiledColumn:
         marks=marks,
         temporal=pa.types.is_temporal(found.values.type) or _all_days(values),
         labels=labels,
+        larger=len(labels) < len(listed),
     )
     declared = [mark for mark in dict.fromkeys(lost) if mark not in marks]
     return _as_years(_one_spelling(_without(column, [*declared, *_sentinels(column, declared)])), found.values.type)
+
+
+def _seen(listed: dict[str, str], seen: set[str]) -> dict[str, str]:
+    """The codes of a codebook, without those that no record has if most are of these: a table would be empty rows mostly."""
+    unseen = [code for code in listed if code not in seen]
+    if len(unseen) <= max(UNSEEN, len(listed) / 2):
+        return listed
+    return {code: label for code, label in listed.items() if code in seen}
 
 
 def _numbers(

@@ -56,11 +56,12 @@ def profile(source: Source) -> Profile:
     columns = tuple(column_of(source, name) for name in source.table.column_names)
     replicate = names.replicates([c.name for c in columns if c.numbers is not None])
     weight = next((c for c in columns if c.weighs and c.name not in replicate), None)
-    units = [c for c in columns if not c.missing and not c.weighs and c.name not in replicate and _names_units(c)]
+    aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c)]
+    units = [c for c in columns if c not in aside and _names_units(c)]
     unit = max(units, key=lambda c: (c.named_unit, c.size), default=None)
     household = next((c for c in columns if unit and _household(c, unit)), None)
     hiding = _Hiding(unit, household, replicate)
-    shown = [c for c in columns if c.size and c is not weight and not hiding.why(c)[0]]
+    shown = [c for c in columns if not c.empty and c is not weight and not hiding.why(c)[0]]
     twice = duplicates([c for c in shown if c.size > 1 and (c.categorical or not c.dates)])
     shown = [c for c in shown if c.name not in twice]
     classes = [c for c in shown if c.size > 1 and c.categorical]
@@ -98,10 +99,10 @@ class _Hiding:
         reasons: list[tuple[str, str, Callable[[], bool]]] = [
             ("replicate weight", "a replicate weight", lambda: column.name in self.replicate),
             ("household", "it names households", lambda: column is self.household),
+            ("sample design", "a stratum or sampling unit", lambda: _design(column)),
             ("running index", "it numbers the records", lambda: column.numbered and not column.named_unit),
             ("identifier", "it names records", lambda: column is self.unit or column.named_unit),
             ("weight", "another weight", lambda: column.weighs),
-            ("sample design", "a stratum or sampling unit", lambda: _design(column)),
             ("dates", "exact times", lambda: column.temporal and column.identifies),
             ("postcodes", "postcodes of few records each; add a larger area", lambda: _postcodes(column)),
             ("free text", "free text", lambda: column.identifies and column.remarks),
@@ -150,7 +151,7 @@ def _decide(
     twice: Mapping[str, ProfiledColumn],
     role: Callable[[ProfiledColumn], tuple[Role, str]],
 ) -> Decision:
-    if not column.size:
+    if column.empty:
         return Decision(column, "empty", None, "no values at all")
     if column is weight:
         return Decision(column, "weight", None, "its name is that of a survey weight")
@@ -174,6 +175,8 @@ def _notes(column: ProfiledColumn) -> list[str]:
         notes.append("exact dates; the year of each is used")
     if column.categorical and column.numbers is not None and not column.labels:
         notes.append("numbers taken for codes")
+    if column.larger:
+        notes.append("of many codes in the codebook those are listed that records have; add what may come")
     if column.size == 1:
         notes.append("constant: leave it out, or list the other codes")
     if column.categorical and not column.labels and column.size <= MANY:
