@@ -111,17 +111,41 @@ def formulas(draw: st.DrawFn) -> Formula:
 
 
 extras = st.lists(st.sampled_from(list(Extra)), unique=True).map(lambda some: tuple(e for e in Extra if e in some))
-regressions = st.builds(
-    RegressionRequest, names, formulas(), universes, st.sampled_from(list(Family)), define=definitions
-) | st.builds(
-    RegressionRequest,
-    names,
-    formulas(),
-    universes,
-    st.just(Family.BINOMIAL),
-    extras,
-    st.none() | formulas(),
-    definitions,
+regressions = (
+    st.builds(
+        RegressionRequest,
+        names,
+        formulas(),
+        universes,
+        st.sampled_from([family for family in Family if family is not Family.SURVIVAL]),
+        define=definitions,
+    )
+    | st.builds(
+        RegressionRequest,
+        names,
+        formulas(),
+        universes,
+        st.just(Family.BINOMIAL),
+        extras,
+        st.none() | formulas(),
+        define=definitions,
+    )
+    | st.builds(
+        lambda dataset, formula, event, reference: (
+            RegressionRequest(
+                dataset,
+                replace(formula, response=Factor(formula.response.variable, reference=reference)),
+                family=Family.MULTINOMIAL if event is None else Family.SURVIVAL,
+                event=event,
+            )
+            if event is None or reference is None
+            else RegressionRequest(dataset, formula, family=Family.SURVIVAL, event=event)
+        ),
+        names,
+        formulas(),
+        st.none() | st.builds(Factor, names, codes=st.lists(codes, min_size=1, max_size=3).map(tuple)),
+        st.none() | codes,
+    )
 )
 AMBIGUOUS = st.sampled_from(
     ["log(age)", "age^2", "age**2", "`age`", "log", "log()", "square( x )", "net income (log)", "``"]

@@ -305,8 +305,8 @@ class Service:
         person = asked_by(who)
         self._must_be_for(person, request)
         question = self.admit(request, who=who)
-        if diagnostics and not question.request.diagnosable:
-            raise Mistake("Only a regression has diagnostics.")
+        if diagnostics and not question.request.plotted:
+            raise Mistake("Only a regression has diagnostics, of a number, a yes or no, or a count.")
         opened = self._opened_for(question)
         with opened.answering():
             release: Any = self._answer(opened, question, person, diagnostics=diagnostics)

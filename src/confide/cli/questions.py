@@ -76,7 +76,11 @@ def regression(
     formula: Annotated[str, typer.Argument(help="The model, as in 'log(income) ~ age + age^2 + sex + age:sex'.")],
     where: Where = None,
     family: Annotated[
-        str, typer.Option(help="gaussian (numbers), binomial (yes or no) or poisson (counts).")
+        str,
+        typer.Option(
+            help="gaussian (numbers), binomial (yes or no), poisson (counts), multinomial (one of several classes), "
+            "ordered (classes in their order) or survival (periods until an event)."
+        ),
     ] = "gaussian",
     also: Annotated[
         list[str] | None,
@@ -84,6 +88,9 @@ def regression(
     ] = None,
     against: Annotated[
         str | None, typer.Option(help="A smaller model to compare with, as in 'log(income) ~ age'.")
+    ] = None,
+    event: Annotated[
+        str | None, typer.Option(help="With family survival: what ends a duration, as in 'status=ended'.")
     ] = None,
     define: Define = None,
     diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
@@ -97,7 +104,7 @@ def regression(
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
     pairs = [("formula", [formula]), ("where", where), ("family", [family]), ("also", also), ("define", define)]
-    pairs += [("against", [against])] if against else []
+    pairs += [(name, [text]) for name, text in (("against", against), ("event", event)) if text]
     request = read_query(dataset, _given(pairs), RegressionRequest)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
 

@@ -281,9 +281,11 @@ class DatasetHandle:
         family: str = "gaussian",
         also: Any = (),
         against: str | None = None,
+        event: str | None = None,
         define: Any = (),
     ) -> ModelAnswer:
-        """A protected regression. `family` is gaussian (least squares), binomial (yes or no) or poisson (counts).
+        """A protected regression. `family` is gaussian (least squares), binomial (yes or no), poisson (counts), multinomial (one of
+        several classes), ordered (classes in their order) or survival (periods until the `event`, as in "status=ended").
 
         `also` is what to tell beside the coefficients: covariance, deviance, effects; `against` a smaller model to compare with.
 
@@ -296,6 +298,7 @@ class DatasetHandle:
             "family": family,
             "also": also,
             "against": against,
+            "event": event,
             "define": define,
         }
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)

@@ -81,11 +81,20 @@ class Share(StrEnum):
 
 
 class Family(StrEnum):
-    """What kind of response a model has: a number, yes or no, or a count."""
+    """What kind of response a model has: a number, yes or no, a count, one of several classes, one of several in their order, or
+    how many periods passed until something happened."""
 
     GAUSSIAN = "gaussian"
     BINOMIAL = "binomial"
     POISSON = "poisson"
+    MULTINOMIAL = "multinomial"
+    ORDERED = "ordered"
+    SURVIVAL = "survival"
+
+    @property
+    def several(self) -> bool:
+        """Whether a record has several linear predictors: of classes, of thresholds between them, of periods."""
+        return self in (Family.MULTINOMIAL, Family.ORDERED, Family.SURVIVAL)
 
 
 class Extra(StrEnum):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from confide.model.formula import Transform
 
-__all__ = ["Block", "Design", "Indicator", "Number"]
+__all__ = ["Block", "Category", "Design", "Duration", "Indicator", "Number", "Response"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,48 @@ class Indicator:
 
     variable: str
     places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Category:
+    """Which class of a categorical variable: for each place its level (0, 1, ...), or -1 where the record is left out."""
+
+    variable: str
+    levels: tuple[int, ...]
+
+    @property
+    def outcomes(self) -> int:
+        """How many different responses there are."""
+        return max(self.levels) + 1
+
+    @property
+    def predictors(self) -> int:
+        """How many linear predictors a record has."""
+        return self.outcomes - 1
+
+
+@dataclass(frozen=True)
+class Duration:
+    """In which period (a level, as of a `Category`) something happened, or was last seen not to have.
+
+    It happened where the variable `event` has one of the `places`. The response is twice the level, and one more if it did.
+    """
+
+    variable: str
+    levels: tuple[int, ...]
+    event: str
+    places: tuple[int, ...]
+
+    @property
+    def outcomes(self) -> int:
+        return 2 * self.predictors
+
+    @property
+    def predictors(self) -> int:
+        return max(self.levels) + 1
+
+
+Response = Number | Indicator | Category | Duration
 
 
 @dataclass(frozen=True)
@@ -53,7 +95,7 @@ class Block:
 class Design:
     """The response and the blocks; the first block is the intercept."""
 
-    response: Number | Indicator
+    response: Response
     numbers: tuple[Number, ...]
     classes: tuple[str, ...]
     blocks: tuple[Block, ...]
@@ -61,3 +103,8 @@ class Design:
     @property
     def columns(self) -> int:
         return self.blocks[-1].offset + self.blocks[-1].width
+
+    @property
+    def predictors(self) -> int:
+        """How many linear predictors a record has."""
+        return self.response.predictors if isinstance(self.response, Category | Duration) else 1

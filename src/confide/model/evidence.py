@@ -58,7 +58,9 @@ class Cells:
 class Step:
     """A question about a model: one step of fitting it, at `beta` (empty at the start), on the records that are complete.
 
-    A record is complete if its response and every number of the design are there (and defined: no logarithm of 0).
+    A record is complete if its response and every number of the design are there (and defined: no logarithm of 0). With several
+    linear predictors `beta` has all columns of the first, then of the second, and so on. A `calibration` has a row for each of
+    the outcomes of the response: a record with columns x and that outcome counts 1 + row' x times.
     """
 
     design: Design
@@ -66,6 +68,7 @@ class Step:
     within: tuple[Box, ...] = ()
     without: tuple[int, ...] = ()
     beta: tuple[float, ...] = ()
+    calibration: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,10 @@ class Moments:
     At an empty beta z and v are the family's usual starting values. `deviance` is at beta; `weight` is sum w,
     `response` is sum w y, `response_square` sum w y^2.
     `support`: for each column, the units in its classes (all of them, where it has none).
+
+    With several linear predictors of a record, working weights V and derivatives g of its log-likelihood in these:
+    gram = sum w V (x) x x', score = sum w (V eta + g) (x) x, both by predictor and then column; weights w are the calibrated
+    ones; `response` is the number of records as calibrated, and `square` and `response_square` are 0.
     """
 
     gram: Floats
@@ -100,6 +107,11 @@ class Spread:
     leverage = the largest, over units, of the sum over its records of w v x' inverse x;
     influence = the largest share of one unit in sum w (y - mu)^2;
     fits = for each class variable of the design and each of its places, sum w (y - mu)^2 and sum w (one row a place).
+
+    With several linear predictors of a record, s and the leverage are sums over these, a record that counts c times by the
+    calibration has the root of c in s (it is c units with that score), (y - mu)^2 is summed over the classes
+    (or periods), and `pull` has for each outcome of the response the sum of w g (x) x x' over its records, w as it came: how the
+    score follows a calibration.
     """
 
     meat: Floats
@@ -107,6 +119,7 @@ class Spread:
     influence: float
     squares: float
     fits: tuple[Floats, ...]
+    pull: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ __all__ = [
     "Formula",
     "Term",
     "Transform",
+    "read_class",
     "read_formula",
     "read_term",
     "read_variable",
@@ -79,8 +80,6 @@ class Formula:
     def __post_init__(self) -> None:
         if not self.terms:
             raise Mistake("A model needs at least one predictor to the right of '~'.")
-        if self.response.reference is not None:
-            raise Mistake("A reference goes with a predictor, not with the response.")
         tidy = dict.fromkeys(tuple(sorted(set(term), key=_order)) for term in _with_references(self.terms))
         if len(tidy) > MOST_TERMS:
             raise Mistake(f"A model may have at most {MOST_TERMS} terms.")
@@ -278,6 +277,18 @@ def read_term(text: str) -> Term:
     if reader.peek() != "end":
         raise Mistake(f"Expected ':' before {reader.take()[1][:40]!r} in the term.")
     return tuple(sorted(set(term), key=_order))
+
+
+def read_class(text: str) -> Factor:
+    """The class or classes of a variable that a text names.
+
+    >>> read_class("status in (dead, moved)").codes
+    ('dead', 'moved')
+    """
+    [factor, *more] = read_term(text)
+    if more or not factor.codes:
+        raise Mistake(f"{text[:40]!r} is no class.", suggestions=["Write variable=code, or variable in (code, code)."])
+    return factor
 
 
 _CALL = re.compile(rf"({'|'.join(list(Transform)[1:])})\(\s*(\S|\S.*\S)\s*\)", re.DOTALL)

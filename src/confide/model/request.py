@@ -28,7 +28,16 @@ from confide.model.choices import (
 )
 from confide.model.definition.definition import Definition
 from confide.model.definition.text import read_definitions, write_definitions
-from confide.model.formula import Factor, Formula, read_formula, read_variable, write_formula, write_variable
+from confide.model.formula import (
+    Factor,
+    Formula,
+    read_class,
+    read_formula,
+    read_variable,
+    write_formula,
+    write_term,
+    write_variable,
+)
 from confide.model.universe import EVERYONE, Universe
 
 if TYPE_CHECKING:  # named in base classes, which ruff does not read
@@ -86,6 +95,11 @@ class Request(Generic[R_co]):
     def related(self) -> tuple[str, ...]:
         """The same with the numbers that are summed."""
         return self.names
+
+    @property
+    def plotted(self) -> bool:
+        """Whether the answer to this very question may have diagnostics."""
+        return self.diagnosable
 
     @property
     def title(self) -> str:
@@ -309,7 +323,12 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         "The model: log(income) ~ age + age^2 + sex + age:sex.", bare=True, read=read_formula, write=write_formula
     )
     where: Universe = EVERYONE
-    family: Family = text("gaussian, binomial or poisson.", default=Family.GAUSSIAN, read=read_family, write=str)
+    family: Family = text(
+        "gaussian, binomial, poisson, multinomial, ordered or survival.",
+        default=Family.GAUSSIAN,
+        read=read_family,
+        write=str,
+    )
     also: tuple[Extra, ...] = names(
         "covariance, deviance (tests term by term), effects (average marginal ones); repeat, or put commas.",
         optional=True,
@@ -323,9 +342,27 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         read=read_formula,
         write=write_formula,
     )
+    event: Factor | None = text(
+        "Of family=survival, what a period ends with, as in status=ended; others are seen no longer.",
+        default=None,
+        optional=True,
+        read=read_class,
+        write=lambda factor: write_term((factor,)),
+    )
     define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
+        if (self.family is Family.SURVIVAL) != (self.event is not None):
+            raise Mistake(
+                "A model of durations has family='survival' and an 'event' that ends them, as in event='status=ended'.",
+                suggestions=["Name both, or none of them."],
+            )
+        if self.formula.response.reference is not None and self.family is not Family.MULTINOMIAL:
+            raise Mistake("A reference goes with a predictor; with the response only in family='multinomial'.")
+        if self.family.several and (self.also or self.against is not None):
+            raise Mistake(
+                f"A model with family='{self.family}' tells its coefficients and their tests: leave 'also' and 'against' out."
+            )
         if self.family is Family.GAUSSIAN and Extra.DEVIANCE in self.also:
             raise Mistake(
                 "The tests of terms of a gaussian model are in its analysis of variance: leave 'deviance' out."
@@ -343,7 +380,18 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        return (self.formula.response.variable, *self.predictors)
+        return (self.formula.response.variable, *([self.event.variable] if self.event else []), *self.predictors)
+
+    @property
+    def outcome(self) -> tuple[str, ...]:
+        """The class variables that are explained; none where it is a number."""
+        response = self.formula.response
+        classes = response.codes or self.family.several
+        return (*([response.variable] if classes else []), *([self.event.variable] if self.event else []))
+
+    @property
+    def plotted(self) -> bool:
+        return not self.family.several
 
     def classes(self, dataset: Dataset) -> tuple[str, ...]:
         """The variables that enter by their classes, the response too if it is one."""
@@ -351,7 +399,8 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
 
     @property
     def title(self) -> str:
-        return f"Model: {write_formula(self.formula)} ({self.family})"
+        event = f", event {write_term((self.event,))}" if self.event else ""
+        return f"Model: {write_formula(self.formula)} ({self.family}{event})"
 
     def words(self, dataset: Dataset) -> str:
         return write_formula(self.formula)

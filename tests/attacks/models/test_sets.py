@@ -40,6 +40,20 @@ def test_logits_tell_no_more_than_the_cell_keys_let(field: Field) -> None:
     assert result.success < result.guess + 0.1 < 0.5
 
 
+def test_log_odds_of_several_classes_tell_exact_counts_where_these_are_not_protected(field: Field) -> None:
+    result = carry_out(LogisticCounts(secret="income", family="multinomial"), field("open"), Settings(questions=60))
+    assert result.claimed > 10
+    assert result.success > 0.6
+
+
+def test_log_odds_of_several_classes_tell_no_more_than_the_cell_keys_let(field: Field) -> None:
+    """The records of the model are calibrated to the protected counts of the table, so the counts that follow are those."""
+    attack = LogisticCounts(secret="income", family="multinomial")
+    result = carry_out(attack, field("tablebuilder"), Settings(questions=60))
+    assert result.claimed > 5
+    assert result.success <= result.guess + 0.15
+
+
 def test_what_must_not_be_related_is_worked_out_by_way_of_other_numbers(field: Field, lax: Policy) -> None:
     """The attack asks for nothing that the policy suppresses, so that nothing is refused for it."""
     frontier = replace(lax.models, sensitive="income", suppressed=("occupation",))

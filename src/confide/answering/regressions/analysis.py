@@ -15,6 +15,8 @@ from confide.answering.regressions.grids import grids
 from confide.answering.regressions.judged import JudgedRegression, Sums
 from confide.answering.regressions.nearby import near_models
 from confide.answering.regressions.nested import comparison_grid, deviance_grid, smaller_models
+from confide.answering.regressions.several.grids import several_grids, several_notes
+from confide.answering.regressions.several.judged import JudgedSeveral
 from confide.answering.rules.models import MODEL_RULES
 from confide.answering.rules.rule import Rule, Stage, Verdicts
 from confide.answering.rules.universe import UNIVERSE_RULES
@@ -107,8 +109,7 @@ class RegressionAnalysis:
         """Term by term: its classes and the response's, with the universe. Not all predictors at once: no coefficient
         tells their joint table."""
         formula, dataset = question.request.formula, question.dataset
-        shared = [formula.response.variable] if formula.response.codes else []
-        shared += question.universe.variables
+        shared = [*question.request.outcome, *question.universe.variables]
         terms = ([f.variable for f in term if not dataset.variables[f.variable].measurable] for term in formula.terms)
         crosses = dict.fromkeys(cross_of([*shared, *classes], dataset) for classes in terms)
         return [cross for cross in crosses if cross]
@@ -117,7 +118,8 @@ class RegressionAnalysis:
         return Sums(selection, shield)
 
     def protect(self, question: Admitted[RegressionRequest], evidence: Sums, shield: Shield) -> JudgedRegression:
-        return JudgedRegression(question, evidence)
+        kind = JudgedSeveral if question.request.family.several else JudgedRegression
+        return kind(question, evidence)
 
     def read(self, question: Admitted[RegressionRequest], base: Base, shield: Shield) -> None:
         return None
@@ -130,18 +132,22 @@ class RegressionAnalysis:
         *,
         diagnostics: bool,
     ) -> ModelRelease[RegressionRequest]:
-        compiled, model = protected.compiled, protected.fitted
-        assert model is not None
-        chosen = contrasts(compiled, question.request.formula, question.dataset, protected.levels)
-        told = chosen.told(model.inference)
-        binomial = question.request.family is Family.BINOMIAL
-        found = grids(told, labels=chosen.labels, terms=compiled.terms, n=protected.published, binomial=binomial)
-        found |= self._more(question, protected)
         notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.levels, question))
+        if isinstance(protected, JudgedSeveral):
+            notes = (*several_notes(protected), *notes)
+            return ModelRelease(question.request, grids=several_grids(protected), notes=notes, **vars(facts))
+        found = {**self._grids(question, protected), **self._more(question, protected)}
         diagnosed = diagnose(protected) if diagnostics else None
         plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}
         charts = diagnosed.charts if diagnosed else {}
         return ModelRelease(question.request, grids={**found, **plots}, notes=notes, charts=charts, **vars(facts))
+
+    def _grids(self, question: Admitted[RegressionRequest], protected: JudgedRegression) -> dict[str, Grid]:
+        compiled = protected.compiled
+        chosen = contrasts(compiled, question.request.formula, question.dataset, protected.levels)
+        told = chosen.told(protected.inference)
+        binomial = question.request.family is Family.BINOMIAL
+        return grids(told, labels=chosen.labels, terms=compiled.terms, n=protected.published, binomial=binomial)
 
     def _more(self, question: Admitted[RegressionRequest], protected: JudgedRegression) -> dict[str, Grid]:
         """What was asked for beside the coefficients."""

@@ -20,7 +20,7 @@ from confide.arrays import Bools, Floats, Ints
 from confide.model.design import Block, Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 
-__all__ = ["ClassCounts", "class_counts"]
+__all__ = ["ClassCounts", "class_counts", "drawn_counts", "placed"]
 
 
 @dataclass(frozen=True)
@@ -88,31 +88,32 @@ def _block(block: Block, design: Design, selection: Selection, shield: Shield) -
     assert isinstance(design.response, Indicator)
     names = [design.classes[at] for at, _ in block.classes]
     cube = selection.cube([*names, design.response.variable], complete=design.numbers, weighted=True)
-    cells = list(product(*(_places(levels) for _, levels in block.classes)))
-    each = [_Sets.draw(cube, [(*c, at) for c in cells], selection, shield) for at in design.response.places]
-    return _moved(each, _Sets.draw(cube, [(*cell, -1) for cell in cells], selection, shield), shield)
+    cells = list(product(*(placed(levels) for _, levels in block.classes)))
+    each = [drawn_counts(cube, [(*c, at) for c in cells], selection, shield) for at in design.response.places]
+    return _moved(each, drawn_counts(cube, [(*cell, -1) for cell in cells], selection, shield), shield)
 
 
-def _places(levels: tuple[int, ...]) -> list[int]:
+def placed(levels: tuple[int, ...]) -> list[int]:
     """The places that have a column, in the order of the columns."""
     return sorted((place for place, level in enumerate(levels) if level >= 0), key=lambda place: levels[place])
 
 
 @dataclass(frozen=True)
-class _Sets:
+class DrawnCounts:
     """Sets of units: how many, as published and in truth, and the sum of their weights."""
 
     units: Floats
     published: Floats
     weight: Floats
 
-    @classmethod
-    def draw(cls, cube: Cube, cells: list[tuple[int, ...]], selection: Selection, shield: Shield) -> "_Sets":
-        at = tuple(np.array(cells, np.int64).T)
-        records, units, key = (array[at] for array in (cube.records, cube.units, cube.key))
-        publish, _ = shield.draws.counts(records, units, key)
-        published = shield.counts.units(units, publish).astype(np.float64)
-        return cls(units.astype(np.float64), published, _weights(cube, at, selection))
+
+def drawn_counts(cube: Cube, cells: list[tuple[int, ...]], selection: Selection, shield: Shield) -> DrawnCounts:
+    """Draw the counts of some cells from their keys."""
+    at = tuple(np.array(cells, np.int64).T)
+    records, units, key = (array[at] for array in (cube.records, cube.units, cube.key))
+    publish, _ = shield.draws.counts(records, units, key)
+    published = shield.counts.units(units, publish).astype(np.float64)
+    return DrawnCounts(units.astype(np.float64), published, _weights(cube, at, selection))
 
 
 def _weights(cube: Cube, at: tuple[Ints, ...], selection: Selection) -> Floats:
@@ -123,7 +124,7 @@ def _weights(cube: Cube, at: tuple[Ints, ...], selection: Selection) -> Floats:
     return np.asarray(cube.weight[at] / 10.0**facts.weight_decimals)
 
 
-def _moved(each: list[_Sets], every: _Sets, shield: Shield) -> ClassCounts:
+def _moved(each: list[DrawnCounts], every: DrawnCounts, shield: Shield) -> ClassCounts:
     """`each` class of the response has some, of `every` in the class. A protected share stays half a unit off none and all.
 
     Several classes have the sum of their protected counts, cell by cell as in the table: a draw for every union of classes

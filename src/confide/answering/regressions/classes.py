@@ -8,6 +8,7 @@ import numpy as np
 
 from confide.answering.analysis import Admitted
 from confide.answering.regressions.compile import Levels, aliased, compile_design, levels_of, spread_out
+from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.sums import Sums
 from confide.arrays import Bools
 from confide.model.design import Number
@@ -38,7 +39,7 @@ class Classes:
         """The numbers that a record must have to enter the model, the response's with them."""
         formula, variables = self.question.request.formula, self.question.dataset.variables
         numbers = [f for term in formula.terms for f in term if variables[f.variable].measurable]
-        numbers += [] if formula.response.codes else [formula.response]
+        numbers += [] if self.question.request.outcome else [formula.response]
         return tuple(dict.fromkeys([*(Number(f.variable, f.transform) for f in numbers), *self.others]))
 
     @property
@@ -53,6 +54,11 @@ class Classes:
         """The places of the classes that the response indicates."""
         response = self.question.request.formula.response
         return [self.question.dataset.variables[response.variable].place(code) for code in response.codes]
+
+    @cached_property
+    def explained(self) -> Explained:
+        """Of a model of several classes, which enter."""
+        return Explained(self.question, self.sums, self.complete)
 
     @cached_property
     def levels(self) -> Mapping[str, Levels]:
@@ -72,13 +78,16 @@ class Classes:
         return np.array([code.missing for code in self.question.dataset.variables[name].codes or ()], bool)
 
     def _varied(self, name: str) -> Bools | None:
-        """For each class, whether both outcomes of an indicator have enough units in it; None for other responses."""
-        response = self.question.request.formula.response
-        if not response.codes:
+        """For each class, whether the outcomes of a response of classes have enough units in it; None for numbers."""
+        outcome = self.question.request.outcome
+        if not outcome:
             return None
-        counts = self.sums.counts([name, response.variable], complete=self.complete)[:-1]
-        inside = counts[:, self.places].sum(axis=1)
         least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
+        counts = self.sums.counts([name, *outcome], complete=self.complete)
+        if self.question.request.family.several:
+            return self.explained.varied(counts, least)
+        counts = counts[:-1]
+        inside = counts[:, self.places].sum(axis=1)
         varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least
         return varied
 

@@ -148,7 +148,8 @@ def _labels(term: Sequence[Factor], dummies: Sequence[Levels], dataset: Dataset)
 
 
 def _response(factor: Factor, dataset: Dataset) -> Number | Indicator:
-    if factor.codes:
+    """The response of one linear predictor; where there are several it says only whose records are meant."""
+    if factor.codes or not dataset.variables[factor.variable].measurable:
         places = sorted(dataset.variables[factor.variable].place(code) for code in factor.codes)
         return Indicator(factor.variable, tuple(places))
     return Number(factor.variable, factor.transform)

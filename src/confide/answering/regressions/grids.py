@@ -11,7 +11,17 @@ from confide.answering.rounding import DOUBLE, significant, to_error
 from confide.arrays import Floats
 from confide.model.model_release import NORMAL, Grid, Value
 
-__all__ = ["digits", "grids", "p_value", "rounded"]
+__all__ = [
+    "coefficient_grid",
+    "digits",
+    "grids",
+    "interval",
+    "likelihood_statistics",
+    "p_value",
+    "ratio",
+    "rounded",
+    "wald_tests",
+]
 
 SMALLEST_P = 1e-4
 
@@ -45,17 +55,18 @@ def grids(
     the protected n: they say nothing that these do not say, above all not the true number of records.
     """
     if inference.analysis is None:
-        tests, statistics = _wald(inference, terms, n), _glm_statistics(inference, n)
+        tests, statistics = wald_tests(inference, terms, n), likelihood_statistics(inference, n)
     else:
         table = _published(inference.analysis, inference.widths, n)
         tests, statistics = _anova(table, terms, n), _gaussian_statistics(table, n)
     named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
-    coefficients = _coefficients(inference, labels, n)
+    coefficients = coefficient_grid(inference, labels, n)
     ratios = {} if inference.analysis else {"ratios": _ratios(coefficients, binomial=binomial)}
     return {"coefficients": coefficients, **ratios, "anova": tests, "statistics": named}
 
 
-def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
+def coefficient_grid(inference: Inference, labels: Sequence[str], n: int) -> Grid:
+    """Estimates with their standard errors and tests."""
     estimates, errors = inference.estimates, inference.errors
     shown = [to_error(part, errors, digits=DOUBLE) + 0.0 for part in (estimates, errors)]
     statistics = significant(shown[0] / shown[1], 3)
@@ -72,14 +83,19 @@ def _coefficients(inference: Inference, labels: Sequence[str], n: int) -> Grid:
 def _ratios(coefficients: Grid, *, binomial: bool) -> Grid:
     """By how much each unit more, or a class, multiplies the odds or the rate: what follows from the rounded coefficients."""
     kind = "odds" if binomial else "rate"
-    rows = tuple((row[0], *_ratio(float(row[1] or 0), float(row[2] or 0))) for row in coefficients.rows[1:])
+    rows = tuple((row[0], *ratio(row[1], row[2])) for row in coefficients.rows[1:])
     columns = ("term", f"{kind}_ratio", "low", "high")
     return Grid("ratios", f"{kind.capitalize()} ratios with 95 % intervals", columns, rows)
 
 
-def _ratio(estimate: float, error: float) -> tuple[Value, ...]:
+def interval(estimate: float, error: float) -> tuple[float, float, float]:
+    """An estimate and the ends of its 95 percent interval."""
+    return estimate, estimate - NORMAL * error, estimate + NORMAL * error
+
+
+def ratio(estimate: Value, error: Value) -> tuple[Value, ...]:
     """The ratio and the ends of its interval; nothing where they are too large or small to be written."""
-    ends = (estimate, estimate - NORMAL * error, estimate + NORMAL * error)
+    ends = interval(float(estimate or 0), float(error or 0))
     if max(map(abs, ends)) > LARGEST_LOGARITHM:
         return None, None, None
     return tuple(rounded(exp(value), 3) for value in ends)
@@ -110,7 +126,8 @@ def _anova(table: VarianceAnalysis, terms: Sequence[str], n: int) -> Grid:
     return Grid("anova", "Analysis of variance (each term added to those before it)", columns, tuple(rows))
 
 
-def _wald(inference: Inference, terms: Sequence[str], n: int) -> Grid:
+def wald_tests(inference: Inference, terms: Sequence[str], n: int) -> Grid:
+    """Tests of whole terms."""
     parts = (inference.tests.tolist(), inference.test_p_values.tolist())
     rows = [
         (term, dof, rounded(test, digits(n)), p_value(p))
@@ -133,7 +150,8 @@ def _gaussian_statistics(table: VarianceAnalysis, n: int) -> Rows:
     ]
 
 
-def _glm_statistics(inference: Inference, n: int) -> Rows:
+def likelihood_statistics(inference: Inference, n: int) -> Rows:
+    """How well a model fits, by its deviance."""
     shown = digits(n)
     return [
         ("n", n),

@@ -11,7 +11,7 @@ from confide.arrays import Floats
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
-__all__ = ["Inference", "VarianceAnalysis", "analysis", "infer", "wald"]
+__all__ = ["Inference", "VarianceAnalysis", "analysis", "infer", "sandwich", "wald"]
 
 
 PERFECT = 1e-20
@@ -101,7 +101,7 @@ def infer(
         raise Unfit
     covariance = fitted.inverse * (spread.squares / dof if gaussian else 1.0)
     if robust:
-        covariance, dof = _sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
+        covariance, dof = sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
     if noise is not None:
         covariance = covariance + fitted.inverse @ noise @ fitted.inverse
     shift, scale, back = original_units(question.design)
@@ -120,7 +120,7 @@ def infer(
     return Inference(*given, None, _null_deviance(moments, question.family, null), moments.deviance)
 
 
-def _sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
+def sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
     """The robust covariance; `Unfit` where it vanishes against the plain one, as for a class of one record."""
     records, units = fitted.moments.records, fitted.moments.units
     correction = units / max(1, units - 1) * (records - 1) / (records - len(fitted.beta))

@@ -57,7 +57,7 @@ class JudgedRegression:
         return Classes(self.question, self.sums, self.whole.classes.complete if self.whole else ())
 
     @property
-    def outcomes(self) -> tuple[int, int] | None:
+    def outcomes(self) -> tuple[int, ...] | None:
         response = self.question.request.formula.response
         if not response.codes:
             return None
@@ -83,15 +83,14 @@ class JudgedRegression:
     @property
     def implied_tables(self) -> Iterator[JudgedTable]:
         """A model tells the two-way tables of its classes, whatever else is in it: these must be tables one could ask for."""
-        response = self.question.request.formula.response
-        named = [*self._classes, *([response.variable] if response.codes else [])]
+        named = [*self._classes, *self.question.request.outcome]
         yield from (self.sums.table(pair, complete=self.classes.complete) for pair in combinations(named, 2))
 
     @property
     def tells_withheld_totals(self) -> bool:
         """Those of the response by a class, or by classes that interact: a covariate's means come from another model."""
         response = self.question.request.formula.response
-        if response.codes:
+        if self.question.request.outcome:
             return False
         crosses = [*([name] for name in self._classes), *self.crossed]
         return any(self._withholds(names, response.variable) for names in crosses)

@@ -24,8 +24,7 @@ __all__ = ["near_models"]
 
 def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[Any]]:
     """Each with the words for it, one change or two; or a table of means. Found from public metadata alone."""
-    response = request.formula.response
-    numbers = [response.variable] if not response.codes else []
+    numbers = [] if request.outcome else [request.formula.response.variable]
     return with_tables(one_or_two(request, dataset, _moves), mean_tables(request, numbers, dataset))
 
 
@@ -35,6 +34,7 @@ def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[Regres
     yield from _logarithms(request, dataset)
     yield from _fewer_interactions(request)
     yield from _coarser_predictors(request, dataset)
+    yield from _coarser_response(request, dataset)
     yield from near_universes(request, dataset)
     yield from _fewer_predictors(request)
     yield from without_missing(request, request.names, dataset)
@@ -63,6 +63,14 @@ def _coarser_predictors(request: RegressionRequest, dataset: Dataset) -> Iterato
             if form not in request.names:
                 plain = Factor(name, reference=request.formula.references.get(name))
                 yield Near(f"{form!r} instead of {name!r}", _exchanged(request, {plain: Factor(form)}))
+
+
+def _coarser_response(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
+    """Of several classes fewer."""
+    response = request.formula.response
+    for form in coarser_classes(response.variable, dataset) if request.family.several else ():
+        if len(dataset.variables[form].codes or ()) > 2 and form not in request.names:
+            yield Near(f"{form!r} instead of {response.variable!r}", _exchanged(request, {response: Factor(form)}))
 
 
 def _logarithms(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from confide.arrays import Floats
-from confide.model.design import Block, Design, Indicator
+from confide.model.design import Block, Design, Number
 
 __all__ = ["original_units", "same_without"]
 
@@ -26,7 +26,7 @@ def original_units(design: Design) -> tuple[float, float, Floats]:
             back[other.offset : other.offset + other.width, own] += unit * np.prod(
                 [-design.numbers[at].shift for at in gone]
             )
-    if isinstance(design.response, Indicator):
+    if not isinstance(design.response, Number):
         return 0.0, 1.0, back
     return design.response.shift, design.response.scale, back
 

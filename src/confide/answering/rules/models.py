@@ -29,8 +29,8 @@ class JudgedModel(Protocol):
     few_units: str
 
     @property
-    def outcomes(self) -> tuple[int, int] | None:
-        """Units in the class of the response and outside it; None if the response is no class."""
+    def outcomes(self) -> tuple[int, ...] | None:
+        """Units in the class of the response and outside it, or in each of several; None if the response is no class."""
 
     @property
     def implied_tables(self) -> Iterator[JudgedTable]:
@@ -66,7 +66,7 @@ UNFIT = Reason("models.unfit", "The model cannot be fitted to these data, or wou
 
 def _outcomes(model: JudgedModel, policy: Policy) -> Sequence[Reason]:
     outcomes = model.outcomes
-    words = "Too few units are in the class of the response, or outside it."
+    words = "Too few units are in a class of the response, or outside it."
     return [Reason("models.classes", words)] if outcomes and min(outcomes) < policy.models.dummy else []
 
 
@@ -128,8 +128,8 @@ MODEL_RULES = (
     Rule(
         "models.classes",
         "Enough classes, of predictors and response, have at least {models.dummy} units.",
-        "a model or correlation in which no variable has two classes with `models.dummy` units, or a yes or no whose one "
-        "outcome has fewer",
+        "a model or correlation in which no variable has two classes with `models.dummy` units, a yes or no whose one outcome "
+        "has fewer, or a response of which fewer than two classes (periods: one, by events) have as many",
         {Stage.OUTCOMES: _outcomes, Stage.COLUMNS: _columns},
     ),
     Rule(

@@ -11,7 +11,7 @@ from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys, size
 from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
-from confide.attacks.models.reading import Fit, fit_of, quoted
+from confide.attacks.models.reading import Fit, Released, by_response, fit_of, quoted
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 
@@ -36,11 +36,14 @@ class LogisticCounts:
     tells most of the weights: 72 %. (3) Also the squared standard error, sharpened by the statistic, and the published count,
     each by its precision: 94 %, kept. (4) The same over everyone: none, as weights that vary that much are not small errors.
     (5) Where the counts behind a model are those of the table, the errors less what the noise of the counts adds to them:
-    no better than the table, with the first as with the second cell key.
+    no better than the table, with the first as with the second cell key. (6) One multinomial model instead of a logistic one for
+    every class, whose log odds give all counts of a row at once (`family`): exact where counts are not protected, and where they are
+    those of the table, by shares and by errors; so the logistic ones, which give more, are kept.
     """
 
     keys: tuple[str, ...] = ()
     secret: str = ""
+    family: str = "binomial"
 
     name: ClassVar = "logistic-counts"
     code: ClassVar = "R12"
@@ -61,7 +64,8 @@ class LogisticCounts:
                 for predictor in self._predictors(book):
                     if not _apart(book, response, predictor, part):
                         continue
-                    cells += _cells(intruder, response, predictor, part)
+                    read = _cells if self.family == "binomial" else _cells_at_once
+                    cells += read(intruder, response, predictor, part)
                     if cells and intruder.asked > 1.5 * told:
                         told = intruder.asked
                         yield _claims(cells, intruder.policy.counts.variance + 0.5)
@@ -115,10 +119,30 @@ def _varying(share: Floats, error: Floats, rounding: Floats) -> float:
 
 def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[_Cell]:
     """The cells of one table over one part, as far as models tell them."""
+    frame = _frame(intruder, response, predictor, part)
+    found: list[_Cell] = []
+    for place, code in enumerate(codes(intruder.book, response)) if frame else ():
+        formula = f"{quoted(response)}={quoted(code)} ~ {quoted(predictor)}"
+        release = fit_of(intruder.regression(formula, where=part, family="binomial"))
+        if release is not None and frame is not None:
+            found += frame.cells(intruder.book, place, code, release, noise=_noise(intruder.policy))
+    return found
+
+
+def _cells_at_once(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[_Cell]:
+    """The same by one model of all classes of the response."""
+    frame = _frame(intruder, response, predictor, part)
+    formula = f"{quoted(response)} ~ {quoted(predictor)}"
+    release = intruder.regression(formula, where=part, family="multinomial") if frame else None
+    return [] if release is None or frame is None else frame.rows(intruder.book, release)
+
+
+def _frame(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> "_Frame | None":
+    """The table that models are laid beside; None if it is refused."""
     measures = ("count", "weighted_count") if intruder.book.weight else ("count",)
     table = intruder.table(predictor, response, where=part, measure=measures)
     if table is None:
-        return []
+        return None
     missing = [code.missing for code in intruder.book.variable(response).codes or ()]
     # Who has no response is in the margin but not in a model.
     rows, units = (
@@ -126,14 +150,7 @@ def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tu
         for m in (measures[-1], "count")
     )
     mean = float(np.nansum(rows) / np.nansum(units))
-    frame = _Frame(predictor, response, part, rows / mean, values(table))
-    found: list[_Cell] = []
-    for place, code in enumerate(codes(intruder.book, response)):
-        formula = f"{quoted(response)}={quoted(code)} ~ {quoted(predictor)}"
-        release = fit_of(intruder.regression(formula, where=part, family="binomial"))
-        if release is not None:
-            found += frame.cells(intruder.book, place, code, release, noise=_noise(intruder.policy))
-    return found
+    return _Frame(predictor, response, part, rows / mean, values(table))
 
 
 @dataclass(frozen=True)
@@ -159,6 +176,42 @@ class _Frame:
                 published = float(np.nan_to_num(self.counts[row, place]))
                 found.append(_Cell(SetFact(where), published, float(count), by_error, max(vague, 0.01)))
         return found
+
+    def rows(self, book: Dataset, release: Released) -> list[_Cell]:
+        """The counts of whole rows: the size of a row by its shares, and by the error of each of its log odds.
+
+        The variance of log odds is 1 / count + 1 / count of the class that they are against.
+        """
+        fits = {code: fit_of(part) for code, part in by_response(release).items()}
+        base = [code for code in codes(book, self.response) if code not in fits]
+        found: list[_Cell] = []
+        for row, own in enumerate(codes(book, self.predictor)):
+            odds = {
+                code: fit.level(self.predictor, own)
+                for code, fit in fits.items()
+                if fit and fit.has(self.predictor, own)
+            }
+            if not odds or not np.isfinite(self.sizes[row]):
+                continue
+            total = 1 + float(np.sum(np.exp(list(odds.values()))))
+            for place, code in enumerate(codes(book, self.response)):
+                if code not in odds and [code] != base[:1]:
+                    continue
+                ratio = float(np.exp(odds.get(code, 0.0)))
+                by_error, vague = self._by_error(fits, code, own, ratio)
+                where = universe({**self.part, self.predictor: (own,), self.response: (code,)})
+                published = float(np.nan_to_num(self.counts[row, place]))
+                count = float(self.sizes[row] * ratio / total)
+                found.append(_Cell(SetFact(where), published, count, by_error or count, max(vague, 0.01)))
+        return found
+
+    def _by_error(self, fits: dict[str, Fit | None], code: str, own: str, ratio: float) -> tuple[float, float]:
+        """The count that an error tells, and its relative error; nothing and very vague for the class that others are against."""
+        fit = fits.get(code)
+        if fit is None:
+            return 0.0, 1.0
+        variance, vague = _Errors(fit).variance(f"{self.predictor}={own}")
+        return (1 + ratio) / variance, vague
 
 
 @dataclass(frozen=True)

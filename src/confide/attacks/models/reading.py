@@ -1,6 +1,6 @@
 """What a released model says: coefficients with the width of their rounding, and the level of a class."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import floor, log10
 
@@ -10,7 +10,7 @@ from confide.arrays import Floats
 from confide.model.model_release import ModelRelease
 from confide.model.request import RegressionRequest
 
-__all__ = ["Fit", "fit_of", "quoted"]
+__all__ = ["Fit", "Released", "by_response", "fit_of", "quoted"]
 
 Released = ModelRelease[RegressionRequest]
 
@@ -74,6 +74,17 @@ def fit_of(release: Released | None) -> Fit | None:
     statistics = {str(row[0]): _number(row[1]) for row in release.grids["statistics"].rows}
     estimates, errors, tests = ({str(row[0]): _number(row[place]) for row in rows} for place in (1, 2, 3))
     return Fit(estimates, errors, tests, statistics)
+
+
+def by_response(release: Released) -> dict[str, Released]:
+    """A model of several classes as one model for each class of the response."""
+    grid = release.grids["coefficients"]
+    found = {}
+    for code in dict.fromkeys(str(row[0]) for row in grid.rows):
+        rows = tuple(row[1:] for row in grid.rows if row[0] == code)
+        own = replace(grid, columns=grid.columns[1:], rows=rows)
+        found[code] = replace(release, grids={**release.grids, "coefficients": own})
+    return found
 
 
 def _number(value: object) -> float:

@@ -203,23 +203,33 @@ class _RankedNumbers:
 def _coefficients(
     release: ModelRelease[Any], true: ModelRelease[Any], truth: Truth
 ) -> Iterator[tuple[str, Deviations]]:
-    """Of all terms but the intercept whose variables have the same classes in both, and so the same reference."""
-    found, exact = (_by_term(one.grids["coefficients"]) for one in (release, true))
-    classes, others = (_classes(terms) for terms in (found, exact))
-    same = [
-        term
-        for term in found
-        if term in exact and term != "(Intercept)" and all(classes[v] == others[v] for v in _variables(term))
-    ]
-    values = np.array([(found[t][0], exact[t][0], exact[t][1]) for t in same], np.float64).reshape(-1, 3)
+    """Of all terms but the intercept whose variables have the same classes in both, and so the same reference; of a response of
+    several classes each that is in both."""
+    found, exact = (_by_response(one.grids["coefficients"]) for one in (release, true))
+    both = [triple for level in found if level in exact for triple in _compared(found[level], exact[level])]
+    values = np.array(both, np.float64).reshape(-1, 3)
     yield "coefficients", Deviations.of(values[:, 0], values[:, 1], values[:, 2])
 
 
-def _by_term(grid: Grid) -> dict[str, tuple[float, float]]:
-    """Estimate and standard error of each term; NaN where there is none."""
+Terms = dict[str, tuple[float, float]]
+
+
+def _compared(found: Terms, exact: Terms) -> Iterator[tuple[float, float, float]]:
+    classes, others = (_classes(terms) for terms in (found, exact))
+    for term in found:
+        if term in exact and term != "(Intercept)" and all(classes[v] == others[v] for v in _variables(term)):
+            yield found[term][0], *exact[term]
+
+
+def _by_response(grid: Grid) -> dict[str, Terms]:
+    """Estimate and standard error of each term (NaN where there is none), for each class of a response of several."""
     places = [grid.columns.index(name) for name in ("term", "estimate", "standard_error")]
-    rows = [[row[place] for place in places] for row in grid.rows]
-    return {str(term): (_number(estimate), _number(error)) for term, estimate, error in rows}
+    found: dict[str, Terms] = {}
+    for row in grid.rows:
+        term, estimate, error = (row[place] for place in places)
+        level = str(row[0]) if places[0] else ""
+        found.setdefault(level, {})[str(term)] = _number(estimate), _number(error)
+    return found
 
 
 def _number(value: Any) -> float:

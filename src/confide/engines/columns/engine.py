@@ -80,10 +80,10 @@ class ColumnsEngine:
         """Nothing is open but the mapped file, which goes with the engine."""
 
     def _groups(self, step: Step) -> "Groups | None":
-        """The groups of a model that has no products of classes, of units with one record each."""
+        """The groups of a model without products of classes and with one linear predictor, of units with one record each."""
         from confide.engines.sums.grouped import group
 
-        return None if self.facts.several else group(step.design)
+        return None if self.facts.several or step.family.several else group(step.design)
 
     def _mask(self, step: Step) -> Words:
         return self._universes.mask(step.within, step.without)

@@ -17,7 +17,7 @@ from confide.arrays import Floats, Ints
 from confide.errors import Fault
 from confide.model.catalog.dataset import Derivation
 from confide.model.catalog.derivation import table_of
-from confide.model.design import Block, Design, Indicator, Number
+from confide.model.design import Block, Design, Duration, Indicator, Number, Response
 
 __all__ = ["StoredDesign"]
 
@@ -68,6 +68,11 @@ class StoredDesign:
         return all(len(self.sources(name)) == 1 for name in self.derived.classes)
 
     @cached_property
+    def all_sums(self) -> Floats:
+        """The same for the columns of every linear predictor."""
+        return np.asarray(np.kron(np.eye(self.derived.predictors), self.sums), np.float64)
+
+    @cached_property
     def sums(self) -> Floats:
         """The matrix A: which columns of the stored design each column is the sum of."""
         found = np.zeros((self.derived.columns, self.design.columns))
@@ -88,14 +93,22 @@ class StoredDesign:
         return table_of(self.made[name])[tuple(columns)] if name in self.made else columns[0]
 
     @property
-    def _response(self) -> Number | Indicator:
+    def _response(self) -> Response:
         response = self.derived.response
-        if not isinstance(response, Indicator) or response.variable not in self.made:
+        if isinstance(response, Duration) and response.event in self.made:
+            made = self._only_source(response.event)
+            response = replace(response, event=made.sources[0], places=_among(made, response.places))
+        if isinstance(response, Number) or response.variable not in self.made:
             return response
-        made = self.made[response.variable]
-        if len(made.sources) > 1:
+        made = self._only_source(response.variable)
+        if isinstance(response, Indicator):
+            return Indicator(made.sources[0], _among(made, response.places))
+        return replace(response, variable=made.sources[0], levels=tuple(response.levels[at] for at in made.places))
+
+    def _only_source(self, name: str) -> Derivation:
+        if len(self.made[name].sources) > 1:
             raise Fault("What is made of several variables is no response.")
-        return Indicator(made.sources[0], tuple(np.flatnonzero(np.isin(made.places, response.places)).tolist()))
+        return self.made[name]
 
     def _parts(self, block: Block) -> list[_Part]:
         return [self._part(self.derived.classes[at], levels) for at, levels in block.classes]
@@ -113,6 +126,11 @@ class StoredDesign:
             maps.append(numbered)
             table = table.take(first, axis)
         return _Part(tuple(zip(at, maps, strict=True)), table)
+
+
+def _among(made: Derivation, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The places of the only source that stand for some places."""
+    return tuple(np.flatnonzero(np.isin(made.places, places)).tolist())
 
 
 def _alike(table: Ints) -> tuple[Levels, list[int]]:

@@ -52,16 +52,19 @@ class DerivedEngine:
         found = self._engine.moments(self._asked(step, stored))
         if stored.same:
             return found
-        gram, score = stored.sums @ found.gram @ stored.sums.T, stored.sums @ found.score
-        return replace(found, gram=gram, score=score, support=self._support(step, stored, found.support))
+        gram, score = stored.all_sums @ found.gram @ stored.all_sums.T, stored.all_sums @ found.score
+        support = self._support(step, stored, found.support[: stored.design.columns])
+        return replace(found, gram=gram, score=score, support=np.tile(support, step.design.predictors))
 
     def spread(self, step: Step, inverse: Floats) -> Spread:
         stored = self._stored(step)
         asked, inner = self._asked(step, stored), _inner(inverse, stored)
         found = self._engine.spread(asked, inner)
-        meat = found.meat if stored.same else stored.sums @ found.meat @ stored.sums.T
         fits = tuple(self._fits(name, found, asked, inner, stored) for name in step.design.classes)
-        return replace(found, meat=meat, fits=fits)
+        if stored.same:
+            return replace(found, fits=fits)
+        pull = None if found.pull is None else stored.all_sums @ found.pull @ stored.sums.T
+        return replace(found, meat=stored.all_sums @ found.meat @ stored.all_sums.T, fits=fits, pull=pull)
 
     def rows(self, step: Step, inverse: Floats, *, low: int, high: int) -> Rows:
         stored = self._stored(step)
@@ -104,8 +107,11 @@ class DerivedEngine:
         return StoredDesign(step.design, self._made)
 
     def _asked(self, step: Step, stored: StoredDesign) -> Step:
-        beta = step.beta if stored.same or not step.beta else tuple((np.array(step.beta) @ stored.sums).tolist())
-        return replace(step, design=stored.design, beta=beta)
+        if stored.same:
+            return replace(step, design=stored.design)
+        beta = tuple((np.array(step.beta) @ stored.all_sums).tolist()) if step.beta else ()
+        calibration = tuple(tuple((np.array(row) @ stored.sums).tolist()) for row in step.calibration)
+        return replace(step, design=stored.design, beta=beta, calibration=calibration)
 
     def _support(self, step: Step, stored: StoredDesign, support: Ints) -> Ints:
         """The units in the classes of each column; where one has several records they are counted anew."""
@@ -151,7 +157,7 @@ class DerivedEngine:
 
 def _inner(inverse: Floats, stored: StoredDesign) -> Floats:
     """The inverse by stored columns: leverages are the same by it."""
-    return inverse if stored.same else stored.sums.T @ inverse @ stored.sums
+    return inverse if stored.same else stored.all_sums.T @ inverse @ stored.all_sums
 
 
 def _both(within: Sequence[Box], boxes: Sequence[Box]) -> tuple[Box, ...]:

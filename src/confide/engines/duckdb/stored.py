@@ -104,6 +104,7 @@ class _StoredSums:
             by_place = self._products.classes[response.variable]
             yes = by_place[[place for place in response.places if place < len(by_place)]].sum(axis=0)
             return yes, float(yes[0]), float(yes[0])
+        assert isinstance(response, Number), "a model of several classes is not gaussian"
         row = self._products.basis.row(response)
         sums: Floats = self._products.pairs @ row
         return sums, float(sums[0]), float(sums @ row)
@@ -122,6 +123,7 @@ class _StoredSums:
             product: Floats = sums @ self._products.basis.row(response)
             return product
         places, answers, weight = self._pair_of(self._name(block), response.variable)
+        assert isinstance(response, Indicator), "a model of several classes is not gaussian"
         yes = np.isin(answers, response.places)
         return _summed(self._levels(block)[places[yes]], weight[yes], block.width)
 

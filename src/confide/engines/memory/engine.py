@@ -9,6 +9,7 @@ import numpy as np
 from confide.arrays import Floats, Ints
 from confide.engines import Coded, StoreFacts
 from confide.engines.memory.models import MemoryModel, entering
+from confide.engines.memory.several import SeveralModel
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 __all__ = ["MemoryEngine"]
@@ -63,7 +64,8 @@ class MemoryEngine:
 
     def _model(self, step: Step, *, low: int = -(2**63), high: int = 2**63 - 1) -> MemoryModel:
         units = [r for r in self._records if low <= r["unit"] <= high and r["unit"] not in step.without]
-        return MemoryModel(step, [r for r in units if self._inside(r, step.within)], self.facts)
+        kind = SeveralModel if step.family.several else MemoryModel
+        return kind(step, [r for r in units if self._inside(r, step.within)], self.facts)
 
     def _measure(self, of: str | None) -> str | None:
         return self.facts.numbers[of] if of else None

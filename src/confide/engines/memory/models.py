@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from confide.arrays import Floats
+from confide.arrays import Floats, Ints
 from confide.engines import StoreFacts
-from confide.model.design import Block, Design, Indicator, Number
+from confide.model.design import Block, Design, Duration, Indicator, Number
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.formula import Transform
 from confide.model.request import Family
@@ -41,19 +41,20 @@ class MemoryModel:
         self.y = np.array([self._response(r) for r in self.records], np.float64)
         ones = [r["weight"] / 10**facts.weight_decimals if facts.weighted else 1.0 for r in self.records]
         self.w = np.array(ones, np.float64)
-        eta = self.x @ np.array(step.beta) if step.beta else [None] * len(rows)
+        self.by_unit: dict[int, list[int]] = defaultdict(list)
+        for at, record in enumerate(self.records):
+            self.by_unit[record["unit"]].append(at)
+        self._predict(step)
+
+    def _predict(self, step: Step) -> None:
+        eta = self.x @ np.array(step.beta) if step.beta else [None] * len(self.x)
         found = [_working(step.family, y, e) for y, e in zip(self.y.tolist(), eta, strict=True)]
         self.mu, self.v, self.z = np.array(found, np.float64).reshape(-1, 3).T
         pairs = zip(self.y.tolist(), self.mu.tolist(), strict=True)
         self.deviances = np.array([_deviance(step.family, y, mu) for y, mu in pairs], np.float64)
-        self.by_unit: dict[int, list[int]] = defaultdict(list)
-        for at, record in enumerate(self.records):
-            self.by_unit[record["unit"]].append(at)
 
     def moments(self) -> Moments:
         x, y, w, z, wv = self.x, self.y, self.w, self.z, self.w * self.v
-        inside = np.array([self._row(r, 1.0) for r in self.records]).reshape(x.shape)
-        touched = [(inside[rows] != 0).any(axis=0) for rows in self.by_unit.values()]
         return Moments(
             gram=x.T @ (wv[:, None] * x),
             score=x.T @ (wv * z),
@@ -65,8 +66,15 @@ class MemoryModel:
             records=len(self.records),
             units=len(self.by_unit),
             key=reduce(xor, (record["key"] for record in self.records), 0),
-            support=np.array(touched, np.int64).reshape(-1, self.design.columns).sum(axis=0),
+            support=self._support(),
         )
+
+    def _support(self) -> Ints:
+        """For each column, the units in its classes."""
+        inside = np.array([self._row(r, 1.0) for r in self.records]).reshape(self.x.shape)
+        touched = [(inside[rows] != 0).any(axis=0) for rows in self.by_unit.values()]
+        found: Ints = np.array(touched, np.int64).reshape(-1, self.design.columns).sum(axis=0)
+        return found
 
     def spread(self, inverse: Floats) -> Spread:
         scores, squares = (self.w * (self.y - self.mu))[:, None] * self.x, self.w * (self.y - self.mu) ** 2
@@ -81,7 +89,7 @@ class MemoryModel:
             leverage=max((float(leverages[rows].sum()) for rows in self.by_unit.values()), default=0.0),
             influence=max((float(squares[r].sum()) / total for r in self.by_unit.values() if total > 0), default=0.0),
             squares=total,
-            fits=tuple(self._fits(at, squares) for at in range(len(self.design.classes))),
+            fits=tuple(self._fits(at, squares, self.w) for at in range(len(self.design.classes))),
         )
 
     def rows(self, inverse: Floats) -> Rows:
@@ -100,10 +108,10 @@ class MemoryModel:
         leverages: Floats = self.w * self.v * ((self.x @ inverse) * self.x).sum(axis=1)
         return leverages
 
-    def _fits(self, at: int, squares: Floats) -> Floats:
+    def _fits(self, at: int, squares: Floats, weights: Floats) -> Floats:
         places = next(len(levels) for block in self.design.blocks for of, levels in block.classes if of == at)
         fits = np.zeros((places, 2))
-        for record, square, w in zip(self.records, squares, self.w, strict=True):
+        for record, square, w in zip(self.records, squares, weights, strict=True):
             fits[record[self.facts.classes[self.design.classes[at]]]] += [square, w]
         return fits
 
@@ -122,7 +130,13 @@ class MemoryModel:
         response = self.design.response
         if isinstance(response, Indicator):
             return float(record[self.facts.classes[response.variable]] in response.places)
-        return self._scaled(response, record)
+        if isinstance(response, Number):
+            return self._scaled(response, record)
+        level = response.levels[record[self.facts.classes[response.variable]]]
+        if isinstance(response, Duration):
+            happened = record[self.facts.classes[response.event]] in response.places
+            return float(2 * level + happened) if level >= 0 else None
+        return float(level) if level >= 0 else None
 
     def _row(self, record: Record, value: float | None = None) -> Floats:
         """The record's row of the design; with a value for all numbers, where it stands."""

@@ -136,6 +136,7 @@ def joined_spread(found: Iterable[Arrays]) -> tuple[SpreadSums, SpreadSums]:
         for half in ("one", "other"):
             first[f"{half}.meat"] += arrays[f"{half}.meat"]
             first[f"{half}.fits"] += arrays[f"{half}.fits"]
+            first[f"{half}.pull"] += arrays[f"{half}.pull"]
             mine, theirs = first[f"{half}.sums"], arrays[f"{half}.sums"]
             mine[0] += theirs[0]
             np.maximum(mine[3:], theirs[3:], out=mine[3:])  # the largest unit is in one part

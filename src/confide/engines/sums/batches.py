@@ -11,7 +11,7 @@ from confide.arrays import Floats, Ints
 from confide.engines import StoreFacts
 from confide.engines.sums.kernels import Batch, Layout
 from confide.errors import Fault
-from confide.model.design import Block, Design, Indicator, Number
+from confide.model.design import Block, Category, Design, Duration, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform
 
@@ -24,7 +24,8 @@ def columns_of(design: Design, facts: StoreFacts) -> list[str]:
     names += [facts.classes[name] for name in design.classes]
     names += [_value(number, facts) for number in design.numbers]
     response = design.response
-    names.append(facts.classes[response.variable] if isinstance(response, Indicator) else _value(response, facts))
+    names.append(_value(response, facts) if isinstance(response, Number) else facts.classes[response.variable])
+    names += [facts.classes[response.event]] if isinstance(response, Duration) else []
     return list(dict.fromkeys(names))
 
 
@@ -112,4 +113,10 @@ def _response(design: Design, columns: Mapping[str, NDArray[Any]], facts: StoreF
     response = design.response
     if isinstance(response, Indicator):
         return np.isin(columns[facts.classes[response.variable]], response.places).astype(np.float64)
+    if isinstance(response, Category | Duration):
+        levels = np.array(response.levels, np.float64)
+        found: Floats = np.where(levels < 0, np.nan, levels)[columns[facts.classes[response.variable]]]
+        if isinstance(response, Duration):
+            found = 2 * found + np.isin(columns[facts.classes[response.event]], response.places)
+        return found
     return (entering(response, columns, facts) - response.shift) / response.scale

@@ -69,7 +69,10 @@ class MomentSums(NamedTuple):
 
 
 class SpreadSums(NamedTuple):
-    """`sums`: squares; leverage and squares of the unit; the largest of both. `state`: last unit, columns touched, begun."""
+    """`sums`: squares; leverage and squares of the unit; the largest of both. `state`: last unit, columns touched, begun.
+
+    `pull` is empty but where a record has several linear predictors.
+    """
 
     meat: Floats
     fits: Floats
@@ -78,6 +81,7 @@ class SpreadSums(NamedTuple):
     own: Floats
     touched: Ints
     marked: Bools
+    pull: Floats
 
 
 def moment_sums(columns: int) -> MomentSums:
@@ -103,6 +107,7 @@ def spread_sums(layout: Layout) -> SpreadSums:
         np.zeros(p),
         np.zeros(p, np.int64),
         np.zeros(p, np.bool_),
+        np.zeros((0, 0, 0)),
     )
 
 

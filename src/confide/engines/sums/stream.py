@@ -7,9 +7,10 @@ from functools import partial
 import numpy as np
 
 from confide.arrays import Floats
-from confide.engines.sums import kernels
+from confide.engines.sums import kernels, several_kernels
 from confide.engines.sums.grouped import Groups, add_grouped, group, group_sums, ungrouped
 from confide.engines.sums.kernels import Batch, Layout, MomentSums, SpreadSums
+from confide.model.design import Category, Duration
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.request import Family
 
@@ -19,6 +20,11 @@ __all__ = ["FAMILY", "added", "moment_halves", "moments", "rows", "spread", "spr
 HALVES = (0, 1)
 
 FAMILY = {Family.GAUSSIAN: kernels.GAUSSIAN, Family.BINOMIAL: kernels.BINOMIAL, Family.POISSON: kernels.POISSON}
+SEVERAL = {
+    Family.MULTINOMIAL: several_kernels.MULTINOMIAL,
+    Family.ORDERED: several_kernels.ORDERED,
+    Family.SURVIVAL: several_kernels.SURVIVAL,
+}
 
 
 def moments(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> Moments:
@@ -28,6 +34,8 @@ def moments(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bo
 
 def moment_halves(step: Step, layout: Layout, batches: Iterable[Batch], *, several: bool) -> list[MomentSums]:
     """The sums of each half of the units."""
+    if step.family.several:
+        return _several_sums(step, layout, batches)
     groups = None if several else group(step.design)
     return _sums(step, layout, batches) if groups is None else _grouped_sums(step, groups, batches)
 
@@ -74,6 +82,26 @@ def _grouped_sums(step: Step, groups: Groups, batches: Iterable[Batch]) -> list[
     return [ungrouped(groups, half, step.design.columns) for half in halves]
 
 
+def _several_sums(step: Step, layout: Layout, batches: Iterable[Batch]) -> list[MomentSums]:
+    plan = several_plan(step)
+    halves = [kernels.moment_sums(layout.columns * step.design.predictors) for _ in HALVES]
+
+    def add(half: int, batch: Batch) -> None:
+        several_kernels.add_several(half, SEVERAL[step.family], layout, batch, plan, halves[half])
+
+    _each(batches, add)
+    return halves
+
+
+def several_plan(step: Step) -> several_kernels.Predictors:
+    """Coefficients, a row for each linear predictor, and the calibration, a row for each outcome."""
+    design, response = step.design, step.design.response
+    assert isinstance(response, Category | Duration)
+    beta = np.array(step.beta, np.float64).reshape(-1, design.columns)
+    calibration = np.array(step.calibration, np.float64).reshape(-1, design.columns)
+    return several_kernels.Predictors(response.predictors, response.outcomes, beta, calibration)
+
+
 def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> Spread:
     """How the records lie about a fitted model."""
     return spread_of(spread_halves(step, layout, batches, inverse), layout)
@@ -81,11 +109,26 @@ def spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats
 
 def spread_halves(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> list[SpreadSums]:
     """The sums of each half of the units, the last of which is settled."""
+    if step.family.several:
+        return _several_spread(step, layout, batches, inverse)
     halves = [kernels.spread_sums(layout) for _ in HALVES]
     beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
 
     def add(half: int, batch: Batch) -> None:
         kernels.add_spread(half, FAMILY[step.family], layout, batch, beta, inverse, halves[half])
+
+    _each(batches, add)
+    for half in halves:
+        kernels.end_unit(half)
+    return halves
+
+
+def _several_spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> list[SpreadSums]:
+    plan, inverse = several_plan(step), np.array(inverse, np.float64, order="C")
+    halves = [several_kernels.several_spread_sums(layout, plan) for _ in HALVES]
+
+    def add(half: int, batch: Batch) -> None:
+        several_kernels.add_several_spread(half, SEVERAL[step.family], layout, batch, plan, inverse, halves[half])
 
     _each(batches, add)
     for half in halves:
@@ -104,6 +147,7 @@ def spread_of(halves: Sequence[SpreadSums], layout: Layout) -> Spread:
         influence=float(max(one.sums[4], other.sums[4])) / squares if squares > 0 else 0.0,
         squares=squares,
         fits=tuple(fits[at, :size] for at, size in enumerate(layout.sizes.tolist())),
+        pull=one.pull + other.pull if one.pull.size else None,
     )
 
 

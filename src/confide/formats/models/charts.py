@@ -24,7 +24,7 @@ def coefficient_chart(groups: Sequence[TermGroup], *, response: str) -> Chart:
 
     Terms are in different units, so one scale for all would hide some of them.
     """
-    terms = distinct(group.words for group in groups)
+    terms = distinct(group.title for group in groups)
     values = [row for group, term in zip(groups, terms, strict=True) for row in _rows(group, term)][:MOST_ROWS]
     x = {"type": "quantitative", "title": None, "axis": {"tickCount": 4, "labelSeparation": 8}}
     y = {"field": "class", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False, "domain": False}}

@@ -4,8 +4,9 @@ Everything is derived from the release and the public codebook; no number is in 
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import exp, floor, log10
 from typing import Any
 
@@ -22,8 +23,10 @@ __all__ = [
     "class_words",
     "coefficients",
     "column_words",
+    "compared_words",
     "factor_words",
     "grid_name",
+    "level_words",
     "p_words",
     "reading",
     "relabelled",
@@ -75,6 +78,11 @@ COLUMN_WORDS = {
     "name": "Statistic",
     "value": "Value",
     "variable": "Variable",
+    "response": "Class of the response",
+    "threshold": "Between",
+    "period": "Period",
+    "hazard": "Hazard",
+    "estimate": "Log odds",
 }
 
 
@@ -104,6 +112,14 @@ class TermGroup:
     reference: str = ""
     absorbed: tuple[str, ...] = ()
     home: str = ""
+    explains: bool = True
+    """Whether it is more than an intercept."""
+    heading: str = ""
+    """Of a response of several classes, which of them it is about."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.heading} – {self.words}" if self.heading else self.words
 
 
 def factor_words(factor: Factor, dataset: Dataset) -> str:
@@ -123,21 +139,53 @@ def term_words(term: Term, dataset: Dataset) -> str:
 
 def coefficients(release: ModelRelease[RegressionRequest], dataset: Dataset) -> tuple[TermGroup, ...]:
     """Give the coefficients of a regression by term, the intercept first."""
+    grid = release.grids["coefficients"]
+    if grid.columns[0] != "response":
+        return tuple(_groups(release, dataset, list(grid.rows)))
+    found: list[TermGroup] = []
+    for level in dict.fromkeys(str(row[0]) for row in grid.rows):
+        heading = compared_words(release, dataset, level)
+        own = _groups(release, dataset, [row[1:] for row in grid.rows if row[0] == level])
+        found += [replace(group, heading=heading) for group in own]
+    return tuple(found)
+
+
+def _groups(
+    release: ModelRelease[RegressionRequest], dataset: Dataset, rows: list[tuple[Value, ...]]
+) -> Iterator[TermGroup]:
+    """Coefficients by term, the intercept first where there is one."""
     request = release.request
     ratio = request.family is not Family.GAUSSIAN
-    rows = list(release.grids["coefficients"].rows)
-    groups = [TermGroup("Intercept", tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT))]
+    if intercepts := tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT):
+        yield TermGroup("Intercept", intercepts, explains=False)
     for term in request.formula.terms:
         own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
         if own:
             made = tuple(_coefficient(words, row, ratio=ratio) for words, row in own)
-            groups.append(TermGroup(term_words(term, dataset), made, *_reference(release, term, dataset)))
-    return tuple(groups)
+            yield TermGroup(term_words(term, dataset), made, *_reference(release, term, dataset))
 
 
-def relabelled(grid: Grid, dataset: Dataset, terms: Sequence[Term]) -> Iterator[tuple[Value, ...]]:
+def compared_words(release: ModelRelease[RegressionRequest], dataset: Dataset, level: str) -> str:
+    """Give a class of a response of several with the one that it is compared with: `Retired against Employed`."""
+    name = release.request.formula.response.variable
+    start = f"The classes of {name} are compared with "
+    base = next((note[len(start) : -1] for note in release.notes if note.startswith(start)), "")
+    against = f" against {_label(dataset, name, base)}" if base else ""
+    return f"{_label(dataset, name, level)}{against}"
+
+
+def level_words(request: RegressionRequest, dataset: Dataset) -> dict[str, str]:
+    """Give the words for thresholds between classes of the response, and for its classes."""
+    codes = list(dataset.variables[request.formula.response.variable].codes or ()) if request.family.several else []
+    between = {f"{a.code} | {b.code}": f"{a.label} | {b.label}" for a, b in combinations(codes, 2)}
+    return between | {code.code: code.label for code in codes}
+
+
+def relabelled(
+    grid: Grid, dataset: Dataset, terms: Sequence[Term], names: Mapping[str, str] | None = None
+) -> Iterator[tuple[Value, ...]]:
     """Give the rows of a grid with the first column in words: of an analysis of variance, or of correlations."""
-    known = {grid_name(term): term_words(term, dataset) for term in terms}
+    known = {grid_name(term): term_words(term, dataset) for term in terms} | dict(names or {})
     for first, *rest in grid.rows:
         yield (known.get(str(first)) or class_words(str(first), dataset), *rest)
 
@@ -180,13 +228,22 @@ _SCALES = {
     "difference, 2 is twice the odds.",
     Family.POISSON: "An estimate is a difference of the logarithm of the rate; its rate ratio is by how much the rate is "
     "multiplied: 1 is no difference.",
+    Family.MULTINOMIAL: "An estimate is a difference of the log odds of a class of the response against the class that it is "
+    "compared with; its odds ratio is by how much these odds are multiplied: 1 is no difference, 2 is twice the odds.",
+    Family.ORDERED: "An estimate is a difference of the log odds of being in a higher class of the response, the same at every "
+    "threshold between two classes; its odds ratio is by how much these odds are multiplied: above 1 is towards higher "
+    "classes, 1 is no difference. A threshold is the log odds of being in a class or one before it, where all predictors are "
+    "at 0 or their references.",
+    Family.SURVIVAL: "An estimate is a difference of the log odds that it happens in a period to those it had not happened to "
+    "before, the same in every period; its odds ratio is by how much these odds are multiplied: above 1 is sooner, 1 is no "
+    "difference. A hazard is the share it happens to in a period, where all predictors are at 0 or their references.",
 }
 
 
 def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup], dataset: Dataset) -> Iterator[str]:
     """Give the words that a reader of the coefficients needs: scale, references, absorbed classes, marks."""
     yield f"{_SCALES[release.request.family]} A number is told for each unit more of it, a class beside its reference."
-    for group in groups:
+    for group in {group.words: group for group in groups}.values():
         if group.reference:
             yield (
                 f"{group.words}: every class is compared with {group.reference}, the reference, which has no row of its own."
@@ -261,7 +318,8 @@ def _reference(release: ModelRelease[Any], term: Term, dataset: Dataset) -> tupl
     codes = dataset.variables[name].codes
     if len(term) > 1 or codes is None or dataset.variables[name].measurable:
         return "", (), ""
-    own = {str(row[0]) for row in release.grids["coefficients"].rows}
+    grid = release.grids["coefficients"]
+    own = {str(row[grid.columns.index("term")]) for row in grid.rows}
     without = [code for code in codes if f"{name}={code.code}" not in own]
     starts = {
         f"The reference of {name} is {code.code}{end}": code for code in without for end in (".", ", and with it ")

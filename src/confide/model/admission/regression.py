@@ -25,16 +25,20 @@ __all__ = [
 def admit_regression(request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
     """The request with its response named by variable; a Mistake where a name, transformation or family does not fit."""
     admit_universe(request.where, dataset)
-    formula = replace(request.formula, response=_response(request.formula.response, dataset))
+    formula = replace(request.formula, response=admit_response(request.formula.response, request.family, dataset))
+    explained = [formula.response.variable]
+    if request.event is not None:
+        _admit_event(request.event, formula.response.variable, dataset)
+        explained.append(request.event.variable)
     for term in formula.terms:
         for factor in term:
             admit_factor(factor, dataset)
-            if dataset.columns(factor.variable) & dataset.columns(formula.response.variable):
-                raise Mistake(f"{factor.variable!r} is made of the response {formula.response.variable!r}.")
+            for name in explained:
+                if dataset.columns(factor.variable) & dataset.columns(name):
+                    raise Mistake(f"{factor.variable!r} is made of the response {name!r}.")
         names = [factor.variable for factor in term]
         if len(set(names)) < len(names):
             raise Mistake(f"{names[0]!r} cannot interact with itself.")
-    _admit_family(formula.response, request.family, dataset)
     return replace(request, formula=formula, against=_smaller(request.against, formula, dataset))
 
 
@@ -57,9 +61,53 @@ def _smaller(against: Formula | None, formula: Formula, dataset: Dataset) -> For
 
 def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:
     """The response named by variable; a Mistake if no model of this family may explain it."""
+    if family.several:
+        return _several(factor, family, dataset)
     response = _response(factor, dataset)
     _admit_family(response, family, dataset)
     return response
+
+
+def _several(factor: Factor, family: Family, dataset: Dataset) -> Factor:
+    """A response that is one of several classes; their order is that of the code list."""
+    variable = dataset.variable(factor.variable)
+    if factor.codes:
+        raise Mistake(
+            f"family='{family}' explains all classes of {variable.name!r}: name the variable alone.",
+            suggestions=["Use family='binomial' for one class or some."],
+        )
+    if factor.transform:
+        raise Mistake(f"family='{family}' explains the classes of {variable.name!r}: leave '{factor.transform}' out.")
+    dataset.classifier(variable.name)
+    _admit_explained(variable, dataset)
+    least = 2 if family is Family.SURVIVAL else 3
+    if len([code for code in variable.codes or () if not code.missing]) < least:
+        other = ["Use family='binomial' for a yes or no."] if family is not Family.SURVIVAL else []
+        raise Mistake(
+            f"family='{family}' needs {least} classes or more, and {variable.name!r} has fewer.", suggestions=other
+        )
+    if factor.reference is not None:
+        _admit_code(factor.reference, variable)
+    return factor
+
+
+def _admit_event(event: Factor, duration: str, dataset: Dataset) -> None:
+    """A Mistake if these classes cannot end a duration."""
+    variable = dataset.variable(event.variable)
+    _admit_explained(variable, dataset)
+    for code in event.codes:
+        _admit_code(code, variable)
+    if len(event.codes) == len([code for code in variable.codes or () if not code.missing]):
+        raise Mistake(f"Every class of {variable.name!r} is the event: leave one out.")
+    if dataset.columns(event.variable) & dataset.columns(duration):
+        raise Mistake(f"The event {event.variable!r} is made of the duration {duration!r}.")
+
+
+def _admit_explained(variable: Variable, dataset: Dataset) -> None:
+    if len(dataset.sources(variable.name)) > 1:
+        raise Mistake(f"{variable.name!r} is made of several variables, and cannot be the response of a model.")
+    if variable.role is Role.KEY:
+        raise Mistake(f"{variable.name!r} is a key, and keys cannot be the response of a model.")
 
 
 def _admit_family(response: Factor, family: Family, dataset: Dataset) -> None:
@@ -83,10 +131,7 @@ def _response(factor: Factor, dataset: Dataset) -> Factor:
         if len(homes) == 1:
             factor = Factor(homes[0], codes=(factor.variable,))
     variable = dataset.variable(factor.variable)
-    if len(dataset.sources(variable.name)) > 1:
-        raise Mistake(f"{variable.name!r} is made of several variables, and cannot be the response of a model.")
-    if variable.role is Role.KEY:
-        raise Mistake(f"{variable.name!r} is a key, and keys cannot be the response of a model.")
+    _admit_explained(variable, dataset)
     if factor.codes:
         for code in factor.codes:
             _admit_code(code, variable)
@@ -94,7 +139,10 @@ def _response(factor: Factor, dataset: Dataset) -> Factor:
             raise Mistake(f"Every class of {variable.name!r} is in the response: leave one out.")
         return factor
     if not variable.measurable:
-        raise Mistake(f"{variable.name!r} is not numeric.", suggestions=[f"Model a class: {variable.name}=code."])
+        raise Mistake(
+            f"{variable.name!r} is not numeric.",
+            suggestions=[f"Model a class: {variable.name}=code, or all classes with family='multinomial'."],
+        )
     _admit_transform(factor, variable)
     return factor
 
@@ -133,7 +181,7 @@ def check_regression(request: RegressionRequest, dataset: Dataset, policy: Polic
         *check_predictors(formula.variables, policy),
         *check_hierarchy(formula),
         *(() if policy.tables.cross else saturated(formula, formula.variables, dataset)),
-        *check_related((formula.response.variable, *formula.variables), request.where, dataset, policy),
+        *check_related(request.names, request.where, dataset, policy),
     ]
 
 

@@ -19,6 +19,7 @@ from confide.formats.models.words import (
     coefficients,
     column_words,
     factor_words,
+    level_words,
     p_words,
     reading,
     relabelled,
@@ -43,7 +44,8 @@ INTERACTIVE = ("chart", "interactive")
 VIEWS = ("diagnostics", "chart")
 """Parameters of a page that are not of its question."""
 
-_RATIOS = {Family.BINOMIAL: "Odds ratio (95 % interval)", Family.POISSON: "Rate ratio (95 % interval)"}
+_RATIOS = {family: "Odds ratio (95 % interval)" for family in Family if family is not Family.GAUSSIAN}
+_RATIOS[Family.POISSON] = "Rate ratio (95 % interval)"
 
 
 def address(dataset: Dataset, ask: str, query: Iterable[tuple[str, str]], *, build: bool = True, part: str = "") -> str:
@@ -71,13 +73,16 @@ def show_regression(
     dataset = with_definitions(context.service.dataset(question.dataset), question.define)
     groups = coefficients(release, dataset)
     response = factor_words(question.formula.response, dataset)
-    drawn = sum(len(group.rows) for group in groups[1:])
+    slopes = [group for group in groups if group.explains]
+    drawn = sum(len(group.rows) for group in slopes)
     return {
         **_shared(context, request, release),
         "response": response,
         "predictors": [term_words(term, dataset) for term in question.formula.terms],
         "formula": write_formula(question.formula),
         "family": question.family,
+        "event": factor_words(question.event, dataset) if question.event else "",
+        "residuals": question.plotted,
         "groups": groups,
         "reading": list(reading(release, groups, dataset)),
         "columns": _coefficient_columns(question.family, release.grids["coefficients"]),
@@ -85,7 +90,7 @@ def show_regression(
         "anova": _grid(release.grids["anova"], dataset, question),
         "more": [_grid(release.grids[name], dataset, question) for name in MORE if name in release.grids],
         "statistics": list(statistics(release)),
-        "coefficient_picture": picture(request, coefficient_chart(groups[1:], response=response), asker),
+        "coefficient_picture": picture(request, coefficient_chart(slopes, response=response), asker),
         "left_out": max(0, drawn - MOST_ROWS),
         "plots": list(_plots(request, asker, release, dataset)),
     }
@@ -159,8 +164,8 @@ _FORMATS = (
 )
 
 
-MORE = ("deviance", "comparison", "effects", "covariance")
-"""The tables of a model that are there only if they were asked for."""
+MORE = ("thresholds", "hazards", "deviance", "comparison", "effects", "covariance")
+"""The tables of a model that only some have: by their family, or if they were asked for."""
 
 
 def _coefficient_columns(family: Family, grid: Grid) -> list[str]:
@@ -176,7 +181,7 @@ def _grid(grid: Grid, dataset: Dataset, question: RegressionRequest) -> tuple[st
     tested = grid.columns[-1] == "p_value"
     rows = [
         [*map(shown_value, row[:-1]), p_words(row[-1]) if tested else shown_value(row[-1])]
-        for row in relabelled(grid, dataset, question.formula.terms)
+        for row in relabelled(grid, dataset, question.formula.terms, level_words(question, dataset))
     ]
     return grid.title, (columns, rows)
 

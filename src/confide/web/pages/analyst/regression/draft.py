@@ -7,6 +7,7 @@ interact, `relevel` names the class that those of a variable are compared with, 
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,7 +17,7 @@ from confide.model.admission.regression import admit_factor, admit_regression, a
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import Extra
-from confide.model.formula import Factor, Formula, Term, read_term, write_formula, write_term
+from confide.model.formula import Factor, Formula, Term, read_class, read_term, write_formula, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
 from confide.model.universe import EVERYONE, Universe
@@ -42,6 +43,8 @@ class ModelDraft:
     """What is to be told beside the coefficients."""
     against: str = ""
     """The smaller model to compare with, as it was typed."""
+    event: str = ""
+    """What ends a duration, as it was typed."""
     typed: str = ""
     """A formula as it was typed, if it cannot be used."""
     errors: tuple[Error, ...] = ()
@@ -49,7 +52,8 @@ class ModelDraft:
     @classmethod
     def read(cls, query: Query, dataset: Dataset) -> "ModelDraft":
         """The model that an address or a form describes; what cannot be read is an error, and nothing else is lost."""
-        draft = cls(dataset, UniverseDraft.read(query, dataset)).explaining(_first(query, "response"))
+        draft = cls(dataset, UniverseDraft.read(query, dataset), event=_first(query, "event").strip())
+        draft = draft.explaining(_first(query, "response"))
         draft = draft.with_terms([text for key, text in query if key in ("term", "predictor") and text])
         draft = draft.compared([text for key, text in query if key == "relevel"])
         formula = _first(query, "formula")
@@ -68,6 +72,7 @@ class ModelDraft:
 
     def _more(self) -> list[tuple[str, str]]:
         also = [("also", ",".join(self.also))] if self.also else []
+        also += [("event", self.event)] if self.family is Family.SURVIVAL and self.event else []
         return [*also, *([("against", self.against)] if self.against else [])]
 
     def fields(self) -> list[tuple[str, str]]:
@@ -109,8 +114,17 @@ class ModelDraft:
     def _reasons(self, where: Universe, policy: Policy) -> list[Reason]:
         if self.formula is None:
             return check_variables((), where, self.dataset, policy)
-        question = RegressionRequest(self.dataset.name, self.formula, where, self.family)
-        return check_regression(question, self.dataset, policy)
+        return check_regression(self._question(self.formula, where), self.dataset, policy)
+
+    def _question(self, formula: Formula, where: Universe) -> RegressionRequest:
+        """The model as far as it is known: of durations without an event, what they have in common with ordered classes."""
+        event = None
+        if self.family is Family.SURVIVAL:
+            with suppress(Mistake):
+                event = read_class(self.event)
+        unended = self.family is Family.SURVIVAL and event is None
+        family = Family.ORDERED if unended else self.family
+        return RegressionRequest(self.dataset.name, formula, where, family, event=event)
 
     def wider(self, factor: Factor) -> "ModelDraft":
         """The same with a predictor more; with an error if that cannot be."""
@@ -125,6 +139,8 @@ class ModelDraft:
         draft = self
         if self.response is None and not self.errors:
             draft = draft.wrong("response", "Choose what the model shall explain.")
+        if self.family is Family.SURVIVAL and not self.event and not draft.errors:
+            draft = draft.wrong("event", "Say what ends a duration, as in status=ended.")
         if not self.terms and not draft.errors:
             draft = draft.wrong("predictor", "Add at least one predictor.")
         draft = replace(draft, errors=(*draft.errors, *self.who.errors(self.dataset)))
@@ -137,11 +153,12 @@ class ModelDraft:
         given: dict[str, Any] = {"formula": write_formula(self.formula), "family": str(self.family)}
         given |= {"also": tuple(map(str, self.also))} if self.also else {}
         given |= {"against": self.against} if self.against else {}
+        given |= {"event": self.event} if self.family is Family.SURVIVAL else {}
         try:
             asked = make_request(RegressionRequest, self.dataset.name, where=EVERYONE, given=given)
             admit_regression(asked, self.dataset)
         except Mistake as mistake:
-            return self.wrong("against" if self.against else "also", mistake)
+            return self.wrong("against" if self.against else "also" if self.also else "event", mistake)
         return self
 
     def explaining(self, text: str) -> "ModelDraft":
@@ -179,7 +196,7 @@ class ModelDraft:
         try:
             formula = Formula(self.response or _NOTHING, terms)
             if self.response:
-                admit_regression(RegressionRequest(self.dataset.name, formula, EVERYONE, self.family), self.dataset)
+                admit_regression(self._question(formula, EVERYONE), self.dataset)
             else:
                 for factor in {factor for term in terms for factor in term}:
                     admit_factor(factor, self.dataset)
@@ -224,9 +241,8 @@ class ModelDraft:
     def retyped(self, text: str, family: str) -> "ModelDraft":
         """The same with the model of a typed formula, completed by the parts of its interactions."""
         try:
-            asked = make_request(
-                RegressionRequest, self.dataset.name, where=EVERYONE, given={"formula": text, "family": family}
-            )
+            given = {"formula": text, "family": family} | ({"event": self.event} if family == "survival" else {})
+            asked = make_request(RegressionRequest, self.dataset.name, where=EVERYONE, given=given)
             asked = admit_regression(asked, self.dataset)
             terms = tuple(part for term in asked.formula.terms for part in _parts(term))
             formula = Formula(asked.formula.response, terms)

@@ -32,6 +32,9 @@ FAMILIES = {
     Family.GAUSSIAN: "A number, by least squares",
     Family.BINOMIAL: "Yes or no, by logistic regression",
     Family.POISSON: "A count, by Poisson regression",
+    Family.MULTINOMIAL: "One of several classes, by multinomial logit",
+    Family.ORDERED: "Classes in their order, by proportional odds",
+    Family.SURVIVAL: "Periods until an event, by discrete-time survival",
 }
 
 EXTRAS = {
@@ -78,6 +81,9 @@ def _forms(variable: Variable, family: Family) -> list[Factor]:
     if family is Family.BINOMIAL:
         few = variable.classifies and not variable.measurable and len(variable.codes or ()) <= MOST_CLASSES
         return [Factor(variable.name, codes=(code.code,)) for code in variable.codes or ()] if few else []
+    if family.several:
+        few = variable.classifies and len(variable.codes or ()) <= MOST_CLASSES
+        return [Factor(variable.name)] if few else []
     if not variable.measurable or (family is Family.POISSON and variable.decimals):
         return []
     forms = Transform if family is Family.GAUSSIAN else (Transform.NONE,)
