@@ -5,6 +5,7 @@ from typing import Any
 
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import MOST_DECIMALS, Code, CodeList, Dataset, Kind, Role, Variable
+from confide.model.catalog.sampling import SampleDesign
 from confide.model.policy import Policy, policy_of
 
 __all__ = ["read_codebook", "read_public_policy"]
@@ -21,6 +22,7 @@ def read_codebook(book: Mapping[str, Any]) -> Dataset:
             period=book["period"],
             unit=book["unit"],
             weight=book["weight"],
+            sampling=SampleDesign() if "sampling" in book else None,
         )
     except (KeyError, TypeError, ValueError):
         raise Fault("The codebook of the site cannot be read.") from None

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 from confide import demo
+from confide.answering.rounding import significant
 from confide.attacks.counts.exact_means import ExactMeans
 from confide.attacks.counts.repeating import Repeating
 from confide.attacks.counts.rounding_edges import RoundingEdges
+from confide.attacks.counts.sampling_errors import SamplingErrors
 from confide.attacks.counts.syntactic_variants import SyntacticVariants
 from confide.attacks.result import Result
 from confide.attacks.runner import LocalField, RemoteField, Settings, carry_out
@@ -140,6 +142,45 @@ def test_exact_means_give_noisy_counts_away(unweighted) -> None:
         result = attacked(unweighted("tablebuilder"), ExactMeans(), beside, 1)
     assert result.precision > 0.9
     assert result.success > result.guess + 0.5
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalField]:
+    """The same people, each drawn by themselves."""
+    site = tmp_path_factory.mktemp("drawn")
+    (site / "secret").touch(0o600)
+    (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
+    text = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
+    catalog = text.replace('weight = "weight"\n', "").replace(
+        "[variables.person_id]", "[sampling]\n[variables.person_id]"
+    )
+    add(demo.people(5_000).drop_columns(["weight"]), site, name="people", catalog=catalog)
+    truth = truth_of_site(site, "people")
+    return lambda preset: LocalField(site, "people", preset_policy(preset), truth)
+
+
+def test_errors_of_true_counts_give_noisy_counts_away(drawn) -> None:
+    with drawn("open").opened() as errors:
+
+        def beside(request: TableRequest, release: Release) -> Release:
+            told, noise = errors.ask(request).columns["count_se"], release.columns["count"].noise
+            joined = significant(np.hypot(np.nan_to_num(told.values), noise), 2)
+            told = replace(told, values=np.where(told.marks == "", joined, np.nan))
+            return replace(release, columns={**release.columns, "count_se": told})
+
+        result = attacked(drawn("tablebuilder"), SamplingErrors(("county", "age_group")), beside, 1)
+    assert result.success > result.guess + 0.1
+
+
+@pytest.mark.parametrize("preset", ["standard", "tablebuilder"])
+def test_errors_of_protected_counts_give_nothing_away(drawn, preset) -> None:
+    result = carry_out(SamplingErrors(("county", "age_group")), drawn(preset), Settings(questions=1))
+    assert result.success <= result.guess
+
+
+def test_without_a_design_there_are_no_errors_to_read(unweighted) -> None:
+    result = carry_out(SamplingErrors(), unweighted("standard"), Settings(questions=1))
+    assert result.questions == 0 and not result.applies
 
 
 @pytest.mark.parametrize("preset", ["standard", "tablebuilder"])

@@ -1,14 +1,17 @@
 """Standard errors of a table's numbers: what sampling and protection make together, and how far they may be relied on.
 
-Promise: the error of a count is that of the count as published, so that it does not tell the true one; that of a small cell tells
-nothing of how its own units were drawn. Errors have two digits. Where the largest contribution makes up most of an error, and
-records carry no noise, it is withheld.
+Promise: errors tell no more of a count than the count beside them. That of a count or a share is of the number as published,
+and what the design makes of it carries noise as counts do, drawn for the same units; that of a mean is as of the published
+units; that of a small cell tells nothing of how its own units were drawn. Errors have two digits. Where the largest
+contribution makes up most of an error, and records carry no noise, it is withheld.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.special import ndtri
 
 from confide.answering.rounding import significant
 from confide.answering.shield import Shield
@@ -28,6 +31,10 @@ LEAST_OWN = 10
 """From so many units on, as published, the error of a cell is of its own sampling units: of fewer they are known badly, and would
 tell how these few live together."""
 
+SENSITIVE = 2.0
+"""The noise of a variance, as a multiple of what the noise of counts makes of it. A variance is a sum of squares by sampling
+unit, often of the few who are not in a cell: with 1 it would be a second look at their number, as good as their published count."""
+
 DIGITS = 2
 MOST_DECIMALS = 6
 
@@ -42,16 +49,20 @@ class TableErrors:
     shield: Shield
     counts: Counts
     sampled: SampledSums
+    everyone: int | None = None
+    """The published number of units in the sample, if each was drawn by itself and weighs the same: then counts tell their errors."""
 
     def of_count(self, column: Column) -> list[Column]:
         """The error of a count or weighted count, or of its share if percentages are asked for."""
         if self.request.percent:
             return self._of_share(column)
+        if self.everyone is not None:
+            sampling = self._simple(column.values, self.everyone)
+            return _shown(column, np.sqrt(sampling + column.noise**2), column.values > 0, self.design)
         units, exact = self.counts.cube.units, self.counts.exact_weights
         simple = np.where(self._own, exact, 1.0) ** 2 / np.maximum(units, 1)
-        effect = np.where(
-            self._own, self._cells(self.variances.sums(self.sampled.weight)) / simple, self.variances.kish
-        )
+        variance = self._noisy(self.variances.sums(self.sampled.weight), self.sampled.weight)
+        effect = np.where(self._own, variance / simple, self.variances.kish)
         sampling = effect * column.values**2 / np.maximum(self.counts.units, 1)
         return _shown(column, np.sqrt(sampling + column.noise**2), column.values > 0, self.design)
 
@@ -61,12 +72,34 @@ class TableErrors:
         true = self._part(self.counts.exact_weights, np.zeros(self._shape), column.marks)[0]
         simple = true * (1 - true) / np.maximum(self._wholes(self.counts.cube.units), 1)
         own = self._own & (simple > 0)
-        variance = self._cells(self.variances.ratios(self.sampled.weight, self.sampled.weight[self._places]))
+        weight, whole = self.sampled.weight, np.asarray(self.sampled.weight.sum(axis=1)).ravel()[self._places]
+        share = diags_array(1 / np.where(whole > 0, whole, 1.0)) @ weight
+        variance = self._noisy(self.variances.ratios(weight, weight[self._places]), csr_array(share))
         effect = np.where(own, variance / np.where(own, simple, 1.0), self.variances.kish)
         units = np.maximum(self._wholes(self.counts.units), 1)
         inside = np.clip(part, 0.5 / units, 1 - 0.5 / units)
         error = np.hypot(np.sqrt(effect * inside * (1 - inside) / units), noise)
         return self._shown_share(column, part, error, part > 0)
+
+    @staticmethod
+    def _simple(counts: Floats, everyone: int) -> Floats:
+        """The variance of counts of a simple sample of so many: n (N - n) / (N - 1)."""
+        return counts * np.maximum(everyone - counts, 0.0) / max(everyone - 1, 1)
+
+    def _noisy(self, variance: Floats, added: csr_array) -> Floats:
+        """Variances with noise, the same for the same units: `SENSITIVE` times that of counts, times what a unit more makes of them.
+
+        With u what a unit usually adds, and z the most that a sampling unit has, that is (z + u)^2 - z^2 with u in z.
+        """
+        cube, spread = self.counts.cube, self.counts.spread
+        if self.everyone is not None or not np.any(spread):
+            return self._cells(variance)
+        usual = np.sqrt(self._cells(np.asarray(added.power(2).sum(axis=1)).ravel()) / np.maximum(cube.units, 1))
+        largest = self._cells(np.asarray(abs(added).max(axis=1).toarray()).ravel())
+        uniform = self.shield.draws.totals("\x1fdesign", cube.records, cube.units, cube.key, draws=1)[:, 0]
+        drawn = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9)).reshape(self._shape)
+        sensitivity = np.maximum(2 * largest - usual, usual) * usual
+        return np.asarray(np.abs(self._cells(variance) + SENSITIVE * spread * sensitivity * drawn))
 
     def of_amounts(self, variable: Variable, columns: Mapping[str, Column]) -> Iterator[tuple[str, list[Column]]]:
         """The errors of totals and means, whichever of them is there."""
@@ -105,7 +138,8 @@ class TableErrors:
         weights = np.where(self._own, self.counts.exact_weights, 1.0)
         variance = self._cells(self.variances.ratios(self.sampled.total, self.sampled.weight))
         least = LEAST_VARIATION**2 * self.counts.scales.square(self.counts.cube) / weights**2
-        error = np.hypot(mean.noise, np.sqrt(np.maximum(variance, least)))
+        published = self.counts.cube.units / np.maximum(self.counts.units, 1)
+        error = np.hypot(mean.noise, np.sqrt(np.maximum(variance, least) * published))
         usual = mean.values * weights / np.maximum(self.counts.cube.units, 1)
         told = hides_largest(np.maximum(variance, least) * weights**2, self._largest - np.abs(usual), self.shield)
         return _shown(column, np.where(self._own, error, mean.error), told, self.design)

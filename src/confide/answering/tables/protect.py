@@ -20,6 +20,7 @@ from confide.errors import Mistake
 from confide.model.admission.cross import present_places
 from confide.model.admission.table import table_classes
 from confide.model.catalog.dataset import TOTAL, Dataset, Variable
+from confide.model.evidence import Cells, Tally
 from confide.model.release import Column, Dimension
 from confide.model.request import Measure, TableRequest
 
@@ -54,6 +55,8 @@ class DrawnSums:
     variances: SampleVariances
     people: SampledSums
     amounts: SampledSums | None
+    everyone: Cells | None
+    """All units of the sample, where each was drawn by itself and weighs the same."""
 
 
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
@@ -96,7 +99,15 @@ def _drawn(request: TableRequest, selection: Selection, scales: Scales) -> Drawn
         cells = selection.by_sampling_unit(by, of)
         return SampledSums.of(cells, shape, variances.clusters, weight=scales.weight, total=scales.total)
 
-    return DrawnSums(variances, sums(None), sums(request.of) if request.of else None)
+    return DrawnSums(variances, sums(None), sums(request.of) if request.of else None, _everyone(selection))
+
+
+def _everyone(selection: Selection) -> Cells | None:
+    dataset, facts = selection.dataset, selection.facts
+    assert dataset.sampling is not None
+    if dataset.sampling.columns or facts.weighted or facts.several:
+        return None
+    return selection.engine.tally(Tally(()))
 
 
 def _base(request: TableRequest, selection: Selection) -> Column | None:
@@ -183,7 +194,9 @@ def _with_errors(
 ) -> dict[str, Column]:
     """Each column that is an estimate with its error and reliability after it."""
     assert dataset.sampling is not None
-    errors = TableErrors(request, dataset.sampling, drawn.variances, shield, people, drawn.people)
+    errors = TableErrors(
+        request, dataset.sampling, drawn.variances, shield, people, drawn.people, _published(drawn.everyone, shield)
+    )
     estimate = Measure.WEIGHTED_COUNT if dataset.weight else Measure.COUNT
     found = {name: errors.of_count(column) for name, column in columns.items() if name == estimate}
     if numbers is not None and drawn.amounts is not None:
@@ -195,6 +208,14 @@ def _with_errors(
             found["ratio"] = of_those.of_ratio(columns["ratio"], numbers.ratio, divided)
     listed = [each for name, column in columns.items() for each in (column, *found.get(name, ()))]
     return {column.name: column for column in listed}
+
+
+def _published(everyone: Cells | None, shield: Shield) -> int | None:
+    """The protected number of units of the sample."""
+    if everyone is None:
+        return None
+    publish, _ = shield.draws.counts(everyone.records, everyone.units, everyone.key)
+    return int(shield.counts.units(everyone.units, publish).sum())
 
 
 def _divisors(request: TableRequest) -> TableRequest:

@@ -20,6 +20,7 @@ ATTACKS: tuple[str, ...] = (
     "refusal_oracle:RefusalOracle",
     "repeating:Repeating",
     "rounding_edges:RoundingEdges",
+    "sampling_errors:SamplingErrors",
     "universes.secret_in_universe:SecretInUniverse",
     "slivers:Slivers",
     "syntactic_variants:SyntacticVariants",
