@@ -45,8 +45,9 @@ most would be in vain."""
 FARTHEST, FIRST = 4.0, 60
 """How far the first walk of a demand goes, in demands, and in how many steps: what is to spare is for mixtures with swings."""
 
-PATIENCE = 6_000
-"""After so many steps for one demand, in however many walks, the rest is left to programs."""
+PATIENCE = 1_000
+"""After so many steps for one demand, in however many walks, the rest is left to programs: where walks are cut short, those for fewer
+insiders mostly are as well."""
 
 OFTEN_WALKED = 20
 """After the walks of so many demands progress is told."""

@@ -31,7 +31,7 @@ MET, SPARE = 1e-6, 1e-4
 BOOST = 1.5
 """How much more a push counts each time that it was not enough."""
 
-SETTLED, IDLE, FEW = 0.1, 3, 0.001
+SETTLED, IDLE, FEW = 0.1, 3, 0.0001
 """Cells are pushed together until so many programs in a row have settled less than this share of what is left, or until so small a
 share of all is left; then each by itself."""
 
