@@ -1,6 +1,7 @@
 """The report on what protecting the records did: its figures, its sentences, and that it reads back."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 
 from confide.errors import Mistake
 from confide.records.ceiling import Ceiling
-from confide.records.report import RecordsReport, ceiling_words
+from confide.records.report import RecordsReport, ceiling_words, highest_ceilings
 from protecting import Protection, people, records_policy
 
 
@@ -83,3 +84,13 @@ def test_records_that_are_only_noised_exchange_nothing() -> None:
     assert isinstance(done.table, pa.Table) and not np.array_equal(
         done.true.numbers("tax"), done.protected.numbers("tax")
     )
+
+
+def test_where_not_all_ceilings_are_asked_for_the_highest_are_told_and_the_others_counted(done: Protection) -> None:
+    ceilings = [Ceiling(f"v{n}", 2, False, 10, 0.1 * n, 0.0, 0.05) for n in range(1, 6)]
+    *told, rest = highest_ceilings(ceilings)
+    assert [re.search(r"'(v\d)'", line)[1] for line in told] == ["v5", "v4", "v3"]  # type: ignore[index]
+    assert rest == "2 more ceilings, none further above a guess: see confide records."
+    assert highest_ceilings(ceilings[:3]) == [ceiling_words(ceiling) for ceiling in ceilings[2::-1]]
+    assert highest_ceilings([]) == []
+    assert len(done.report.short()) < len(done.report.lines()) and set(done.report.done()) <= set(done.report.short())

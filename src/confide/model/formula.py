@@ -136,7 +136,9 @@ class _Tokens:
             if match is None:
                 raise Mistake(
                     f"Cannot read the formula from {text[at : at + 20].strip()!r} on.",
-                    suggestions=["Put names with other characters in backquotes, as in `net income`."],
+                    suggestions=[
+                        "Put names and codes with other characters in backquotes, as in `net income` or work=`part-time`."
+                    ],
                 )
             kind = match.lastgroup or ""
             self.tokens.append((kind, match[kind]))

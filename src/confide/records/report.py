@@ -17,11 +17,14 @@ from confide.records.cells import UnitCells, parts_of
 from confide.records.exchange import Exchange
 from confide.records.exposure import Exposure
 
-__all__ = ["RecordsReport", "ceiling_words", "compare"]
+__all__ = ["RecordsReport", "ceiling_words", "compare", "highest_ceilings"]
 
 MOST_TABLES = 40
 """At most so many tables of each size are compared, spread over all there are."""
 
+
+MOST_TOLD = 3
+"""So many ceilings are told where not all are asked for: a file with twenty numbers has fifty."""
 
 ROUNDING = 1e-12
 """A number varies if its squares about the mean are more than this share of those about what is usual."""
@@ -45,6 +48,10 @@ class RecordsReport:
     def lines(self) -> list[str]:
         """The report in sentences."""
         return [*self.done(), *map(ceiling_words, self.ceilings)]
+
+    def short(self) -> list[str]:
+        """The same with the highest ceilings alone."""
+        return [*self.done(), *highest_ceilings(self.ceilings)]
 
     def done(self) -> list[str]:
         """What was done to the records, and what that did to tables and correlations."""
@@ -83,6 +90,15 @@ def ceiling_words(ceiling: Ceiling) -> str:
         f"Ceiling: whoever had {file} would know {what} of {whom} in {ceiling.right:.0%} of cases; "
         f"the best guess is right in {ceiling.guess:.0%}{rest}."
     )
+
+
+def highest_ceilings(ceilings: Sequence[Ceiling]) -> list[str]:
+    """The ceilings furthest above what could be guessed, and how many others there are."""
+    ordered = sorted(ceilings, key=lambda ceiling: -ceiling.lift)
+    told = len(ordered) if len(ordered) <= MOST_TOLD + 1 else MOST_TOLD
+    left = len(ordered) - told
+    rest = [f"{left} more ceilings, none further above a guess: see confide records."] if left else []
+    return [*map(ceiling_words, ordered[:told]), *rest]
 
 
 def compare(

@@ -107,7 +107,7 @@ def ingest(
 
 def _say_protected(folder: Folder, name: str) -> None:
     report = read_report(folder, name)
-    for line in report.lines() if report else ():
+    for line in report.short() if report else ():
         typer.echo(line)
 
 
