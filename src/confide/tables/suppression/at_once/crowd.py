@@ -45,9 +45,8 @@ most would be in vain."""
 FARTHEST, FIRST = 4.0, 60
 """How far the first walk of a demand goes, in demands, and in how many steps: what is to spare is for mixtures with swings."""
 
-PATIENCE = 1_000
-"""After so many steps for one demand, in however many walks, the rest is left to programs: where walks are cut short, those for fewer
-insiders mostly are as well."""
+PATIENCE = 6_000
+"""After so many steps for one demand, in however many walks, the rest is left to programs."""
 
 OFTEN_WALKED = 20
 """After the walks of so many demands progress is told."""
@@ -57,10 +56,10 @@ SEED = 19590317
 
 
 class _Reached(NamedTuple):
-    """How far a demand came, and how far it can come `most`, in shares of what it asks for, and how many steps that took."""
+    """How far a demand came, in shares of what it asks for, the pairs that are `undone` for sure, and how many steps that took."""
 
     far: float
-    most: float
+    undone: OpenPairs
     steps: int = 0
 
 
@@ -193,12 +192,12 @@ class Crowd:
             group, need = groups[-1], float(groups.pop().need.max())
             reached, left = probe(group, places, need)
             steps += reached.steps
+            if len(reached.undone):
+                return reached.undone.where(slice(1)), nothing
             if reached.far >= need and groups:
                 groups = self._settled(OpenPairs.all_of(groups), places).parts(FEW)
             elif reached.far < need and len(group) > 1:
                 groups += left.parts(max(1, len(group) // 2))
-            elif reached.far < need and reached.most < need * (1 - TINY):
-                return group, nothing
             elif reached.far < need:
                 hard = OpenPairs.all_of([hard, left])
         return nothing, OpenPairs.all_of([hard, *groups])
@@ -208,20 +207,27 @@ class Crowd:
         walk, unit = self._start(pairs, self.bounds(pairs.who))
         places[:, -1] = point = walk.to(need * unit)
         far = float(walk.side * point[walk.unknown] * (1 + TINY) / unit)
-        return _Reached(far, walk.most() * (1 + TINY) / unit, walk.steps), self._settled(pairs, places)
+        alone = len(pairs) == 1 and far < need and walk.most() * (1 + TINY) / unit < need * (1 - TINY)
+        return _Reached(far, pairs if alone else pairs.where(slice(0)), walk.steps), self._settled(pairs, places)
 
     def _program(self, pairs: OpenPairs, places: Floats, need: float) -> tuple[_Reached, OpenPairs]:
-        """The same by a program, which goes as far as anything does."""
+        """The same by a program, which goes as far as anything does, and mostly tells who of several keeps it from going farther."""
+        nobody, alone = pairs.where(slice(0)), len(pairs) == 1
         asked = self.targets.where(pairs.demand[:1])
         asked.amount = asked.amount * need
-        bounds = tighten(self.points.matrix, *self.bounds(pairs.who))
-        point = None if self.points.hopeless(asked, bounds)[0] else self.points.alone(asked, 0, bounds)
+        bounds = self.bounds(pairs.who)
+        if self.points.hopeless(asked, tighten(self.points.matrix, *bounds))[0]:
+            return _Reached(0.0, pairs if alone else nobody), pairs
+        point = self.points.alone(asked, 0, bounds)
         if point is None:
-            return _Reached(0.0, np.inf if self.points.deadline.over else 0.0), pairs
+            return _Reached(0.0, nobody), pairs
         self.points.found.pop()
         places[:, -1] = point
-        met = bool(self.points.meets(asked, point)[0])
-        return _Reached(need if met else 0.0, need if met else 0.0), self._settled(pairs, places)
+        if self.points.meets(asked, point)[0]:
+            return _Reached(need, nobody), self._settled(pairs, places)
+        farthest = self._farthest(pairs, self.points.worth(asked, 0) * need)
+        undone = pairs if alone else pairs.where(farthest < pairs.need * (1 - TINY))
+        return _Reached(0.0, undone), self._settled(pairs.where(np.argsort(pairs.need - farthest)), places)
 
     def _start(self, pairs: OpenPairs, bounds: tuple[Floats, Floats]) -> tuple[Walk, float]:
         """The walk of the demand of some pairs, before its first step, and how far is far enough."""
@@ -257,13 +263,8 @@ class Crowd:
         """
         if self.points.alone(self.targets, demand, (self.points.low, self.points.high)) is None:
             return np.zeros(0, np.int64), pairs
-        worth, mine = self.points.worth(self.targets, demand), pairs.where(pairs.demand == demand)
-        most = np.maximum(worth * self.points.low, worth * self.points.high)
-        entry = self._entries(mine.who)
-        of = self._boxes.of[entry]
-        less = np.maximum(worth[of] * self._boxes.low[entry], worth[of] * self._boxes.high[entry]) - most[of]
-        each = np.repeat(np.arange(len(mine)), np.diff(self._boxes.starts)[mine.who])
-        farthest = most.sum() + np.bincount(each, less, minlength=len(mine))
+        mine = pairs.where(pairs.demand == demand)
+        farthest = self._farthest(mine, self.points.worth(self.targets, demand))
         undoing = mine.who[farthest < mine.need * (1 - TINY)]
         others = pairs.where(pairs.demand != demand)
         if len(undoing):
@@ -271,6 +272,18 @@ class Crowd:
         return undoing, self.left(
             OpenPairs.all_of([others, mine.where(np.argsort(mine.need - farthest, kind="stable"))])
         )
+
+    def _farthest(self, pairs: OpenPairs, worth: Floats) -> Floats:
+        """How far the demand of some pairs goes at most for each insider alone, as follows from what unknowns are worth to it.
+
+        A program within what several know says that too, and just how far if what one of them knows is what stopped it.
+        """
+        most = np.maximum(worth * self.points.low, worth * self.points.high)
+        entry = self._entries(pairs.who)
+        of = self._boxes.of[entry]
+        less = np.maximum(worth[of] * self._boxes.low[entry], worth[of] * self._boxes.high[entry]) - most[of]
+        each = np.repeat(np.arange(len(pairs)), np.diff(self._boxes.starts)[pairs.who])
+        return np.asarray(most.sum() + np.bincount(each, less, minlength=len(pairs)))
 
     def best(self, pairs: OpenPairs, tired: set[int]) -> int | None:
         """The point that meets most of the demands left, by number, if there is any but those that are tired."""

@@ -35,6 +35,9 @@ SETTLED, IDLE, FEW = 0.1, 3, 0.0001
 """Cells are pushed together until so many programs in a row have settled less than this share of what is left, or until so small a
 share of all is left; then each by itself."""
 
+WALKED = 400
+"""After so many steps a demand of an outsider is left to a program, which says whether there is a witness in any case."""
+
 OUTSIDERS = 0.3
 """What share of the work is done when there are witnesses against the outsider; that of insiders depends on what they know."""
 
@@ -187,7 +190,7 @@ class Points:
         for number in np.flatnonzero(~met & ~lost).tolist():
             if not met[number]:
                 walk = Walk(self.swings, int(targets.of[number]), int(targets.side[number]), *bounds)
-                met |= self.meets(targets, walk.to((1 + SPARE) * targets.amount[number]))
+                met |= self.meets(targets, walk.to((1 + SPARE) * targets.amount[number], steps=WALKED))
                 lost[number] = walk.most() < targets.amount[number] * (1 - MET)
             if not met[number] and not lost[number] and (point := self.alone(targets, number, bounds)) is not None:
                 met |= self.meets(targets, point)
