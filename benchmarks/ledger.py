@@ -15,8 +15,8 @@ from pathlib import Path
 
 from confide.site.audit import AuditLog, Filter
 from confide.site.ledger import Ledger, last, verify
-from confide.site.ledger.anchor import Head, write_anchor
-from confide.site.ledger.entry import FIRST, seal
+from confide.site.ledger.anchor import write_anchor
+from confide.site.ledger.entry import Draft, Head
 from confide.site.ledger.files import closed_file
 
 REQUEST = {
@@ -30,7 +30,7 @@ REQUEST = {
 
 def write(path: Path, entries: int, years: int = 5) -> None:
     """A ledger as five years of questions leave it."""
-    start, head, year = datetime(2021, 1, 1, tzinfo=UTC), FIRST, 2021
+    start, head, year = datetime(2021, 1, 1, tzinfo=UTC), Head(), 2021
     step = timedelta(days=365 * years) / entries
     file = closed_file(path, year).open("wb")
     for number in range(entries):
@@ -41,12 +41,11 @@ def write(path: Path, entries: int, years: int = 5) -> None:
             file = (path if year == start.year + years - 1 else closed_file(path, year)).open("wb")
         fields = {"who": f"person {number % 97}", "dataset": "people", "request": REQUEST, "outcome": "released"}
         fields |= {"rules": [], "receipt": "r" * 40, "answer": "a" * 64, "policy": "standard, version 1", "data": "1"}
-        fields["time"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        entry, line = seal(fields, number=number, previous=head)
-        head = entry.hash
+        entry, line = Draft(fields).seal(head, now.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+        head = Head(number + 1, entry.hash)
         file.write(line)
     file.close()
-    write_anchor(path, Head(entries, head))
+    write_anchor(path, head)
 
 
 def cpu(run: Callable[[], object]) -> float:

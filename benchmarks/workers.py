@@ -3,7 +3,8 @@
     python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3]
 
 Servers run one at a time, each for the same time, one worker and two in turn; the ratio is that of the medians of one run. Questions
-are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine.
+are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine. What
+other programs took of it is told: where that is more than some hundredths of a core, two workers had no two cores.
 """
 
 import argparse
@@ -47,6 +48,12 @@ def processor(process: subprocess.Popen[bytes]) -> float:
     return sum(int(each[11]) + int(each[12]) for each in used) / os.sysconf("SC_CLK_TCK")
 
 
+def machine() -> float:
+    """Seconds of the processor that everything on the machine has taken."""
+    user, nice, system, _, _, *interrupts = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
+
+
 async def ask(client: Client, addresses: Iterator[str], until: float) -> int:
     """So many answers somebody was given, or refusals."""
     many = 0
@@ -61,13 +68,15 @@ async def asked(people: People, addresses: Iterator[str], seconds: float, proces
     """Answers a second."""
     clients = [Client(people.one()) for _ in range(CLIENTS)]
     for some in (WARM_UP, seconds):
-        begun, used, mine = time.perf_counter(), processor(process), time.process_time()
+        begun, used, mine, all_used = time.perf_counter(), processor(process), time.process_time(), machine()
         many = sum(await asyncio.gather(*(ask(client, addresses, begun + some) for client in clients)))
         took, used, mine = time.perf_counter() - begun, processor(process) - used, time.process_time() - mine
+        others = machine() - all_used - used - mine
     for client in clients:
         client.close()
     each = f"{1e3 * used / many:.1f} ms of the processor each, {1e3 * mine / many:.2f} of the client's"
-    print(f"{many / took:6.1f} tables a second; {used / took:.2f} cores, {each}", flush=True)
+    cores = f"{used / took:.2f} cores, others {others / took:.2f}"
+    print(f"{many / took:6.1f} tables a second; {cores}; {each}", flush=True)
     return many / took
 
 

@@ -58,15 +58,19 @@ class DayPlaces:
     def take(self, quotas: Sequence[DayQuota], *, dataset: str, policy: str) -> int:
         """The number of a place in each quota, for a question about a data set; Refused, and none taken, if one is full."""
         today, number = datetime.now(UTC).date(), next(self._numbers)
-        with self._ledger.counting() as index:
+
+        def taken(index: LedgerIndex) -> DayQuota | None:
+            """Which quota is full; a place is taken if none is."""
             full = self._full(quotas, index, today)
             if full:
                 self._state.bury()
                 full = self._full(quotas, index, today)
-            if full:
-                raise Refused([full.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
-            for who in {quota.who for quota in quotas}:
+            for who in {quota.who for quota in quotas if not full}:
                 self._run("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)", number, who, dataset)
+            return full
+
+        if full := self._ledger.counted(taken):
+            raise Refused([full.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
         return number
 
     def use(self, number: int) -> None:

@@ -13,27 +13,18 @@ import hashlib
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from confide.site.ledger.entry import FIRST, Damage
+from confide.site.ledger.entry import Damage, Head
 from confide.site.ledger.files import write_at
 
-__all__ = ["Anchor", "Head", "anchor_file", "must_agree", "must_reach", "read_anchor", "write_anchor"]
+__all__ = ["Anchor", "anchor_file", "must_agree", "must_reach", "read_anchor", "write_anchor"]
 
 PATIENCE = 2.0
 """Seconds to wait for a process that holds the site: one that was just killed lets go when the system has cleared it away."""
 
 _SLOT = 512
 """Bytes of each place: a sector, which a disk writes whole."""
-
-
-@dataclass(frozen=True, order=True)
-class Head:
-    """How many entries there are, and the hash of the last."""
-
-    entries: int = 0
-    hash: str = FIRST
 
 
 class Anchor:

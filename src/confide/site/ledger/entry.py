@@ -7,10 +7,10 @@ escaped. A line is the canonical JSON of all fields, so that any language can ch
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["FIRST", "Damage", "Entry", "Outcome", "decode", "intact", "seal"]
+__all__ = ["FIRST", "Damage", "Draft", "Entry", "Head", "Outcome", "decode", "intact"]
 
 Outcome = Literal["released", "refused", "cancelled", "done"]
 """Of a question: released or refused, or cancelled, if nobody waited for the answer. Of what a custodian did: done."""
@@ -23,6 +23,14 @@ _TEXTS = ("time", "who", "dataset", "outcome", "receipt", "answer", "policy", "d
 _TYPES: dict[str, type] = {"number": int, "request": dict, "rules": list, **dict.fromkeys(_TEXTS, str)}
 _MAY_HAVE = "project"
 """Only in entries of questions that were asked in one."""
+_PIECES = (
+    ("answer", "data", "dataset"),  # then hash and number
+    ("outcome", "policy"),  # then previous
+    ("project", "receipt", "request", "rules"),  # then time
+    ("who",),
+)
+"""The fields of an entry that are known before its place, as they stand in its line."""
+_SOME_TIME = "2000-01-01T00:00:00.000Z"
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -58,18 +66,40 @@ class Entry:
         return int(self.time[:4])
 
 
+@dataclass(frozen=True, order=True)
+class Head:
+    """How many entries there are, and the hash of the last."""
+
+    entries: int = 0
+    hash: str = FIRST
+
+
 class Damage(Exception):
     """The first thing in a ledger that is not as it was written."""
 
 
-def seal(fields: Mapping[str, Any], *, number: int, previous: str) -> tuple[Entry, bytes]:
-    """The next entry and its line; the entry is read back from the line, so nothing unreadable is ever written."""
-    body = {**fields, "number": number, "previous": previous}
-    line = _canonical({**body, "hash": _digest(body)}).encode()
-    try:
-        return decode(line, number, previous), line + b"\n"
-    except Damage:
-        raise TypeError("a field of a ledger entry has the wrong type") from None
+class Draft:
+    """An entry but for its place in the chain: spelled and checked beforehand, so that who holds the ledger has little left to do."""
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        """`TypeError` or `ValueError` for what could not be read back, so nothing unreadable is ever written."""
+        self._pieces = [_canonical({name: fields[name] for name in names if name in fields})[1:-1] for names in _PIECES]
+        _, line = self._sealed(0, FIRST, _SOME_TIME)
+        try:
+            self._entry = decode(line, 0, FIRST)
+        except Damage:
+            raise TypeError("a field of a ledger entry has the wrong type") from None
+
+    def seal(self, head: Head, time: str) -> tuple[Entry, bytes]:
+        """The entry that follows this head, and its line."""
+        digest, line = self._sealed(head.entries, head.hash, time)
+        return replace(self._entry, number=head.entries, previous=head.hash, time=time, hash=digest), line + b"\n"
+
+    def _sealed(self, number: int, previous: str, time: str) -> tuple[str, bytes]:
+        first, second, third, last = self._pieces
+        rest = f',"number":{number},{second},"previous":"{previous}",{third},"time":"{time}",{last}}}'
+        digest = hashlib.sha256(f"{{{first}{rest}".encode()).hexdigest()
+        return digest, f'{{{first},"hash":"{digest}"{rest}'.encode()
 
 
 def decode(line: bytes, number: int, previous: str) -> Entry:
@@ -98,12 +128,9 @@ def _entry(raw: dict[str, Any]) -> Entry:
     return Entry(**{**raw, "rules": tuple(raw["rules"])})
 
 
-def _digest(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(_canonical(body).encode()).hexdigest()
-
-
 def _digest_of(raw: Mapping[str, Any]) -> str:
-    return _digest({key: value for key, value in raw.items() if key != "hash"})
+    body = {key: value for key, value in raw.items() if key != "hash"}
+    return hashlib.sha256(_canonical(body).encode()).hexdigest()
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 from confide.data.replacing import replacing
 from confide.site.access import VISITOR
-from confide.site.ledger.anchor import Head, must_agree, must_reach
-from confide.site.ledger.entry import FIRST, Damage, Entry, intact
+from confide.site.ledger.anchor import must_agree, must_reach
+from confide.site.ledger.entry import FIRST, Damage, Entry, Head, intact
 from confide.site.ledger.files import Walked, walk
 
 __all__ = ["EVERY", "VISITORS", "LedgerIndex", "checkpoint_file", "load_checkpoint", "save_checkpoint", "together"]

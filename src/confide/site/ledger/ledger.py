@@ -3,20 +3,22 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from threading import Condition, Lock
+from threading import Condition
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confide.errors import Fault, Mistake
-from confide.site.ledger.anchor import Anchor, Head, must_reach, write_anchor
-from confide.site.ledger.entry import Damage, Entry, Outcome, seal
+from confide.site.ledger.anchor import Anchor, must_reach, write_anchor
+from confide.site.ledger.entry import Damage, Draft, Entry, Head, Outcome
 from confide.site.ledger.files import damaged, open_files, walk
 from confide.site.ledger.holding import faults, tell_pid, untell_pid
 from confide.site.ledger.index import LedgerIndex
 from confide.site.ledger.shared import chain_of
 from confide.site.ledger.tail import HalfWritten, Tail
+from confide.site.ledger.turns import Piece, Together
 
 __all__ = ["COMMAND_LINE", "Ledger", "accept", "record_act", "share"]
 
@@ -26,12 +28,28 @@ COMMAND_LINE = "command line"
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
+class _Counting(Piece):
+    """Something to be counted while nobody records."""
+
+    count: Callable[[LedgerIndex], None]
+
+
+@dataclass(eq=False)
+class _Recording(Piece):
+    """An entry to be written, and what must be done before."""
+
+    draft: Draft
+    before: Callable[[], None]
+    entry: Entry = field(init=False)
+
+
 class Ledger:
     """The ledger of a site, open for writing by one process; its threads may share it.
 
     Promise: an entry is on the disk, and the anchor knows it, before `append` returns, so that no answer is seen which is not
-    recorded. Threads that append at once share one fsync. Meanwhile other processes may record what custodians did: they
-    open it with `alone=False`, and all wait for each other for the time of one entry.
+    recorded. Threads that append or count at once share one turn among the processes, one write and one fsync. Meanwhile other
+    processes may record what custodians did: they open it with `alone=False`, and all wait for each other for the time of one write.
 
     >>> from tempfile import TemporaryDirectory
     >>> from confide.site.ledger import verify
@@ -46,7 +64,8 @@ class Ledger:
         self, path: str | Path, *, alone: bool = True, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
         self._path, self._clock, self._owner, self._alone = Path(path), clock, os.getpid(), alone
-        self._writing, self._turn, self._syncing = Lock(), Condition(), False
+        self._together: Together[_Counting | _Recording] = Together(self._do_all)
+        self._turn, self._syncing = Condition(), False
         self._broken = ""
         with faults(self._path), _undoing() as undo:
             self._anchor = Anchor(self._path, alone=alone)
@@ -88,16 +107,10 @@ class Ledger:
         fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
         fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
         fields |= {"project": project} if project else {}
-        with self._writing, self._held():
-            now = self._clock().astimezone(UTC)
-            fields["time"] = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            self._tail.end_year(now.year)
-            head = self._tail.head
-            entry, line = seal(fields, number=head.entries, previous=head.hash)
-            before()
-            self._tail.write(entry, line)
-        self._sync(entry.number + 1)
-        return entry
+        recording = _Recording(Draft(fields), before)
+        self._together.do(recording)
+        self._sync(recording.entry.number + 1)
+        return recording.entry
 
     def record(self, who: str, act: str, *, dataset: str = "", **more: str | int) -> Entry:
         """Record what a custodian did, in a few words, and to what."""
@@ -106,8 +119,7 @@ class Ledger:
 
     def must_be_writable(self) -> None:
         """A Fault if an entry could not be recorded now, as far as that can be told without recording one."""
-        with self._writing, self._held():
-            pass
+        self.counted(lambda index: None)
 
     def __len__(self) -> int:
         """How many entries there are."""
@@ -117,15 +129,17 @@ class Ledger:
         """How many questions a person asked of a data set, or of all, on a UTC date, refused ones included; of the last days only."""
         return self.look(lambda index: index.asked_on(day, who, dataset))
 
-    @contextmanager
-    def counting(self) -> Iterator[LedgerIndex]:
-        """Within this, nobody records anything, in whatever process, and the index holds all that was."""
-        with self._writing, self._held():
-            yield self._tail.index
+    def counted(self, count: Callable[[LedgerIndex], T]) -> T:
+        """What is found while nobody records anything, in whatever process, and the index holds all that was; maybe by another
+        thread.
+        """
+        found: list[T] = []
+        self._together.do(_Counting(lambda index: found.append(count(index))))
+        return found[0]
 
     def look(self, view: Callable[[LedgerIndex], T]) -> T:
         """What is read off the index, which holds what other processes recorded too and nobody changes meanwhile."""
-        with self._writing:
+        with self._together.alone():
             with suppress(Fault), self._held():
                 pass
             return view(self._tail.index)
@@ -140,7 +154,7 @@ class Ledger:
 
     def close(self) -> None:
         """Let another process use the ledger; who is still appending gets a Fault instead of an answer."""
-        with self._writing:
+        with self._together.alone():
             mine, self._owner = self._owner == os.getpid(), -1
             self._broken = self._broken or "is closed"
         with self._turn:
@@ -161,9 +175,38 @@ class Ledger:
     ) -> None:
         self.close()
 
+    def _do_all(self, take: Callable[[], Sequence["_Counting | _Recording"]]) -> None:
+        """What threads want counted and recorded, within one turn among the processes: first all counts, since what is being
+        recorded has left the places of its quotas and is not in the index yet.
+        """
+        with self._held():
+            pieces = take()
+            for each in pieces:
+                if isinstance(each, _Counting):
+                    with each.failing():
+                        each.count(self._tail.index)
+                        each.settled = True
+            self._record_all([each for each in pieces if isinstance(each, _Recording)])
+
+    def _record_all(self, recordings: "Sequence[_Recording]") -> None:
+        """One write of all entries whose `before` does not fail."""
+        if not recordings:
+            return
+        now = self._clock().astimezone(UTC)
+        time = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._tail.end_year(now.year)
+        head, lines = self._tail.head, list[tuple[Entry, bytes]]()
+        for each in recordings:
+            with each.failing():
+                each.before()
+                each.entry, line = each.draft.seal(head, time)
+                head = Head(each.entry.number + 1, each.entry.hash)
+                lines.append((each.entry, line))
+        self._tail.write(lines)
+
     @contextmanager
     def _held(self) -> Iterator[None]:
-        """The file, held for one entry; whatever is wrong with it withholds the answer."""
+        """The file, held for one write; whatever is wrong with it withholds the answer."""
         if self._broken or os.getpid() != self._owner:
             why = self._broken or "was opened before this process was forked"
             raise _withheld(self._path, why, "Restart Confide, which checks the ledger.")
@@ -172,7 +215,7 @@ class Ledger:
 
     @contextmanager
     def _taking_turns(self, *, here: bool = False) -> Iterator[None]:
-        """The file, held, also if the ledger is being closed; with `here`, other machines may write meanwhile."""
+        """The file, held, also if the ledger is being closed; `here`, other machines may write, and what was written is not read."""
         try:
             if not self._anchor.is_in_place():
                 raise Damage("its anchor is gone.")
@@ -216,11 +259,8 @@ class Ledger:
             # After a failed fsync the kernel may drop the pages and report success next time: never try again.
             self._broken = f"could not be made durable ({error.strerror})"
             raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
-        with (
-            self._writing,
-            self._taking_turns(here=True),
-        ):  # or of two processes the later head could be written over by the earlier
-            self._anchor.write(reached)
+        with self._together.alone(), self._taking_turns(here=True):
+            self._anchor.write(reached)  # or of two processes the later head could be written over by the earlier
         self._synced = reached.entries
 
 

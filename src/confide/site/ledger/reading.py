@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from confide.errors import Mistake
-from confide.site.ledger.anchor import Head, must_agree, must_reach, read_anchor, write_anchor
-from confide.site.ledger.entry import Damage, Entry
+from confide.site.ledger.anchor import must_agree, must_reach, read_anchor, write_anchor
+from confide.site.ledger.entry import Damage, Entry, Head
 from confide.site.ledger.files import damaged, open_files, walk
 from confide.site.ledger.index import load_checkpoint
 from confide.site.ledger.ledger import Ledger

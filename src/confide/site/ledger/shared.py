@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confide.errors import Fault
-from confide.site.ledger.anchor import Head
-from confide.site.ledger.entry import Damage, intact
+from confide.site.ledger.entry import Damage, Head, intact
 from confide.site.ledger.files import whole_lines
 from confide.site.state.database import LEDGER_LOCK, connect_state, create_table, server_faults
 from confide.site.state.setting import state_database
@@ -83,16 +82,12 @@ class SharedChain:
             raise self._apart(f"entry {known.entries - 1} is another in the database", _CHANGED)
         return lines[overlap:]
 
-    def add(self, number: int, line: bytes) -> None:
-        """Write the next line, durably; whoever waits may write after it."""
-        self._add([(number, line)])
-
     def fill(self) -> int:
         """Write what the files of the folder have and the database lacks, all or nothing, within `held`; gives how much that was."""
         self.must_agree()
         with server_faults():
             [(held,)] = self._held().execute(b"SELECT count(*) FROM ledger").fetchall()
-        return self._add(islice(enumerate(_lines(self._ledger)), held, None))
+        return self.add(islice(enumerate(_lines(self._ledger)), held, None))
 
     def must_agree(self) -> None:
         """A Fault if a line of the database is another than in the files, as far as both go; within `held` or `reading`."""
@@ -102,8 +97,8 @@ class SharedChain:
                 if number != place or line.encode() != mine:
                     raise self._apart(f"entry {place} is another in the database", _CHANGED)
 
-    def _add(self, lines: Iterable[tuple[int, bytes]]) -> int:
-        """All or none, durably."""
+    def add(self, lines: Iterable[tuple[int, bytes]]) -> int:
+        """Write the next lines by their numbers, all or none, durably; whoever waits may write after them. Gives how many."""
         with server_faults(_WITHHELD), self._held().cursor() as cursor:
             values = ((number, line.decode("ascii")) for number, line in lines)
             cursor.executemany(b"INSERT INTO ledger VALUES ($1, $2)", values)

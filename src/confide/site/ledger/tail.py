@@ -1,4 +1,4 @@
-"""The file of a ledger that is written to: held for the time of one entry, taken back where half was written, closed with its year."""
+"""The file of a ledger that is written to: held for the time of one write, taken back where half was written, closed with its year."""
 
 import fcntl
 import os
@@ -9,8 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
-from confide.site.ledger.anchor import Head
-from confide.site.ledger.entry import Damage, Entry, decode
+from confide.site.ledger.entry import Damage, Entry, Head, decode
 from confide.site.ledger.files import Walked, closed_file, closed_files, open_files, sync_folder, write_at
 from confide.site.ledger.index import EVERY, LedgerIndex, load_checkpoint, save_checkpoint
 from confide.site.ledger.shared import SharedChain
@@ -18,7 +17,7 @@ from confide.site.ledger.shared import SharedChain
 __all__ = ["HalfWritten", "Tail"]
 
 PATIENCE = 10.0
-"""Seconds to wait for another process, which holds the file while it writes an entry."""
+"""Seconds to wait for another process, which holds the file while it writes."""
 
 
 class HalfWritten(Exception):
@@ -42,7 +41,7 @@ class Tail:
 
         Gives how many entries there were that nothing but an anchor vouches for.
         """
-        with self._holding():
+        with self.held_here():
             self._drop_second_name()
             with open_files(self._path) as files:
                 index = load_checkpoint(self._path, files) if anchored else LedgerIndex()
@@ -65,23 +64,19 @@ class Tail:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nobody else writes meanwhile, and what others wrote is in the index. `Damage` if it is not the file it was."""
-        with self.held_here(), self._chain.held() if self._chain else nullcontext():
-            self._take_in()
-            yield
-
-    @contextmanager
-    def held_here(self) -> Iterator[None]:
-        """The same on this machine alone."""
-        with self._holding():
-            if os.fstat(self._fd).st_size != self.index.end or not os.path.samestat(self._known, os.fstat(self._fd)):
+        with self.held_here():
+            now = os.fstat(self._fd)
+            if now.st_size != self.index.end or not os.path.samestat(self._known, now):
                 self._follow()
-            yield
+            with self._chain.held() if self._chain else nullcontext():
+                self._take_in()
+                yield
 
-    def write(self, entry: Entry, line: bytes) -> None:
-        """Write a line whole, or leave the ledger as it was; where machines share the chain, there first."""
-        if self._chain:
-            self._chain.add(entry.number, line[:-1])
-        self._put(entry, line)
+    def write(self, lines: Sequence[tuple[Entry, bytes]]) -> None:
+        """Write lines whole, or leave the ledger as it was; where machines share the chain, there first."""
+        if self._chain and lines:
+            self._chain.add((entry.number, line[:-1]) for entry, line in lines)
+        self._put(lines)
 
     def _take_in(self) -> None:
         """Write down what other machines recorded, into the files of their years."""
@@ -89,16 +84,17 @@ class Tail:
             for line in lines:
                 entry = decode(line, self.index.number, self.index.head)
                 self.end_year(entry.year)
-                self._put(entry, line + b"\n")
+                self._put([(entry, line + b"\n")])
 
-    def _put(self, entry: Entry, line: bytes) -> None:
+    def _put(self, lines: Sequence[tuple[Entry, bytes]]) -> None:
         index = self.index
         try:
-            write_at(self._fd, line, index.end)
+            write_at(self._fd, b"".join(line for _, line in lines), index.end)
         except BaseException:
             self._take_back()
             raise
-        index.add(Walked(entry, index.file, index.end, index.end + len(line)))
+        for entry, line in lines:
+            index.add(Walked(entry, index.file, index.end, index.end + len(line)))
         self._take(index)
 
     def end_year(self, year: int) -> None:
@@ -144,8 +140,11 @@ class Tail:
             self._chain.close()
 
     @contextmanager
-    def _holding(self) -> Iterator[None]:
-        """Hold the newest file: another one than before if another process ended the year."""
+    def held_here(self) -> Iterator[None]:
+        """Other processes of this machine write nothing meanwhile; what they wrote before is not looked at.
+
+        It is the newest file that is held: another one than before if another process ended the year.
+        """
         hold(self._fd)
         try:
             while not os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
