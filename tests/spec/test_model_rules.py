@@ -228,6 +228,10 @@ def test_a_class_with_too_few_other_outcomes_is_absorbed(exact: Any, number: int
     people = exact.of(crowd(600, town=place, county=np.char.upper(place.astype("<U1")), ill=ill))
     found = terms(people, "ill=yes ~ town + age", family="binomial")
     assert ("town=b1" in found) != absorbed and "town=a2" in found
+    notes = people.desk().consider(python_regression("people", "ill=yes ~ town + age", family="binomial")).notes
+    warned = [note for note in notes if note.startswith("Beware: of town, b1 has hardly any unit of one outcome")]
+    assert len(warned) == absorbed
+    assert not any("Beware" in note for note in people.desk().consider(python_regression("people", "age ~ town")).notes)
 
 
 # Implied tables

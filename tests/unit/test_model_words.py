@@ -95,6 +95,8 @@ def test_ratios_are_those_of_the_released_estimates():
         age.rows[0].ratio == pytest.approx(2)
         and age.rows[0].shown[3] == "2 (1.64 to 2.43)"
         and intercept.rows[0].ratio is None
+        and intercept.rows[0].shown[3].startswith("odds ")
+        and len(intercept.rows[0].shown) == len(age.rows[0].shown)
     )
 
 

@@ -1,17 +1,31 @@
 """What is said of classes without a coefficient of their own: the reference, and what stands with the most common class."""
 
-from collections.abc import Mapping
-
 from confide.answering.analysis import Admitted
+from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Levels
 from confide.model.request import RegressionRequest
 
 __all__ = ["absorbed"]
 
 
-def absorbed(levels: Mapping[str, Levels], question: Admitted[RegressionRequest]) -> tuple[str, ...]:
-    """Which class of each predictor is the reference, and which have too few units for a coefficient."""
-    return tuple(words for one in levels.values() for words in _said(one, question))
+def absorbed(classes: Classes, question: Admitted[RegressionRequest]) -> tuple[str, ...]:
+    """Which class of each predictor is the reference, which have too few units for a coefficient, and which hardly an outcome."""
+    told = [words for one in classes.levels.values() for words in _said(one, question)]
+    return (*told, *(words for one in classes.levels.values() for words in _one_sided(one, classes, question)))
+
+
+def _one_sided(one: Levels, classes: Classes, question: Admitted[RegressionRequest]) -> list[str]:
+    """A warning of classes in which hardly anybody has one of the outcomes, and how to leave them out."""
+    codes = question.dataset.variables[one.variable].codes
+    places = classes.one_sided.get(one.variable, ())
+    if codes is None or not places:
+        return []
+    gone, home = [codes.names[place] for place in places], codes.names[one.reference]
+    have = "has" if len(gone) == 1 else "have"
+    return [
+        f"Beware: of {one.variable}, {', '.join(gone)} {have} hardly any unit of one outcome, and so no odds of their own. They stand "
+        f"with {home} and move what is told of it: to leave them out, name the other classes in 'where'."
+    ]
 
 
 def _said(one: Levels, question: Admitted[RegressionRequest]) -> list[str]:

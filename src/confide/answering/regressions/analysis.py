@@ -132,7 +132,7 @@ class RegressionAnalysis:
         *,
         diagnostics: bool,
     ) -> ModelRelease[RegressionRequest]:
-        notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.levels, question))
+        notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.classes, question))
         if isinstance(protected, JudgedSeveral):
             notes = (*several_notes(protected), *notes)
             return ModelRelease(question.request, grids=several_grids(protected), notes=notes, **vars(facts))

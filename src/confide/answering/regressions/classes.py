@@ -12,7 +12,7 @@ from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.sums import Sums
 from confide.arrays import Bools
 from confide.model.design import Number
-from confide.model.request import RegressionRequest
+from confide.model.request import Family, RegressionRequest
 
 __all__ = ["Classes"]
 
@@ -68,6 +68,19 @@ class Classes:
             inner = self.sums.table(crossed, complete=self.complete).inner
             levels = spread_out(levels, inner, crossed, least=least)
         return self._without_aliased(levels)
+
+    @cached_property
+    def one_sided(self) -> Mapping[str, tuple[int, ...]]:
+        """Of each predictor of a yes or no the classes with enough units, but too few of one outcome."""
+        found: dict[str, tuple[int, ...]] = {}
+        if self.question.request.family is not Family.BINOMIAL:
+            return found
+        for name in self.names:
+            counts, varied = self.sums.counts([name], complete=self.complete)[:-1], self._varied(name)
+            enough = counts >= max(self.sums.shield.policy.models.dummy, 1)
+            places = [] if varied is None else np.flatnonzero(enough & ~varied).tolist()
+            found[name] = tuple(place for place in places if place != self.levels[name].reference)
+        return found
 
     def _levels(self, name: str) -> Levels:
         counts = self.sums.counts([name], complete=self.complete)[:-1]

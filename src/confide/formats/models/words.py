@@ -157,7 +157,12 @@ def _groups(
     request = release.request
     ratio = request.family is not Family.GAUSSIAN
     if intercepts := tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT):
-        yield TermGroup("Intercept", intercepts, explains=False)
+        told = (
+            tuple(_with_level(row, _LEVELS[request.family]) for row in intercepts)
+            if request.family in _LEVELS
+            else intercepts
+        )
+        yield TermGroup("Intercept", told, explains=False)
     for term in request.formula.terms:
         own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
         if own:
@@ -222,12 +227,15 @@ def statistics(release: ModelRelease[Any]) -> Iterator[tuple[str, str]]:
         yield _STATISTICS.get(str(name), str(name)), p_words(value) if name == "f_p_value" else shown_value(value)
 
 
+_LEVELS = {Family.BINOMIAL: "odds", Family.POISSON: "rate"}
+"""What the exponential of an intercept is."""
+
 _SCALES = {
     Family.GAUSSIAN: "An estimate is how much the response differs.",
     Family.BINOMIAL: "An estimate is a difference of log odds; its odds ratio is by how much the odds are multiplied: 1 is no "
-    "difference, 2 is twice the odds.",
+    "difference, 2 is twice the odds. Beside the intercept stand the odds themselves, of the references and where numbers are 0.",
     Family.POISSON: "An estimate is a difference of the logarithm of the rate; its rate ratio is by how much the rate is "
-    "multiplied: 1 is no difference.",
+    "multiplied: 1 is no difference. Beside the intercept stands the rate itself, of the references and where numbers are 0.",
     Family.MULTINOMIAL: "An estimate is a difference of the log odds of a class of the response against the class that it is "
     "compared with; its odds ratio is by how much these odds are multiplied: 1 is no difference, 2 is twice the odds.",
     Family.ORDERED: "An estimate is a difference of the log odds of being in a higher class of the response, the same at every "
@@ -242,6 +250,7 @@ _SCALES = {
 
 def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup], dataset: Dataset) -> Iterator[str]:
     """Give the words that a reader of the coefficients needs: scale, references, absorbed classes, marks."""
+    few = ", or too few of one outcome," if release.request.family is Family.BINOMIAL else ""
     yield f"{_SCALES[release.request.family]} A number is told for each unit more of it, a class beside its reference."
     for group in {group.words: group for group in groups}.values():
         if group.reference:
@@ -250,7 +259,7 @@ def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup
             )
         if group.absorbed:
             yield (
-                f"{group.words}: {', '.join(group.absorbed)} {'has' if len(group.absorbed) == 1 else 'have'} too few units "
+                f"{group.words}: {', '.join(group.absorbed)} {'has' if len(group.absorbed) == 1 else 'have'} too few units{few} "
                 f"for a row and stand with {group.home}, the most common class."
             )
     yield (
@@ -280,6 +289,12 @@ def _coefficient(words: str, row: tuple[Value, ...], *, ratio: bool) -> Coeffici
         times,
         (*shown, shown_value(statistic).replace("-", "−", 1), p_words(row[4] and p)),
     )
+
+
+def _with_level(row: Coefficient, level: str) -> Coefficient:
+    """The intercept with the odds or the rate themselves in place of a ratio: it is compared with nothing."""
+    shown = f"{level} {_power(row.estimate)} ({_power(row.low)} to {_power(row.high)})"
+    return replace(row, shown=(*row.shown[:3], shown, *row.shown[3:]))
 
 
 def _power(value: float) -> str:
