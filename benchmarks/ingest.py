@@ -29,12 +29,13 @@ import pyarrow.parquet
 
 from confide import demo
 from confide.demo.texts import catalog_text
-from confide.records import ingest, protect
+from confide.records import ingest, levels, protect
 
 LIMIT = 2.0
 
 PARTS = {
-    ingest: ("read_source", "encode", "write_stores", "write_kept"),
+    ingest: ("read_source", "encode"),
+    levels: ("write_stores", "write_kept"),
     protect: (
         *("find_exposed", "plan_exchanges", "_exchanged", "_noised", "find_ceilings", "measure_spread", "compare"),
         *("data_mark", "square_shifts", "_spreads"),

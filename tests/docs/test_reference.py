@@ -14,7 +14,9 @@ from confide.answering.service import Service
 from confide.cli.registry import COMMANDS, load
 from confide.client import DatasetHandle, Diagnostics, ModelAnswer
 from confide.formats.models.json import write_model
+from confide.model.catalog import level
 from confide.model.catalog import toml as catalog_toml
+from confide.model.catalog.dataset import Taking
 from confide.model.formula import Transform
 from confide.model.policy import PRESETS, describe
 from confide.model.request import Family
@@ -124,7 +126,7 @@ def test_every_rule_that_can_refuse_is_described(reference: Page, root: Path) ->
 
 def test_every_key_of_dataset_toml_is_described(reference: Page) -> None:
     page = reference("dataset-toml")
-    keys = catalog_toml._DATASET_KEYS | catalog_toml._VARIABLE_KEYS
+    keys = catalog_toml._DATASET_KEYS | catalog_toml._VARIABLE_KEYS | level._KEYS | level._OF_TAKEN | set(Taking)
     assert not [key for key in keys if f"`{key}`" not in page]
 
 

@@ -72,7 +72,7 @@ def test_households_are_kept_with_the_true_records_and_in_no_store(tmp_path: Pat
     home = pa.array([str(number // 3) for number in range(SIZE)])
     folder = made(tmp_path / "site", table=people(SIZE, seed=1).append_column("home", home), catalog=HOMES)
     kept = read_truth(folder, "people")
-    assert kept.household is not None and len(np.unique(kept.household)) == (SIZE + 2) // 3
+    assert kept.households is not None and len(np.unique(kept.households)) == (SIZE + 2) // 3
     assert "household" not in read_store(folder.store("people")).records.column_names
     mark = read_store(folder.store("people")).facts.data
     protect_again(folder.path, name="people")

@@ -48,7 +48,7 @@ def test_records_read_by_column_and_put_aside_are_coded_as_in_memory(
     found = encode(people, by_column, secret=secret, scratch=Scratch(tmp_path))
     expected = encode(people, table, secret=secret)
     assert found.records.equals(expected.records) and found.facts == expected.facts
-    assert found.household is not None and found.household.equals(expected.household)
+    assert found.homes is not None and found.homes.equals(expected.homes)
 
 
 @pytest.mark.parametrize("shape", [0, 5, (2, 3)])

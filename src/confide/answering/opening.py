@@ -14,7 +14,7 @@ from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
 from confide.site.encode import catalog_mark, roles_mark
 from confide.site.folder import Folder
-from confide.site.vintages import Vintage
+from confide.site.vintages import Vintage, split_level
 
 __all__ = ["named", "open_roads", "open_vintage", "open_vintages"]
 
@@ -81,19 +81,19 @@ def _must_protect(folder: Folder, name: str, policy: Policy) -> None:
 
 def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Analysis[Any, Any, Any]]) -> Road:
     """A data set with its store, checked to be of the present catalog and secret."""
-    dataset, secret = folder.dataset(name), folder.secret()
+    dataset, secret, people = folder.dataset(name), folder.secret(), split_level(name)[0]
     for file in store_files(folder.store(name), dataset.engine):
         if not file.exists():
             what = "ingested" if file == folder.store(name) else f"ingested for the engine {str(dataset.engine)!r}"
             raise Mistake(
-                f"The data of {name!r} are not {what}.", suggestions=[f"Run: confide ingest FILE SITE {name}"]
+                f"The data of {name!r} are not {what}.", suggestions=[f"Run: confide ingest FILE SITE {people}"]
             )
     engine = open_engine(folder.store(name), dataset)
     try:
         if engine.facts.catalog != catalog_mark(dataset):
             raise Mistake(
                 f"dataset.toml of {name!r} changed how records are coded since the data were ingested.",
-                suggestions=[f"Run: confide ingest FILE SITE {name}"],
+                suggestions=[f"Run: confide ingest FILE SITE {people}"],
             )
         if engine.facts.keys != secret.version:
             raise Mistake(
@@ -104,10 +104,11 @@ def _open_road(folder: Folder, name: str, policy: Policy, analyses: Sequence[Ana
             asking = "dataset.toml" if engine.facts.records == policy.records_mark else "the policy's [records]"
             raise Mistake(
                 f"The records of {name!r} were not protected as {asking} asks for.",
-                suggestions=[f"Run: confide records SITE {name} --renew"],
+                suggestions=[f"Run: confide records SITE {people} --renew"],
             )
         base = partial(read_base, folder, name, engine.facts)
-        return Road(dataset, engine, Shield(policy, secret), base=base, analyses=analyses)
+        shield = Shield(policy, secret, by_unit=dataset.above is not None)
+        return Road(dataset, engine, shield, base=base, analyses=analyses)
     except BaseException:
         engine.close()
         raise

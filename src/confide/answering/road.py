@@ -99,7 +99,7 @@ class Road:
 
     def under(self, policy: Policy) -> "Road":
         """The same data under another policy; closing it is not the caller's business. The records stay as they are."""
-        shield, analyses = Shield(policy, self._shield.secret), tuple(self._analyses.values())
+        shield, analyses = replace(self._shield, policy=policy), tuple(self._analyses.values())
         return Road(self.dataset, self._engine, shield, base=self._read_base, analyses=analyses)
 
     def admit(self, request: Request[Any]) -> Admitted[Request[Any]]:

@@ -19,14 +19,18 @@ __all__ = ["Shield"]
 
 @dataclass(frozen=True)
 class Shield:
-    """The mechanisms of a policy under a secret. It knows no data."""
+    """The mechanisms of a policy under a secret. It knows no data.
+
+    `by_unit` is for people whose households may be asked about too (see `Draws`).
+    """
 
     policy: Policy
     secret: Secret
+    by_unit: bool = False
 
     @property
     def draws(self) -> Draws:
-        return Draws(self.secret)
+        return Draws(self.secret, self.by_unit)
 
     @property
     def decision(self) -> DecisionNoise:

@@ -6,7 +6,7 @@ Promise: their files have no names, so that they go with the process, however th
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -19,7 +19,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from confide.errors import Fault
 
-__all__ = ["IN_MEMORY", "Scratch"]
+__all__ = ["IN_MEMORY", "Keep", "Scratch"]
+
+Keep = Callable[[pa.Array], pa.Array]
+"""What puts an array aside, and gives the same array."""
+
 
 LARGE = 1 << 25
 """Arrays of fewer bytes than this stay in memory."""

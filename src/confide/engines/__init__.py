@@ -85,20 +85,26 @@ class Coded:
 
     Columns of `records`: `unit` (signed 64-bit key of the unit), `key` (signed 32-bit key of the record), `weight`
     (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
-    `household`, where one is declared, is the key of each record's, and `cohort`, where units came in updates, the number of the
-    update (0 for the first data); no store has them.
+    `homes`, where households are declared, has the key of each record's (`household`); where they are a level of their own also
+    whether the record is the head's (`head`) and the household's weight (`weight`, fixed point). `cohort`, where units came in
+    updates, is the number of the update (0 for the first data). No store has them.
     """
 
     facts: StoreFacts
     records: pa.Table
-    household: pa.Array | None = None
+    homes: pa.Table | None = None
     cohort: pa.Array | None = None
+
+    @property
+    def households(self) -> Ints | None:
+        """The key of each record's household, where one is declared."""
+        return None if self.homes is None else np.asarray(self.homes["household"].to_numpy())
 
     def only(self, chosen: Bools) -> "Coded":
         """Some of the records."""
         mask = pa.array(chosen)
-        household, cohort = (None if of is None else of.filter(mask) for of in (self.household, self.cohort))
-        return Coded(self.facts, self.records.filter(mask), household, cohort)
+        homes, cohort = (None if of is None else of.filter(mask) for of in (self.homes, self.cohort))
+        return Coded(self.facts, self.records.filter(mask), homes, cohort)
 
     def places(self, name: str) -> Ints:
         """The place of each record's code."""

@@ -46,6 +46,9 @@ FEW = 5
 WITHIN, ACROSS = 0, 1
 """Two ways to exchange a key: within the class above it, which leaves coarser tables as they are, or with anybody alike."""
 
+NEVER = 1e-9
+"""What a trait counts for that is not exchanged: it is chosen where nothing else could be, and nothing happens then."""
+
 HARDLY = 0.01
 """What a trait counts for that nobody alike has another of, beside one that somebody has."""
 
@@ -79,8 +82,8 @@ def plan_exchanges(
     coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, scratch: Scratch = IN_MEMORY
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
-    household = None if coded.household is None else coded.household.to_numpy()
-    entities, cells = entities_of(coded, household, exposure.traits), UnitCells(coded, dataset, cohorts=True)
+    entities = entities_of(coded, coded.households, exposure.traits)
+    cells = UnitCells(coded, dataset, cohorts=True)
     plans = [
         _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
         for trait, entity in zip(exposure.traits, entities, strict=True)
@@ -199,8 +202,15 @@ class _Plan:
         """Those of them of which one can be left out: all but the closest, or a child would earn wages."""
         return [name for name in self.alike if self.associations[name] < CLOSE or name != self.alike[0]]
 
+    @property
+    def fixed(self) -> bool:
+        """Whether nobody exchanges the trait, because it follows from how many people live together."""
+        return self.dataset.taken(self.trait.name) is not None
+
     def ease(self, rows: Ints) -> Floats:
         """How easily records exchange a trait: hardly, where all who are alike in what goes with it most have the same."""
+        if self.fixed:
+            return np.full(len(rows), NEVER)
         share = len(self.entity.first) / max(len(self.entity.of), 1)
         if not self.alike:
             return np.full(len(rows), share)
@@ -219,8 +229,8 @@ class _Plan:
     @property
     def usual(self) -> tuple[float, float]:
         """The share of records that exchange the trait wherever they are, and of those who are alone somewhere."""
-        usual = self.rules.background
-        if self.flat:
+        usual = 0.0 if self.fixed else self.rules.background
+        if self.fixed or self.flat:
             usual *= FLAT if class_number(self.dataset.variables[self.trait.name]) > FEW else 0.0
             return usual, usual
         return usual, max(usual, self.rules.background_exposed)
@@ -228,7 +238,7 @@ class _Plan:
     def effect(self, cross: KeyCross, way: int) -> float:
         """The share of background exchanges of the trait that can change a cell of a cross: where partners differ at its level
         and are not alike in all its other keys."""
-        if way == WITHIN and (self.flat or self.trait.name not in cross.names):
+        if self.fixed or (way == WITHIN and (self.flat or self.trait.name not in cross.names)):
             return 0.0
         others = set(cross.names) - set(self.trait.levels)
         if not others <= set(self.alike):
@@ -250,6 +260,8 @@ class _Plan:
 
     def exchange(self, seekers: _Seekers) -> Exchange:
         """Partners for those who want one, from the closest match to none."""
+        if self.fixed:
+            return Exchange(self.trait, np.zeros(0, np.int64), np.zeros(0, np.int32), 0)
         entity, number, finest = self.entity, len(self.entity.first), len(self.trait.levels) - 1
         seeking, must = np.zeros(number, bool), np.zeros(number, bool)
         coarsest = np.full(number, finest, np.int8)

@@ -13,29 +13,33 @@ from confide.data.private import only_mine
 from confide.data.scratch import Scratch
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
-from confide.engines.stores import remove_retired, retire_store, write_stores
+from confide.engines.stores import remove_retired, retire_store
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.progress import current_progress
-from confide.records.keeping import read_truth, write_kept
-from confide.records.protect import protect_records
+from confide.records.keeping import read_truth
+from confide.records.levels import protect_levels, write_levels
 from confide.records.updates import Update, compare_records, enough, in_cohorts
 from confide.site.draft import draft
+from confide.site.draft_level import draft_level
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
 from confide.site.policies import give_policy
 from confide.site.vintages import (
     Vintage,
+    above,
     check_vintage,
     next_name,
     remove_unlisted,
+    split_level,
     unlisted,
     write_vintages,
     writing,
 )
 from confide.sources.delimited import LIKELY
+from confide.sources.households import find_key, join_households
 from confide.sources.source import Source, read_source
 
 __all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_again", "prune"]
@@ -45,6 +49,9 @@ MOST_COLUMNS = 500
 
 PROTECTING = 80
 """Bytes of memory that protecting takes for a record, beside what is aside on disk (measured with 1 and 10 million people)."""
+
+LEVEL = "households"
+"""What the level above people is called that is drafted."""
 
 FORMER = "former"
 """The folder of a data set that names what is to be taken out of a database, when data are next loaded."""
@@ -80,6 +87,7 @@ def add(
     policy: str | None = None,
     vintage: str = "1",
     dictionary: str | Path | None = None,
+    households: Any = None,
     tell: Callable[[str], object] | None = None,
 ) -> Folder:
     """Add a data set to a site, making the site if need be: a drafted `dataset.toml`, a policy, a secret, the store.
@@ -87,8 +95,9 @@ def add(
     `catalog` is the text of a `dataset.toml` to use instead of a draft; `dictionary` is a codebook whose labels, missing codes
     and universes go into the draft, and `tell` is told what was decided of the columns. A new site has the preset as its
     policy. On a site that has another, the preset becomes the data set's own; `policy` is the text of such a policy. Without
-    either the data set follows the site's. `vintage` is what this first version of the data is called. On any error nothing is
-    left behind.
+    either the data set follows the site's. `vintage` is what this first version of the data is called. With `households`, a file
+    of the households that people live in, these are a level of their own, as people.households; the same file again says that
+    it has all there is to say of them. On any error nothing is left behind.
     """
     check_name(name)
     check_vintage(vintage, ())
@@ -97,18 +106,35 @@ def add(
         raise Mistake(
             f"The site has a data set {name!r} already.", suggestions=["Use 'confide ingest' to load it anew."]
         )
-    read = _read(source, table, by_column=catalog is not None)
+    read = _read(source, table, by_column=catalog is not None and households is None)
+    key = None
+    if households is not None and not _is_same(source, households):
+        read, key = _joined(read, households)
     _check_width(read)
-    drafted = draft(read, name=name, dictionary=dictionary) if catalog is None else None
+    drafted = draft(read, name=name, dictionary=dictionary, household=key and key[0]) if catalog is None else None
+    text = catalog or "" if drafted is None else drafted.catalog
     file, shared = (
         folder.catalog(name),
         [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"],
     )
-    written = [file.parent, file, folder.profile(name), folder.kept_profile(name), folder.own(name)]
+    level = folder.catalog(above(name, LEVEL))
+    written = [
+        file.parent,
+        file,
+        folder.profile(name),
+        folder.kept_profile(name),
+        folder.own(name),
+        level.parent,
+        level,
+    ]
     with only_mine(), _all_or_nothing(*shared, *written):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
-        write_whole(file, catalog or "" if drafted is None else drafted.catalog)
+        write_whole(file, text)
+        if households is not None:
+            level.parent.mkdir(mode=0o700)
+            write_whole(level, draft_level(read, _with_households(folder, name), key=key and key[1]))
+            _tell([f"Households are a level of their own, {above(name, LEVEL)!r}, drafted in {level}."], tell)
         if drafted is not None:
             write_whole(folder.profile(name), drafted.page)
             write_whole(folder.kept_profile(name), drafted.kept)
@@ -126,29 +152,65 @@ def _tell(lines: Iterable[str], tell: Callable[[str], object] | None) -> None:
             tell(line)
 
 
+def _is_same(source: Any, households: Any) -> bool:
+    """Whether a file of households is that of people once more."""
+    if isinstance(source, str | Path) and isinstance(households, str | Path):
+        return Path(source).resolve() == Path(households).resolve()
+    return source is households
+
+
+def _joined(read: Source, households: Any) -> tuple[Source, tuple[str, str]]:
+    """People with the columns of their households, and the columns that name these in either file."""
+    others = _read(households, None, by_column=False)
+    key = find_key(read, others)
+    return join_households(read, others, key=key[0], named=key[1]), key
+
+
+def _with_households(folder: Folder, name: str) -> Dataset:
+    dataset = folder.dataset(name)
+    if dataset.household is None:
+        raise Mistake(
+            "No column was taken for one that names households.",
+            suggestions=["Name it hh_id or household_id, or give a file of households with --households."],
+        )
+    return dataset
+
+
 def ingest(
-    source: Any, site: str | Path, *, name: str, table: str | None = None, vintage: str | None = None
+    source: Any,
+    site: str | Path,
+    *,
+    name: str,
+    table: str | None = None,
+    vintage: str | None = None,
+    households: Any = None,
 ) -> Ingested:
     """Load a data set anew, after its data or its `dataset.toml` changed: a new vintage, which takes the place of the old one.
 
     Promise: until the new vintage is whole the old one is the newest, whatever happens. Changes of few units are refused or
-    wait, and older vintages are kept, as the policy says (`updates`).
+    wait, and older vintages are kept, as the policy says (`updates`). `households` is a file of the households people live in.
     """
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        planned = _plan(folder, name, _read(source, table), vintage)
+        planned = _plan(folder, name, _read_both(folder, name, source, households, table), vintage)
         _write(folder, name, planned.records, vintage=planned.ingested.vintage)
     return planned.ingested
 
 
 def preview(
-    source: Any, site: str | Path, *, name: str, table: str | None = None, vintage: str | None = None
+    source: Any,
+    site: str | Path,
+    *,
+    name: str,
+    table: str | None = None,
+    vintage: str | None = None,
+    households: Any = None,
 ) -> Ingested:
     """What loading these data would show, and whether the policy would let it; nothing is written."""
     folder = Folder(Path(site))
     _must_be_there(folder, name)
-    return _plan(folder, name, _read(source, table), vintage).ingested
+    return _plan(folder, name, _read_both(folder, name, source, households, table), vintage).ingested
 
 
 def protect_again(site: str | Path, *, name: str) -> Folder:
@@ -181,6 +243,21 @@ def _read(source: Any, table: str | None, *, by_column: bool = True) -> Source:
     return read_source(source, table=table, encoding=LIKELY, by_column=by_column)
 
 
+def _read_both(folder: Folder, name: str, source: Any, households: Any, table: str | None) -> Source:
+    """The file of people, with the columns of that of their households if there is one."""
+    if households is None or _is_same(source, households):
+        return _read(source, table)
+    dataset = folder.dataset(name)
+    if dataset.household is None:
+        raise Mistake(
+            f"dataset.toml of {name!r} does not say who lives with whom, and there is a file of households.",
+            suggestions=['Add household = "...": the column that names households.'],
+        )
+    named = dataset.above.level.key if dataset.above and dataset.above.level else dataset.household
+    read, others = _read(source, table, by_column=False), _read(households, None, by_column=False)
+    return join_households(read, others, key=dataset.household, named=named)
+
+
 def _check_width(read: Source) -> None:
     """A Mistake if there are more columns than anybody would describe."""
     if read.table.num_columns > MOST_COLUMNS:
@@ -198,6 +275,11 @@ def _must_be_there(folder: Folder, name: str) -> None:
     if name not in names:
         raise Mistake(
             f"The site has no data set {name!r}.", suggestions=nearest(name, names) or ["Add it with 'confide init'."]
+        )
+    people, level = split_level(name)
+    if level:
+        raise Mistake(
+            f"{name!r} is made of {people!r}.", suggestions=[f"Load {people!r}: both levels are loaded at once."]
         )
 
 
@@ -267,20 +349,19 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
         records = true.records.num_rows
         must_fit(records * PROTECTING, what=f"Protecting {records:,} records")
     with progress.stage("Protecting the records", coded, ready):
-        protected, report = protect_records(true, dataset, policy, folder.secret(), Scratch(home))
+        levels = protect_levels(true, dataset, policy, folder.secret(), Scratch(home))
     known, base = folder.vintages(name), folder.base(name)
     _retire_unlisted(home)  # what a killed process left
     remove_retired(home / FORMER)
     with writing(home) as (number, inside), _retired_on_error(inside, home):
         with progress.stage("Writing the records", ready, 1.0):
-            write_stores(protected, inside / "records.duckdb", dataset)
-        write_kept(inside, true, report)
+            write_levels(levels, inside)
         _write_catalog(folder, name, inside)
         if base.exists():
             shutil.copyfile(base, inside / base.name)  # it is read only if it is of these records
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     others = [each for each in known if each.name != vintage]
-    write_vintages(home, _left([*others, Vintage(vintage, number, now, protected.facts.data)], policy))
+    write_vintages(home, _left([*others, Vintage(vintage, number, now, levels[0].records.facts.data)], policy))
     _retire_unlisted(home)
     remove_unlisted(home)
     for file in ("records.duckdb", "truth.parquet", "records.json", "safe.parquet"):
@@ -294,7 +375,13 @@ def _left(known: list[Vintage], policy: Policy) -> list[Vintage]:
 
 def _retire_unlisted(home: Path) -> None:
     for inside in unlisted(home):
-        retire_store(inside / "records.duckdb", home / FORMER)
+        _retire(inside, home)
+
+
+def _retire(inside: Path, home: Path) -> None:
+    """Put down the records of a vintage, of every level, to be taken out of a database."""
+    for folder in (inside, *(each for each in inside.glob("*") if each.is_dir())):
+        retire_store(folder / "records.duckdb", home / FORMER)
 
 
 @contextmanager
@@ -302,7 +389,7 @@ def _retired_on_error(inside: Path, home: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        retire_store(inside / "records.duckdb", home / FORMER)
+        _retire(inside, home)
         remove_retired(home / FORMER)  # at once: nobody can have opened it
         raise
 

@@ -16,10 +16,13 @@ from confide.errors import Fault, Mistake
 from confide.records.report import RecordsReport
 from confide.site.folder import Folder
 
-__all__ = ["read_report", "read_truth", "write_kept"]
+__all__ = ["read_report", "read_truth", "write_kept", "write_truth"]
 
 
 TRUTH, REPORT, COHORTS = "truth.parquet", "records.json", "cohorts.parquet"
+
+HOMES = "home "
+"""What the names of columns begin with that say where people live."""
 
 
 def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
@@ -29,7 +32,19 @@ def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
         _write_cohorts(inside / COHORTS, true)
     if report is None:
         return
-    records = true.records if true.household is None else true.records.append_column("household", true.household)
+    write_truth(inside, true)
+    try:
+        with replacing(inside / REPORT) as partial:
+            partial.write_text(report.write(), encoding="utf-8")
+    except OSError as error:
+        raise Fault(f"The report on the records could not be kept ({error.strerror}).") from None
+
+
+def write_truth(inside: Path, true: Coded) -> None:
+    """Keep the true records in a folder, for their owner to read."""
+    records, homes = true.records, true.homes if true.homes is not None else pa.table({})
+    for name in homes.column_names:
+        records = records.append_column(HOMES + name, homes[name])
     about = {b"confide": json.dumps(asdict(true.facts)).encode()}
     try:
         with replacing(inside / TRUTH) as partial:
@@ -37,8 +52,6 @@ def write_kept(inside: Path, true: Coded, report: RecordsReport | None) -> None:
             classes = list(true.facts.classes.values())
             kept = records.replace_schema_metadata(about)
             pq.write_table(kept, partial, compression="zstd", use_dictionary=classes, write_statistics=False)
-        with replacing(inside / REPORT) as partial:
-            partial.write_text(report.write(), encoding="utf-8")
     except OSError as error:
         raise Fault(f"The true records could not be kept ({error.strerror}).") from None
 
@@ -109,5 +122,7 @@ def _read(file: Path, scratch: Scratch) -> Coded:
             columns = {n: scratch.keep(kept.read([n])[n].combine_chunks()) for n in kept.schema_arrow.names}
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         raise Mistake(f"{file} cannot be read as true records.", suggestions=["Ingest the data again."]) from None
-    household = columns.pop("household", None)
-    return Coded(facts, pa.table(columns), household)
+    if "household" in columns:  # as files from before there were levels have it
+        columns[f"{HOMES}household"] = columns.pop("household")
+    homes = {name.removeprefix(HOMES): columns.pop(name) for name in list(columns) if name.startswith(HOMES)}
+    return Coded(facts, pa.table(columns), pa.table(homes) if homes else None)

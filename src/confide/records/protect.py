@@ -15,7 +15,7 @@ from confide.data.noise_law import unbiasing
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
-from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Variable
+from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Taking, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy, RecordRules
 from confide.progress import current_progress
@@ -24,10 +24,13 @@ from confide.records.ceiling import find_ceilings
 from confide.records.cells import parts_of
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
+from confide.records.households import by_household, exposed_with_households, household_records, of_people, settled
 from confide.records.noise import noised
 from confide.records.report import RecordsReport, compare
 from confide.records.spread import measure_spread
-from confide.site.encode import bins, contributions, data_mark, narrow, roles_mark, small
+from confide.site.columns import bins, contributions, data_mark, narrow, small
+from confide.site.encode import roles_mark
+from confide.site.homes import Homes, shared_variables, with_taken
 from confide.site.secret import Secret
 
 __all__ = ["protect_records"]
@@ -45,16 +48,19 @@ def protect_records(
     """
     rules = policy.records
     if not rules.changes:
-        return coded, None
-    progress = current_progress()
-    exposure = find_exposed(coded, dataset, policy)
+        return by_household(coded, dataset), None
+    progress, people = current_progress(), of_people(dataset)
+    alone = find_exposed(by_household(coded, dataset), people, policy)
+    exposure = _with_households(alone, coded, dataset, policy)
     progress.report(0.1)
-    plans = plan_exchanges(coded, dataset, exposure, rules, secret, scratch)
+    plans = plan_exchanges(coded, people, exposure, rules, secret, scratch)
     progress.report(0.55)
-    protected = _noised(coded, _exchanged(coded, dataset, plans, scratch), dataset, exposure, rules, secret, scratch)
+    moved = _exchanged(coded, people, plans, scratch)
+    protected = _noised(coded, moved, people, exposure, rules, secret, scratch)
+    protected = with_taken(protected, dataset, scratch.keep)
     progress.report(0.8)
-    ceilings = find_ceilings(coded, protected, dataset, exposure)
-    noise = _spreads(coded, dataset, exposure, policy)
+    ceilings = find_ceilings(coded, protected, people, alone)
+    noise = _taken_noise(_spreads(coded, people, exposure, policy), dataset)
     facts = replace(
         protected.facts,
         data=data_mark(protected.records),
@@ -66,7 +72,25 @@ def protect_records(
         ceiling=[vars(ceiling) for ceiling in ceilings],
     )
     protected = replace(protected, facts=facts)
-    return protected, compare(coded, protected, dataset, exposure, plans, ceilings)
+    return by_household(protected, dataset), compare(coded, protected, people, exposure, plans, ceilings)
+
+
+def _with_households(exposure: Exposure, coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
+    """Who is exposed by their keys, or by those of the household."""
+    if dataset.above is None:
+        return exposure
+    return exposed_with_households(exposure, coded, household_records(coded, dataset), dataset, policy)
+
+
+def _taken_noise(noise: dict[str, float], dataset: Dataset) -> dict[str, float]:
+    """The noise of each number, and of what is taken of it: a sum or a mean has no more."""
+    more: dict[str, float] = {}
+    for variable in dataset.variables.values():
+        if variable.taken and variable.measurable and variable.taken.how in (Taking.SUM, Taking.MEAN, Taking.HEAD):
+            labels = ((f"{t}({variable.name})", f"{t}({variable.taken.source})") for t in Transform if t)
+            for own, source in ((variable.name, variable.taken.source), *labels):
+                more |= {own: noise[source]} if source in noise else {}
+    return noise | more
 
 
 def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: Scratch) -> Coded:
@@ -82,6 +106,14 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: S
         for name in plan.trait.numbers:
             moved[name] = coded.numbers(name)
             moved[name][plan.rows] = coded.numbers(name, plan.sources)
+    if dataset.above is not None:
+        homes = Homes.among(coded)
+        for variable in shared_variables(dataset):
+            if (
+                variable.classifies
+            ):  # a key that goes with one of people, who exchange it one by one, is the head's for all
+                column = coded.facts.classes[variable.name]
+                columns[column] = scratch.keep(pa.array(np.asarray(columns[column].to_numpy())[homes.head][homes.of]))
     changed = replace(coded, records=pa.table(columns))
     for name, values in moved.items():
         changed = with_numbers(changed, dataset, name, values, scratch)
@@ -105,9 +137,14 @@ def _noised(
     def balance(logs: Floats, spread: Floats, values: Floats) -> Floats:
         return balanced(logs, spread, values, weights, groups, scratch)
 
+    shared = {v.name for v in shared_variables(dataset)}
     for variable in confidential_numbers(dataset):
         values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        moved = noised(values, coded.units, variable, exposed, rules, secret, balance, scratch)
+        whose = coded.households if variable.name in shared else None
+        moved = noised(
+            values, coded.units if whose is None else whose, variable, exposed, rules, secret, balance, scratch
+        )
+        moved = moved if whose is None else settled(moved, variable, Homes.among(coded))
         del values
         coded = with_numbers(coded, dataset, variable.name, moved, scratch)
         del moved

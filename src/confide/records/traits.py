@@ -47,9 +47,13 @@ def key_traits(dataset: Dataset, coded: Coded) -> tuple[Trait, ...]:
     def classes(name: str) -> int:
         return class_number(dataset.variables[name])
 
+    def follows(coarse: str, fine: str) -> bool:
+        alone = dataset.taken(coarse) or dataset.taken(fine)  # how many live together is no level of anything
+        return not alone and _follows(coded, coarse, fine)
+
     joined: list[Trait] = []
     for trait in sorted(found.values(), key=lambda t: -classes(t.name)):
-        place = next((i for i, finer in enumerate(joined) if _follows(coded, trait.name, finer.name)), None)
+        place = next((i for i, finer in enumerate(joined) if follows(trait.name, finer.name)), None)
         if place is None:
             joined.append(trait)
         else:

@@ -16,7 +16,8 @@ from confide.engines.squares import square_shifts
 from confide.errors import Mistake, Reason, Refused
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
-from confide.site.encode import data_mark, recoded
+from confide.site.columns import data_mark
+from confide.site.encode import recoded
 
 __all__ = ["Update", "compare_records", "enough", "in_cohorts"]
 
@@ -140,6 +141,5 @@ def _held(before: Coded, after: Coded, few: dict[str, Ints]) -> Coded:
     parts = [after.only(new), before.only(old)]
     records = pa.concat_tables([part.records for part in parts], promote_options="permissive")
     facts = replace(after.facts, data=data_mark(records), shifts=square_shifts(records, after.facts.numbers))
-    if after.household is None or before.household is None:
-        return Coded(facts, records)
-    return Coded(facts, records, pa.concat_arrays([part.household for part in parts if part.household is not None]))
+    homes = [part.homes for part in parts if part.homes is not None]
+    return Coded(facts, records, pa.concat_tables(homes) if len(homes) == len(parts) else None)

@@ -35,11 +35,14 @@ class Draft:
     """What is kept of the profile for `confide describe`."""
 
 
-def draft(source: Source, *, name: str, dictionary: str | Path | None = None) -> Draft:
-    """A description of the data, with what a dictionary says of them, and the profile that it rests on."""
+def draft(source: Source, *, name: str, dictionary: str | Path | None = None, household: str | None = None) -> Draft:
+    """A description of the data, with what a dictionary says of them, and the profile that it rests on.
+
+    Which column names households may be known.
+    """
     if dictionary is not None:
         source = read_dictionary(Path(dictionary)).describe(source)
-    found = profile(source)
+    found = profile(source, household)
     text = draft_dataset(source, found, name=name)
     return Draft(text, (*source.notes, *summary(found)), profile_page(found, name=name), kept_profile(found))
 

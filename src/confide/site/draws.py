@@ -26,9 +26,14 @@ def fingerprint(records: Ints, units: Ints, key: Ints) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Draws:
-    """Uniform numbers for cells. `publish` and `decide` never share a number: a refusal says nothing of the noise."""
+    """Uniform numbers for cells. `publish` and `decide` never share a number: a refusal says nothing of the noise.
+
+    With `by_unit` a draw does not depend on how many records units have, so that the same households draw the same whether
+    they are counted or the people in them: two draws would tell more than one.
+    """
 
     secret: Secret
+    by_unit: bool = False
 
     def counts(self, records: Ints, units: Ints, key: Ints) -> tuple[Floats, Floats]:
         """Two uniform numbers a cell: one for the published count, one for the count that rules look at."""
@@ -41,5 +46,5 @@ class Draws:
         return np.concatenate(blocks, axis=1)[:, :draws]
 
     def _uniform(self, purpose: str, records: Ints, units: Ints, key: Ints) -> Floats:
-        digests = self.secret.digests(purpose, fingerprint(records, units, key))
+        digests = self.secret.digests(purpose, fingerprint(units if self.by_unit else records, units, key))
         return (digests >> np.uint64(11)).astype(np.float64) * 2.0**-53

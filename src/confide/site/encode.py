@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,21 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints, Narrow
-from confide.data.scratch import IN_MEMORY, Scratch
+from confide.data.scratch import IN_MEMORY, Keep, Scratch
 from confide.engines import CLUSTER, Coded, StoreFacts
-from confide.engines.order import stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
 from confide.model.catalog.sampling import SampleDesign
 from confide.progress import current_progress
 from confide.site.clusters import find_clusters
-from confide.site.keys import draw_keys, filled, unit_keys
+from confide.site.columns import LARGEST, bins, contributions, data_mark, narrow, small
+from confide.site.homes import find_homes, with_taken
+from confide.site.keys import draw_keys, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 from confide.sources.dates import date_numbers
 
-__all__ = ["bins", "catalog_mark", "contributions", "data_mark", "encode", "narrow", "recoded", "roles_mark", "small"]
+__all__ = ["catalog_mark", "encode", "recoded", "roles_mark"]
 
 
 THREADS = 2
@@ -34,12 +34,6 @@ THREADS = 2
 
 COLUMNS = 0.5
 """The share of the time of coding that columns take; keys and marks take the rest."""
-
-PART = 1 << 18
-"""Records whose contributions are made and added up at once."""
-
-LARGEST = 2**62
-"""Sums of absolute contributions stay below this, so that they are exact in a signed 64-bit integer anywhere."""
 
 
 def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratch = IN_MEMORY) -> Coded:
@@ -50,13 +44,13 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
     keep = scratch.keep
     if table.num_rows == 0:
         raise Mistake("The data have no records. There is nothing to ask about.")
-    shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
+    shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER and not dataset.taken(v.name)]
     if not shown:
         raise Mistake(f"The catalog of {dataset.name!r} declares identifiers only. There is nothing to ask about.")
     _check_columns(dataset, shown, table)
     classes = {v.name: f"c{i}" for i, v in enumerate(shown) if v.codes is not None}
     measured = {v.name: f"n{i}" for i, v in enumerate(shown) if v.measurable}
-    weight = _weights(dataset, table)
+    weight = None if dataset.weight is None else _weights(dataset.weight, dataset.weight_decimals, table)
     columns: dict[str, pa.Array] = {} if weight is None else {"weight": keep(pa.array(weight))}
     decimals: dict[str, int] = {}
     plain = measured if weight is None else {name: f"x{column[1:]}" for name, column in measured.items()}
@@ -95,12 +89,24 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
         value_decimals=value_decimals,
         shifts=square_shifts(records, measured),
     )
-    household = unit_keys(dataset.household, table, secret) if dataset.household else None
-    whole = Coded(facts, records, household if household is None else keep(household))
+    whole = _with_homes(Coded(facts, records), dataset, table, secret, keep)
     return whole if dataset.sampling is None else _with_clusters(whole, dataset.sampling, table, keep)
 
 
-def _with_clusters(coded: Coded, design: SampleDesign, table: pa.Table, keep: Callable[[pa.Array], pa.Array]) -> Coded:
+def _with_homes(coded: Coded, dataset: Dataset, table: pa.Table, secret: Secret, keep: Keep) -> Coded:
+    """The records with where they live, and with what is taken of households where these are a level of their own."""
+    if dataset.household is None:
+        return coded
+    households = keep(unit_keys(dataset.household, table, secret))
+    level = dataset.above
+    if level is None:
+        return replace(coded, homes=pa.table({"household": households}))
+    weight = None if level.weight is None else _weights(level.weight, level.weight_decimals, table)
+    homes = find_homes(coded, dataset, households, weight)
+    return with_taken(replace(coded, homes=homes), dataset, keep)
+
+
+def _with_clusters(coded: Coded, design: SampleDesign, table: pa.Table, keep: Keep) -> Coded:
     """The records with their sampling units."""
 
     def numbers(name: str) -> Floats:
@@ -127,7 +133,7 @@ def _code(
     table: pa.Table,
     weight: Ints | None,
     weight_decimals: int,
-    keep: Callable[[pa.Array], pa.Array],
+    keep: Keep,
 ) -> _CodedVariable:
     """Read a variable's column and code it; one that is not there follows from a finer one later."""
     if not variable.numeric:
@@ -151,6 +157,10 @@ def catalog_mark(dataset: Dataset) -> str:
     variables = [_coding(v) for v in dataset.variables.values()]
     more: list[Any] = [dataset.household] if dataset.household else []
     more += [dataset.sampling.coding] if dataset.sampling else []
+    for level in (dataset, dataset.above):
+        more += (
+            [level.level.head, level.weight, level.weight_decimals, [*level.variables]] if level and level.level else []
+        )
     text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, variables, *more])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -169,6 +179,7 @@ def _coding(v: Variable) -> list[Any]:
         [(code.code, code.parent, code.missing) for code in v.codes or ()],
         *((v.dates,) if v.dates else ()),
         *((v.codes.synonyms,) if v.codes and v.codes.synonyms else ()),
+        *((v.taken.how, v.taken.source, v.taken.among) if v.taken else ()),
     ]
 
 
@@ -178,21 +189,13 @@ def roles_mark(dataset: Dataset) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def data_mark(records: pa.Table) -> str:
-    """A fingerprint of the records that does not depend on their order."""
-    order = stored_order(records)
-    digest = hashlib.sha256()
-    for name in records.column_names:
-        digest.update(filled(records[name])[order].data)
-    return digest.hexdigest()[:16]
-
-
 def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> None:
     """Every column the catalog names is there, but for coarser levels, which follow from finer ones."""
     levels = {level.name for v in shown if v.column in table.column_names for level in dataset.chain(v.name)}
     named = [v.column for v in shown if v.name not in levels or v.numeric]
     design = dataset.sampling.columns if dataset.sampling else ()
-    for name in [*named, *(n for n in (dataset.unit, dataset.household, dataset.weight) if n), *design]:
+    others = [dataset.unit, dataset.household, dataset.weight, dataset.above.weight if dataset.above else None]
+    for name in [*named, *(n for n in others if n), *design]:
         if name not in table.column_names:
             raise Mistake(
                 f"The catalog of {dataset.name!r} names the column {name!r}; the data have none.",
@@ -259,65 +262,19 @@ def _dated(variable: Variable, column: pa.ChunkedArray) -> Floats:
     return np.append(date_numbers(variable.column, there, variable.dates), np.nan)[found.places]
 
 
-def _weights(dataset: Dataset, table: pa.Table) -> Ints | None:
-    if dataset.weight is None:
-        return None
-    values = _floats(dataset.weight, table[dataset.weight], ())
+def _weights(name: str, decimals: int, table: pa.Table) -> Ints:
+    """The weights of a column, in fixed point."""
+    values = _floats(name, table[name], ())
     bad = int((~(values >= 0)).sum())
     if bad:
         raise Mistake(
-            f"The weight {dataset.weight!r} is negative or missing in {bad} records. Nothing was ingested.",
+            f"The weight {name!r} is negative or missing in {bad} records. Nothing was ingested.",
             suggestions=["Every record needs a weight of zero or more."],
         )
-    scaled = np.rint(values * 10**dataset.weight_decimals)
+    scaled = np.rint(values * 10**decimals)
     if scaled.sum() >= LARGEST:
-        raise Mistake(f"The weights {dataset.weight!r} are too large to be added up.", suggestions=["Scale them down."])
+        raise Mistake(f"The weights {name!r} are too large to be added up.", suggestions=["Scale them down."])
     return np.asarray(scaled, dtype=np.int64)
-
-
-def contributions(values: Floats, decimals: int, weight: Ints | None, weight_decimals: int) -> tuple[pa.Array, int]:
-    """Weighted values as fixed-point integers, with as many decimals as keep every sum exact."""
-    absent = np.isnan(values)
-    places = 0 if weight is None else weight_decimals
-    scale = decimals + places
-    heaviest = 1 if weight is None else weight.max(initial=0)
-    largest = max((float(np.fmax.reduce(np.abs(values[part]), initial=0.0)) for part in _parts(values)), default=0.0)
-    size = largest * float(heaviest) / 10.0**places
-    while size * 10.0**scale >= LARGEST:
-        scale -= 1
-    whole = np.empty(len(values), np.int64)
-    while True:
-        for part in _parts(values):
-            present = np.where(absent[part], 0.0, values[part])
-            if scale == decimals + places:
-                whole[part] = np.rint(present * 10.0**decimals)
-                whole[part] *= 1 if weight is None else weight[part]
-            else:
-                times = 1.0 if weight is None else weight[part] / 10.0**places
-                whole[part] = np.rint(present * times * 10.0**scale)
-        if _size(whole) < LARGEST:
-            return pa.array(whole, mask=absent if absent.any() else None), scale
-        scale -= 1
-
-
-def _parts(values: Floats | Ints) -> Iterator[slice]:
-    return (slice(start, min(start + PART, len(values))) for start in range(0, len(values), PART))
-
-
-def _size(whole: Ints) -> int:
-    """The sum of absolute values, exactly."""
-    sizes = (np.abs(whole[part]) for part in _parts(whole))
-    return sum((int((size >> 32).sum()) << 32) + int((size & 0xFFFFFFFF).sum()) for size in sizes)
-
-
-def bins(variable: Variable, values: Floats) -> Narrow:
-    """The bin of each number, and one more for what is missing."""
-    cutpoints = np.array(variable.cutpoints, dtype=np.float64)
-    places = np.empty(len(values), np.min_scalar_type(len(cutpoints) + 1))
-    for part in _parts(values):
-        found = np.searchsorted(cutpoints, values[part], side="right")
-        places[part] = np.where(np.isnan(values[part]), len(cutpoints) + 1, found)
-    return places
 
 
 def _places(variable: Variable, column: pa.ChunkedArray) -> Narrow:
@@ -358,18 +315,6 @@ def _missing_place(variable: Variable, absent: int) -> int:
         f"{variable.name!r} has {absent} missing values, and the catalog declares no missing code.",
         suggestions=[f'Add missing = ["NA"] to [variables.{variable.name}].'],
     )
-
-
-def small(places: Narrow, variable: Variable) -> pa.Array:
-    assert variable.codes is not None
-    return pa.array(places.astype(np.uint8 if len(variable.codes) <= 255 else np.uint16))
-
-
-def narrow(array: pa.Array) -> pa.Array:
-    """Half as wide where every value fits."""
-    bounds = pc.min_max(array)
-    least, most = bounds["min"].as_py() or 0, bounds["max"].as_py() or 0
-    return array.cast(pa.int32()) if least >= -(2**31) and most < 2**31 else array
 
 
 def _derive_levels(dataset: Dataset, columns: dict[str, pa.Array], classes: dict[str, str]) -> None:

@@ -3,6 +3,7 @@
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/profile.html  people/profile.json  people/vintages.json
 mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json  cohorts.parquet
+mysite/people/households/dataset.toml  people/vintages/1/households/    if there is a level of households above it
 mysite/reviews/    results that wait for a custodian
 mysite/workspaces/ variables and questions that people keep for themselves
 mysite/projects/NAME.toml    if a project has a policy of its own
@@ -10,7 +11,7 @@ mysite/people/policy.toml  people/draft.toml  people/policies/    if the data se
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,13 +19,14 @@ from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.errors import Fault, Mistake, nearest
 from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.level import read_level
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import LONGEST_NAME, Policy, preset_policy, read_policy, write_policy
 from confide.site.access import Reach, declare
 from confide.site.secret import Secret, create_secret, read_secret
-from confide.site.vintages import Vintage, parse, place, read_vintages
+from confide.site.vintages import Vintage, above, parse, place, read_vintages, split_level
 
-__all__ = ["Folder", "Papers", "check_name", "create_folder", "must_be_datasets", "write_whole"]
+__all__ = ["Folder", "Papers", "check_name", "create_folder", "described", "must_be_datasets", "write_whole"]
 
 RESERVED = {
     "about",
@@ -81,8 +83,8 @@ class Papers:
         return self.home(name) / "draft.toml"
 
     def home(self, name: str | None = None) -> Path:
-        """The folder of the site's policy, or of a data set's own, with its draft and its history."""
-        return self.path if name is None else self.path / parse(name)[0]
+        """The folder of the site's policy, or of a data set's own, with its draft and its history; a level above shares it."""
+        return self.path if name is None else self.path / parse(split_level(name)[0])[0]
 
     def own(self, name: str) -> Path:
         """Where a data set's own policy stands, if it has one."""
@@ -112,7 +114,7 @@ class Papers:
 
         Without a name it is called after the site's and the data set, so that answers tell them apart.
         """
-        base = replace(site, name=f"{site.name} for {name}"[:LONGEST_NAME])
+        base = replace(site, name=f"{site.name} for {split_level(name)[0]}"[:LONGEST_NAME])
         try:
             return read_policy(text, site=base)
         except Mistake as mistake:
@@ -120,15 +122,16 @@ class Papers:
             raise Mistake(what, suggestions=mistake.suggestions) from None
 
     def names(self) -> list[str]:
-        """The data sets of the site."""
+        """The data sets of the site, with the levels above them, as people.households is one above people."""
         if not self.path.is_dir():
             raise Mistake(
                 f"There is no site at {str(self.path)!r}.", suggestions=["Make one: confide init FILE -o PATH."]
             )
-        return sorted(file.parent.name for file in self.path.glob("*/dataset.toml"))
+        names = [file.parent.name for file in self.path.glob("*/dataset.toml")]
+        return sorted([*names, *(above(name, level) for name in names for level in levels_in(self.path / name))])
 
     def catalog(self, name: str) -> Path:
-        return self.path / name / "dataset.toml"
+        return self.home(name) / split_level(name)[1] / "dataset.toml"
 
     def _text(self, file: Path) -> str:
         try:
@@ -161,13 +164,17 @@ class Folder(Papers):
 
     def read_dataset(self, name: str, *, as_loaded: bool = False) -> tuple[Dataset, dict[str, str]]:
         """The same, with the texts that it was read from, by the names of their files; or of the newest as it was ingested."""
-        inside = self.records(name) if as_loaded or self.is_older(name) else self.home(name)
-        texts = {"dataset.toml": self._text(inside / "dataset.toml")}
+        people, level = split_level(name)
+        inside = self.records(people) if as_loaded or self.is_older(name) else self.home(name)
+        texts: dict[str, str] = {}
 
         def read_file(file: str) -> str:
             return texts.setdefault(file, self._text(inside / file))
 
-        return read_dataset(texts["dataset.toml"], name=name, read_file=read_file), texts
+        found = described(read_file("dataset.toml"), name=people, inside=inside, read_file=read_file)
+        if level and (found.above is None or found.above.name != name):
+            raise Mistake(f"{inside / level / 'dataset.toml'} is missing.")
+        return (found.above if level and found.above else found), texts
 
     def vintages(self, name: str) -> list[Vintage]:
         """The versions of a data set, the oldest first. Records that stand beside `dataset.toml` are one without a name."""
@@ -180,23 +187,23 @@ class Folder(Papers):
 
     def records(self, name: str) -> Path:
         """The folder with the records of a data set: of the newest vintage, or of the one that is named."""
-        vintage, known = parse(name)[1], self.vintages(name)
+        (_, vintage), level, known = parse(name), split_level(name)[1], self.vintages(name)
         if not vintage:
-            return place(self.home(name), known[-1]) if known else self.home(name)
+            return (place(self.home(name), known[-1]) if known else self.home(name)) / level
         for each in known:
             if each.name == vintage:
-                return place(self.home(name), each)
+                return place(self.home(name), each) / level
         names = [each.name for each in known]
         hint = nearest(vintage, names) or [f"There are {', '.join(names)}."] if names else []
         raise Mistake(f"{parse(name)[0]!r} has no vintage {vintage[:60]!r}.", suggestions=hint)
 
     def profile(self, name: str) -> Path:
         """What was seen in the data when the description was drafted, for the custodian."""
-        return self.home(name) / "profile.html"
+        return self.catalog(name).with_name("profile.html")
 
     def kept_profile(self, name: str) -> Path:
         """The same for the page on which the description is mended."""
-        return self.home(name) / "profile.json"
+        return self.catalog(name).with_name("profile.json")
 
     def store(self, name: str) -> Path:
         return self.records(name) / "records.duckdb"
@@ -211,6 +218,26 @@ class Folder(Papers):
     def report(self, name: str) -> Path:
         """What protecting the records did, for the custodian."""
         return self.records(name) / "records.json"
+
+
+def levels_in(inside: Path) -> list[str]:
+    """The levels above a data set that are described in the folder of its description, each in one of its own."""
+    return sorted(file.parent.name for file in inside.glob("*/dataset.toml"))
+
+
+def described(text: str, *, name: str, inside: Path, read_file: Callable[[str], str]) -> Dataset:
+    """The data set that a text describes, with the level above it that is described beside it."""
+    people, levels = read_dataset(text, name=name, read_file=read_file), levels_in(inside)
+    if len(levels) > 1:
+        raise Mistake(f"{inside} describes {len(levels)} levels above {name!r}: {', '.join(levels)}. There may be one.")
+    for level in levels:
+        check_name(level)
+
+        def beside(file: str, level: str = level) -> str:
+            return read_file(f"{level}/{file}")
+
+        return read_level(beside("dataset.toml"), people, name=above(name, level), read_file=beside)[1]
+    return people
 
 
 def create_folder(path: Path, *, preset: str = "standard") -> Folder:

@@ -21,12 +21,14 @@ from confide.errors import Fault, Mistake
 __all__ = [
     "LIST",
     "Vintage",
+    "above",
     "check_vintage",
     "next_name",
     "parse",
     "place",
     "read_vintages",
     "remove_unlisted",
+    "split_level",
     "unlisted",
     "write_vintages",
     "writing",
@@ -55,6 +57,27 @@ def parse(name: str) -> tuple[str, str]:
     """
     dataset, _, vintage = name.partition("@")
     return dataset, vintage
+
+
+def split_level(name: str) -> tuple[str, str]:
+    """The data set of people, of the same vintage, and the level above it that a name stands for; none if it is of people.
+
+    >>> split_level("people.households@2025"), split_level("people")
+    (('people@2025', 'households'), ('people', ''))
+    """
+    dataset, at, vintage = name.partition("@")
+    people, _, level = dataset.partition(".")
+    return people + at + vintage, level
+
+
+def above(name: str, level: str) -> str:
+    """What a level above a data set is called.
+
+    >>> above("people@2025", "households")
+    'people.households@2025'
+    """
+    dataset, at, vintage = name.partition("@")
+    return f"{dataset}.{level}" + at + vintage
 
 
 def check_vintage(name: str, known: Sequence[Vintage]) -> str:

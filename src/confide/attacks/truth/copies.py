@@ -19,12 +19,22 @@ from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
 from confide.model.policy import Policy, write_policy
-from confide.records.protect import protect_records
+from confide.records.keeping import read_truth
+from confide.records.levels import ProtectedLevel, protect_levels
 from confide.records.updates import in_cohorts
 from confide.site.folder import Folder
-from confide.site.vintages import LIST
+from confide.site.vintages import LIST, split_level
 
-__all__ = ["EVERYBODY", "OF_POLICY", "CopiedUnits", "copied", "copy_base", "write_copy"]
+__all__ = [
+    "EVERYBODY",
+    "OF_POLICY",
+    "CopiedUnits",
+    "copied",
+    "copy_base",
+    "copy_description",
+    "protect_copy",
+    "write_copy",
+]
 
 OF_POLICY = {
     *("records.duckdb", "records.columns", "records.postgres", "records.spark"),
@@ -49,18 +59,19 @@ class CopiedUnits:
         """Whether they are the same as those of the site, and came as they did."""
         return self.without is None and self.joined is None and self.left is None
 
-    def of(self, coded: Coded) -> Coded:
-        """Their true records."""
-        ever = _but(coded, self.without)
-        after = _but(ever, self.left)
+    def of(self, coded: Coded, *, by_household: bool = False) -> Coded:
+        """Their true records; the units may be households of people."""
+        ever = _but(coded, self.without, by_household)
+        after = _but(ever, self.left, by_household)
         if after is not ever or self.joined is not None:
-            after = in_cohorts(_but(ever, self.joined), after)
+            after = in_cohorts(_but(ever, self.joined, by_household), after)
         away = coded.records.num_rows - after.records.num_rows
         return replace(after, facts=replace(coded.facts, data=f"{coded.facts.data}-{away}"))
 
 
-def _but(coded: Coded, units: Ints | None) -> Coded:
-    return coded if units is None else coded.only(~np.isin(coded.units, units))
+def _but(coded: Coded, units: Ints | None, by_household: bool) -> Coded:
+    named = coded.households if by_household and coded.households is not None else coded.units
+    return coded if units is None else coded.only(~np.isin(named, units))
 
 
 EVERYBODY = CopiedUnits()
@@ -88,25 +99,39 @@ def copied(
 
 
 def _copy_dataset(source: Folder, target: Folder, name: str, policy: Policy, truth: Truth, units: CopiedUnits) -> None:
-    """The data set as it is, or protected anew: of other units, or under another section on records."""
-    inside = target.catalog(name).parent
-    inside.mkdir()
-    for file in source.catalog(name).parent.iterdir():
-        if file.name not in OF_POLICY and file.is_file():
-            shutil.copy2(file, inside / file.name)
-    if units.all and read_store_facts(source.store(name)).records == policy.records_mark:
-        for file in (*store_files(source.store(name), truth.dataset.engine), source.base(name)):
-            if file.exists():
-                (inside / file.name).symlink_to(file.resolve())
+    """The data set as it is, or protected anew: of other units, or under another section on records. All levels go along."""
+    copy_description(source, target, name)
+    if not units.all or read_store_facts(source.store(name)).records != policy.records_mark:
+        protect_copy(source, target, truth, policy, units)
         return
-    protected, _ = protect_records(units.of(truth.coded), truth.dataset, policy, source.secret())
-    write_copy(protected, target, name)
+    for each in target.names():
+        for file in (*store_files(source.store(each), truth.dataset.engine), source.base(each)):
+            if file.exists():
+                (target.catalog(each).parent / file.name).symlink_to(file.resolve())
+
+
+def copy_description(source: Folder, target: Folder, name: str) -> None:
+    """What the custodian says of a data set and of the levels above it."""
+    shutil.copytree(source.home(name), target.home(name), ignore=lambda _, names: OF_POLICY & set(names))
+
+
+def protect_copy(
+    source: Folder, target: Folder, truth: Truth, policy: Policy, units: CopiedUnits = EVERYBODY
+) -> list[ProtectedLevel]:
+    """Protect the records of a copy anew, of all levels, those of some units of the truth's; and write them."""
+    people, level = split_level(truth.dataset.name)
+    true = read_truth(source, people) if level else truth.coded
+    dataset = source.dataset(people) if level else truth.dataset
+    levels = protect_levels(units.of(true, by_household=bool(level)), dataset, policy, source.secret())
+    for each in levels:
+        write_copy(each.records, target, each.dataset.name)
+    return levels
 
 
 def write_copy(protected: Coded, target: Folder, name: str) -> None:
     """Write the records of a copy of a site into its folder: what is only tried never goes into an agency's database or storage."""
     if target.dataset(name).engine.outside:
-        catalog = target.catalog(name)
+        catalog = target.catalog(split_level(name)[0])
         text = catalog.read_text(encoding="utf-8")
         catalog.write_text(re.sub(r"(?m)^\s*engine\s*=.*$", "", text, count=1), encoding="utf-8")
     write_stores(protected, target.store(name), target.dataset(name))

@@ -12,7 +12,7 @@ from typing import Any
 from confide.answering.shield import Shield
 from confide.attacks.red_team import AttackProgress, RedTeam
 from confide.attacks.runner import LocalField
-from confide.attacks.truth.copies import OF_POLICY, copied, copy_base, write_copy
+from confide.attacks.truth.copies import copied, copy_base, copy_description, protect_copy
 from confide.attacks.truth.truth import Truth, truth_of_site
 from confide.attacks.tuning.trial import PolicyTrial
 from confide.attacks.tuning.variants import varied
@@ -27,7 +27,6 @@ from confide.errors import Mistake
 from confide.model.policy import Policy, write_policy
 from confide.records.ceiling import read_ceilings
 from confide.records.keeping import write_kept
-from confide.records.protect import protect_records
 from confide.site.folder import Folder
 
 __all__ = ["Bench", "TimeUp", "bench"]
@@ -119,13 +118,11 @@ def _prepared(folder: Folder, name: str, policy: Policy, truth: Truth) -> Iterat
         return
     with TemporaryDirectory(prefix="confide-") as place:
         target = Folder(Path(place))
-        inside = target.catalog(name).parent
-        shutil.copytree(folder.catalog(name).parent, inside, ignore=lambda _, names: OF_POLICY & set(names))
+        copy_description(folder, target, name)
         shutil.copy2(folder.path / "secret", target.path / "secret")
         (target.path / "policy.toml").write_text(write_policy(policy, preset="standard"), encoding="utf-8")
-        protected, report = protect_records(truth.coded, truth.dataset, policy, folder.secret())
-        write_copy(protected, target, name)
-        write_kept(target.records(name), truth.coded, report)
+        for level in protect_copy(folder, target, truth, policy):
+            write_kept(target.records(level.dataset.name), level.true, level.report)
         if folder.base(name).exists() and policy.counts.mechanism == "safe":
             copy_base(folder, target, name)
         yield target

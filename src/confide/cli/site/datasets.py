@@ -36,6 +36,10 @@ def init(
         Path | None,
         typer.Option(help="A codebook with labels: CSV, XLSX, JSON, DDI (XML), or an SPSS, Stata or SAS file."),
     ] = None,
+    households: Annotated[
+        Path | None,
+        typer.Option(help="A file of the households that people live in; or the data again, if all is in them."),
+    ] = None,
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.
 
@@ -43,6 +47,8 @@ def init(
     beside the draft.
 
     On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
+
+    With --households these are a level of their own to ask about, NAME.households, drafted in a folder within that of NAME.
 
     Example: confide init survey.csv -o mysite --name people
     """
@@ -57,6 +63,7 @@ def init(
             table=table,
             vintage=vintage,
             dictionary=dictionary,
+            households=households,
             tell=lines.append,
         )
     record_act(folder.ledger, "data ingested", dataset=name)
@@ -79,6 +86,7 @@ def ingest(
     vintage: Annotated[
         str | None, typer.Option(help="What this version is called; the next number if not given.")
     ] = None,
+    households: Annotated[Path | None, typer.Option(help="The file of the households that people live in.")] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Say what the update would show, and whether the policy lets it; load nothing."),
@@ -93,7 +101,7 @@ def ingest(
     """
     with working(f"Reading {file.name}"):
         loading = ingesting.preview if dry_run else ingesting.ingest
-        done = loading(file, site, name=dataset, table=table, vintage=vintage)
+        done = loading(file, site, name=dataset, table=table, vintage=vintage, households=households)
     if not dry_run:
         record_act(done.folder.ledger, "data ingested", dataset=dataset, vintage=done.vintage)
     for line in done.lines():

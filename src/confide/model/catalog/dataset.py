@@ -20,8 +20,11 @@ __all__ = [
     "Dataset",
     "Derivation",
     "EngineName",
+    "HouseholdLevel",
     "Kind",
     "Role",
+    "Taken",
+    "Taking",
     "Variable",
 ]
 
@@ -130,6 +133,36 @@ class Derivation:
     places: tuple[int, ...]
 
 
+class Taking(StrEnum):
+    """What of the people of a household makes a variable of it."""
+
+    SIZE = "size"
+    NUMBER = "number"
+    ANY = "any"
+    SUM = "sum"
+    MEAN = "mean"
+    HEAD = "head"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """How a variable of households is made of the people in them: of which variable of theirs, and of which of its codes."""
+
+    how: Taking
+    source: str = ""
+    among: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class HouseholdLevel:
+    """What makes a data set one of households: the data set of people that it is made of, the column that names households in
+    a file of theirs, and the variable and code of who is the head (without them, whoever comes first in the file)."""
+
+    of: str
+    key: str
+    head: tuple[str, str] | None = None
+
+
 @dataclass(frozen=True)
 class Variable:
     """A column as declared. A numeric variable with cutpoints also classifies: its codes are the bins."""
@@ -156,6 +189,8 @@ class Variable:
     """What is taken of a column of dates: `year`, `month` or `age 2025-12-31`."""
     made: Derivation | None = None
     """Of what an analyst made it; the custodian declared it if there is nothing."""
+    taken: Taken | None = None
+    """How it is made of the people of a household, if it is: such a variable has no column."""
 
     @property
     def numeric(self) -> bool:
@@ -205,6 +240,10 @@ class Dataset:
     weight_decimals: int = 2
     household: str | None = None
     """The column that names whom units live with: they move together when records are protected."""
+    level: HouseholdLevel | None = None
+    """What makes it a data set of households, if it is one."""
+    above: "Dataset | None" = None
+    """The data set of the households that its units live in, if there is one."""
     sampling: SampleDesign | None = None
     """How the units were drawn, if it is declared."""
     engine: EngineName = EngineName.DUCKDB
@@ -233,6 +272,10 @@ class Dataset:
             hint = [f"Use {recodes[0]!r}, its recode."] if recodes else ["Ask the custodian to declare cutpoints."]
             raise Mistake(f"{name!r} is numeric and has no declared cutpoints.", suggestions=hint)
         return variable
+
+    def taken(self, name: str) -> Taken | None:
+        """How a variable, or the number that it cuts anew, is made of the people of a household; None if it has a column."""
+        return self.variables[self.variables[name].column].taken
 
     @property
     def declared(self) -> "Dataset":

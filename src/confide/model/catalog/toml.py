@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
-from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, EngineName, Kind, Role, Variable
+from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, EngineName, Kind, Role, Taking, Variable
 from confide.model.catalog.sampling import read_design
 from confide.model.toml import parse_toml
 
-__all__ = ["bin_codes", "read_dataset"]
+__all__ = ["bin_codes", "known_keys", "member", "read_dataset", "read_variables", "text_of", "whole_of"]
 
 Reader = Callable[[str], str]
-Option = TypeVar("Option", EngineName, Kind, Role)
+Option = TypeVar("Option", EngineName, Kind, Role, Taking)
 
 _DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
 _DATASET_KEYS |= {"engine", "database", "cluster", "storage", "sampling"}
@@ -30,50 +30,60 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
     """The data set described by the text of a `dataset.toml`; `read_file` gives the text of a file it names."""
     where = f"dataset.toml of {name!r}"
     raw = parse_toml(text, what=where)
-    _known_keys(raw, _DATASET_KEYS, where)
+    known_keys(raw, _DATASET_KEYS, where)
     tables = raw.get("variables", {})
     if not isinstance(tables, dict) or not tables:
         raise Mistake(f"{where} declares no variables. Add a [variables.NAME] section for each.")
-    variables: dict[str, Variable] = {}
+    return Dataset(
+        name=name,
+        title=text_of(raw, "title", where) or name,
+        source=text_of(raw, "source", where),
+        period=text_of(raw, "period", where),
+        unit=text_of(raw, "unit", where) or None,
+        household=text_of(raw, "household", where) or None,
+        weight=text_of(raw, "weight", where) or None,
+        weight_decimals=whole_of(raw, "weight_decimals", 2, where=where),
+        engine=member(EngineName, text_of(raw, "engine", where) or "duckdb", f"engine in {where}"),
+        database=text_of(raw, "database", where),
+        cluster=text_of(raw, "cluster", where),
+        storage=text_of(raw, "storage", where),
+        sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
+        variables=read_variables(tables, read_file),
+    )
+
+
+def read_variables(
+    tables: Mapping[str, Any], read_file: Reader, known: Mapping[str, Variable] | None = None
+) -> dict[str, Variable]:
+    """The variables that sections describe, after those that are `known`; what they refer to is there and fits."""
+    variables = dict(known or {})
     for key, table in tables.items():
         for variable in _variables(key, _inherited(table, tables), read_file):
             if variables.setdefault(variable.name, variable) is not variable:
                 raise Mistake(f"Variable {variable.name!r} is declared twice.")
     for variable in variables.values():
         _check_links(variable, variables)
-    return Dataset(
-        name=name,
-        title=_text(raw, "title", where) or name,
-        source=_text(raw, "source", where),
-        period=_text(raw, "period", where),
-        unit=_text(raw, "unit", where) or None,
-        household=_text(raw, "household", where) or None,
-        weight=_text(raw, "weight", where) or None,
-        weight_decimals=_whole(raw, "weight_decimals", 2, where=where),
-        engine=_member(EngineName, _text(raw, "engine", where) or "duckdb", f"engine in {where}"),
-        database=_text(raw, "database", where),
-        cluster=_text(raw, "cluster", where),
-        storage=_text(raw, "storage", where),
-        sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
-        variables={v.name: _with_missing_parents(v, variables) for v in variables.values()},
-    )
+    return {v.name: _with_missing_parents(v, variables) for v in variables.values()}
 
 
-def _text(raw: Mapping[str, Any], key: str, where: str) -> str:
+def text_of(raw: Mapping[str, Any], key: str, where: str) -> str:
+    """The text under a key; empty if there is none."""
     value = raw.get(key, "")
     if not isinstance(value, str):
         raise Mistake(f"{key!r} in {where} must be text in quotes.")
     return value
 
 
-def _whole(raw: Mapping[str, Any], key: str, default: int, *, where: str) -> int:
+def whole_of(raw: Mapping[str, Any], key: str, default: int, *, where: str) -> int:
+    """The number of decimals under a key."""
     value = raw.get(key, default)
     if type(value) is not int or not 0 <= value <= MOST_DECIMALS:
         raise Mistake(f"{key!r} in {where} must be a whole number from 0 to {MOST_DECIMALS}.")
     return value
 
 
-def _known_keys(raw: Mapping[str, Any], known: set[str], where: str) -> None:
+def known_keys(raw: Mapping[str, Any], known: set[str], where: str) -> None:
+    """A Mistake that offers the nearest if a key is not known."""
     for key in raw:
         if key not in known:
             raise Mistake(f"Unknown key {key!r} in {where}.", suggestions=nearest(key, known))
@@ -86,7 +96,7 @@ def _variables(name: str, table: Any, read_file: Reader) -> list[Variable]:
         raise Mistake(f"{name!r} must be a [variables.{name}] section.")
     if not name.strip() or len(name) > 100 or not name.isprintable():
         raise Mistake(f"{name[:40]!r} cannot name a variable: use 1 to 100 printable characters.")
-    _known_keys(table, _VARIABLE_KEYS, where)
+    known_keys(table, _VARIABLE_KEYS, where)
     for key in table:
         if key in _TEXTS and not isinstance(table[key], str):
             raise Mistake(f"{key!r} of {where} must be text in quotes.")
@@ -115,8 +125,8 @@ def _variable(name: str, table: Mapping[str, Any], codes: CodeList | None) -> Va
     variable = Variable(
         name=name,
         label=table.get("label", name),
-        kind=_member(Kind, table.get("kind", "categorical"), f"kind of {name!r}"),
-        role=_member(Role, table.get("role", "other"), f"role of {name!r}"),
+        kind=member(Kind, table.get("kind", "categorical"), f"kind of {name!r}"),
+        role=member(Role, table.get("role", "other"), f"role of {name!r}"),
         subject=table.get("subject", ""),
         asked_of=table.get("asked_of", ""),
         codes=codes,
@@ -125,7 +135,7 @@ def _variable(name: str, table: Mapping[str, Any], codes: CodeList | None) -> Va
         universe=_flag(table, "universe", where),
         of=table.get("of"),
         cutpoints=tuple(_number(c, f"a cutpoint of {name!r}") for c in table.get("cutpoints", ())),
-        decimals=_whole(table, "decimals", 0, where=where),
+        decimals=whole_of(table, "decimals", 0, where=where),
         minimum=_optional_number(table, "minimum", name),
         maximum=_optional_number(table, "maximum", name),
         missing=tuple(str(m) for m in table.get("missing", ())),
@@ -169,7 +179,8 @@ def _age_at_a_day(part: str) -> bool:
         return False
 
 
-def _member(options: type[Option], value: str, where: str) -> Option:
+def member(options: type[Option], value: str, where: str) -> Option:
+    """The option of that name."""
     try:
         return options(value)
     except ValueError:

@@ -7,14 +7,14 @@ from hashlib import sha256
 from confide.engines.duckdb.store import read_store_facts
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
-from confide.model.catalog.toml import read_dataset
 from confide.site.describing.document import TomlDocument
 from confide.site.encode import catalog_mark, roles_mark
-from confide.site.folder import Folder, must_be_datasets, write_whole
+from confide.site.folder import Folder, described, must_be_datasets, write_whole
 from confide.site.ledger import record_act
 from confide.site.locking import alone
 from confide.site.profiling.kept import KeptProfile, read_kept_profile
 from confide.site.serving import serving_process
+from confide.site.vintages import split_level
 
 __all__ = ["ChangedField", "Description", "DescriptionFile", "FieldMistake"]
 
@@ -97,7 +97,7 @@ class DescriptionFile:
 
     def next_step(self) -> str:
         """What must be done before the description is in force: a command, or nothing."""
-        now, place = self.folder.dataset(self.name), f"{self.folder.path} {self.name}"
+        now, place = self.folder.dataset(self.name), f"{self.folder.path} {split_level(self.name)[0]}"
         store = self.folder.store(self.name)
         facts = read_store_facts(store) if store.exists() else None
         if facts is None or facts.catalog != catalog_mark(now):
@@ -122,15 +122,19 @@ class DescriptionFile:
             raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
 
     def _read(self, text: str) -> Dataset:
-        home = self.folder.home(self.name)
+        home, (people, level) = self.folder.home(self.name), split_level(self.name)
+        own = self.folder.catalog(self.name)
 
         def read_file(file: str) -> str:
+            if home / file == own:
+                return text
             try:
                 return (home / file).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError):
                 raise Mistake(f"{home / file} cannot be read as UTF-8 text.") from None
 
-        return read_dataset(text, name=self.name, read_file=read_file)
+        found = described(read_file("dataset.toml"), name=people, inside=home, read_file=read_file)
+        return found.above if level and found.above else found
 
     def _changed(self, document: TomlDocument, changes: Sequence[ChangedField]) -> str:
         changed = document.copy()

@@ -51,16 +51,17 @@ class Profile:
         return [d.column.name for d in self.decisions.values() if d.role is role and d.kind == kind]
 
 
-def profile(source: Source) -> Profile:
-    """What the columns of a data file probably are."""
+def profile(source: Source, household: str | None = None) -> Profile:
+    """What the columns of a data file probably are; which names households may be known."""
     columns = tuple(column_of(source, name) for name in source.table.column_names)
     replicate = names.replicates([c.name for c in columns if c.numbers is not None])
     weight = next((c for c in columns if c.weighs and c.name not in replicate), None)
-    aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c)]
+    aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c) or c.name == household]
     units = [c for c in columns if c not in aside and _names_units(c)]
     unit = max(units, key=lambda c: (c.named_unit, c.size), default=None)
-    household = next((c for c in columns if unit and _household(c, unit)), None)
-    hiding = _Hiding(unit, household, replicate)
+    homes = [c for c in columns if (c.name == household if household else unit and _household(c, unit))]
+    home = homes[0] if homes else None
+    hiding = _Hiding(unit, home, replicate)
     shown = [c for c in columns if not c.empty and c is not weight and not hiding.why(c)[0]]
     twice = duplicates([c for c in shown if c.size > 1 and (c.categorical or not c.dates)])
     shown = [c for c in shown if c.name not in twice]
@@ -68,7 +69,7 @@ def profile(source: Source) -> Profile:
     banded = bands(classes, [c for c in shown if not c.categorical and not c.dates])
     role = _roles(shown, banded)
     decisions = {c.name: _decide(c, weight, hiding, twice, role) for c in columns}
-    return Profile(columns, unit, household, weight, parents(classes), decisions)
+    return Profile(columns, unit, home, weight, parents(classes), decisions)
 
 
 def _names_units(column: ProfiledColumn) -> bool:

@@ -1,0 +1,116 @@
+"""Drafting the `dataset.toml` of households: what all of one have in common, how many they are, what they have together, and
+what the head is, for the custodian to read and mend."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.model.toml import toml_key, toml_value
+from confide.site.cutpoints.draft import round_cutpoints
+from confide.site.homes import Homes
+from confide.site.profiling import names
+from confide.site.profiling.column import column_of
+from confide.sources.columns import each_text, numbers
+from confide.sources.source import Source
+
+__all__ = ["draft_level"]
+
+SIZES = [2, 3, 4, 5, 6]
+"""Households of six and more are few, and stand together."""
+
+
+def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
+    """The text of a `dataset.toml` of households, for people who are described; `key` names households in a file of theirs.
+
+    Their weight is the first that all of a household have in common.
+    """
+    drafted = _Drafting(source, people)
+    weights = [name for name in source.table.column_names if names.of_weight(name) or name == people.weight]
+    weight = next((name for name in weights if drafted.same(name)), None)
+    lines = [
+        "# Drafted from the data. Read it through: what stands here is public.",
+        f"title = {toml_value(f'{people.title}: households')}",
+        *([f"key = {toml_value(key)}   # the column that names them in their file"] if key else []),
+        '# head = "relation=1"   # who is the head; without it, whoever comes first in the file',
+        f"weight = {toml_value(weight)}" if weight else '# weight = "..."   # the column of weights of households',
+        *([f"weight_decimals = {min(column_of(source, weight).decimals, 6)}"] if weight else []),
+    ]
+    return "\n".join([*lines, *drafted.lines()]) + "\n"
+
+
+class _Drafting:
+    """What is to be said of the variables of households."""
+
+    def __init__(self, source: Source, people: Dataset) -> None:
+        self._source, self._people, self._column = source, people, people.household or ""
+        keys, of = np.unique(
+            each_text(self._column, source.table[self._column]).to_numpy(zero_copy_only=False).astype(str),
+            return_inverse=True,
+        )
+        first = np.unique(of, return_index=True)[1]
+        self._homes = Homes(np.arange(len(keys)), of, first)
+        if len(keys) == len(of):
+            raise Mistake(
+                f"Each household, by {self._column!r}, has one record: people and households are the same.",
+                suggestions=["Leave out --households."],
+            )
+
+    def same(self, name: str) -> bool:
+        """Whether all of a household have the same in a column."""
+        column = self._source.table[name]
+        texts = each_text(name, column)
+        return self._homes.same(np.asarray(texts.fill_null("").to_numpy(zero_copy_only=False)).astype(str))
+
+    def lines(self) -> Iterator[str]:
+        shown = [v for v in self._people.variables.values() if v.classifies or v.measurable]
+        shared = {v.name for v in shown if all(self.same(c) for c in self._columns(v))}
+        for variable in shown:
+            if variable.name in shared:
+                yield from ("", f"[variables.{toml_key(variable.name)}]   # all of a household have it in common")
+        yield from ("", *self._section("household_size", "Persons in the household"), 'take = "size"')
+        yield f"cutpoints = {toml_value(SIZES)}"
+        for variable in shown:
+            if variable.name not in shared and variable.of is None:
+                yield from self._taken(variable)
+
+    def _columns(self, variable: Variable) -> set[str]:
+        """The columns behind a variable at every level of detail: these move together when records are protected."""
+        family = self._people.levels(variable.name) if variable.classifies else (variable,)
+        return {v.column for v in family if v.column in self._source.table.column_names}
+
+    def _section(self, name: str, label: str) -> list[str]:
+        taken = self._people.variables
+        while name in taken:
+            name += "_"
+        return [f"[variables.{toml_key(name)}]", f"label = {toml_value(label)}"]
+
+    def _taken(self, variable: Variable) -> Iterator[str]:
+        """Of keys what the head has, of other numbers what the household has together."""
+        if variable.role is Role.KEY:
+            label = f"{variable.label} of the head"
+            yield from ("", *self._section(f"head_{variable.name}", label), 'take = "head"')
+            yield f"from = {toml_value(variable.name)}"
+        elif variable.measurable:
+            label = f"{variable.label}: all of the household"
+            yield from ("", *self._section(f"household_{variable.name}", label), 'take = "sum"')
+            yield f"from = {toml_value(variable.name)}"
+            cuts = self._cutpoints(variable)
+            yield from [f"cutpoints = {toml_value(cuts)}"] if cuts else []
+
+    def _cutpoints(self, variable: Variable) -> list[float]:
+        read = numbers(each_text(variable.column, self._source.table[variable.column]))
+        values = np.zeros(len(self._homes.of)) if read is None else read[0]
+        for mark in variable.missing:
+            values[values == _number(mark)] = np.nan
+        sums = np.round(self._homes.sums(np.nan_to_num(values)), variable.decimals)
+        return list(round_cutpoints(column_of(Source(pa.table({variable.name: sums})), variable.name)))
+
+
+def _number(mark: str) -> float:
+    try:
+        return float(mark)
+    except ValueError:
+        return float("nan")

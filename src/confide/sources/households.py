@@ -1,0 +1,108 @@
+"""A file of people and one of the households that they live in, as one file of people."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from confide.errors import Mistake
+from confide.sources.columns import each_text
+from confide.sources.source import Source
+
+__all__ = ["find_key", "join_households"]
+
+
+def join_households(people: Source, households: Source, *, key: str, named: str) -> Source:
+    """The people, each with the columns of their household: `key` names it in the file of people, `named` in that of households.
+
+    Promise: everybody's household is there once, and somebody lives in each; anything else is a Mistake.
+    """
+    theirs, own = _keys(people, key, "people"), _keys(households, named, "households")
+    twice = len(own) - len(pc.unique(own))
+    if twice:
+        raise Mistake(
+            f"{named!r} names {twice} households of their file more than once.",
+            suggestions=["Keep one record of each household."],
+        )
+    places = pc.index_in(theirs, value_set=own)
+    if places.null_count:
+        raise Mistake(
+            f"The household of {places.null_count} people is not in the file of households, by {key!r} and {named!r}.",
+            suggestions=["Add these households, or leave out who lives in them."],
+        )
+    empty = len(own) - len(pc.unique(places))
+    if empty:
+        raise Mistake(
+            f"Nobody lives in {empty} households of their file, by {key!r} and {named!r}.",
+            suggestions=["Add their people, or leave these households out."],
+        )
+    more = [name for name in households.table.column_names if name != named]
+    _check_apart(people, more)
+    table = people.table
+    for name in more:
+        table = table.append_column(name, households.table[name].take(places))
+    return replace(
+        people,
+        table=table,
+        labels={**households.labels, **people.labels},
+        value_labels={**households.value_labels, **people.value_labels},
+        missing={**households.missing, **people.missing},
+        universes={**households.universes, **people.universes},
+        notes=[*people.notes, *households.notes],
+    )
+
+
+def _keys(source: Source, name: str, whose: str) -> pa.Array:
+    if name not in source.table.column_names:
+        raise Mistake(f"The file of {whose} has no column {name!r}, which names households.")
+    keys = each_text(name, source.table[name])
+    if keys.null_count:
+        raise Mistake(
+            f"{name!r} is missing in {keys.null_count} records of the file of {whose}. Each needs a household."
+        )
+    return keys
+
+
+def _check_apart(people: Source, more: list[str]) -> None:
+    both = [name for name in more if name in people.table.column_names]
+    if both:
+        raise Mistake(
+            f"Column {both[0]!r} is in the file of people and in that of households.",
+            suggestions=["Rename it in one of them, or leave it out of the file of people if it says the same."],
+        )
+
+
+def find_key(people: Source, households: Source) -> tuple[str, str]:
+    """The columns that name households in either file: of the same name, and different in each record of households; or, where
+    none is, with the same values."""
+    unique = [name for name in households.table.column_names if _unique(households, name)]
+    shared = [name for name in unique if name in people.table.column_names]
+    pairs = [(name, name) for name in shared] or [
+        (name, own) for own in unique for name in people.table.column_names if _alike(people, name, households, own)
+    ]
+    if len(pairs) != 1:
+        what = " or ".join(dict.fromkeys(name for name, _ in pairs))
+        raise Mistake(
+            "Which column names the households cannot be told: "
+            + (f"it may be {what}." if pairs else "no column that is different for each household is in both files."),
+            suggestions=["Give it one name in both files, and leave other columns out of one of them."],
+        )
+    return pairs[0]
+
+
+def _unique(source: Source, name: str) -> bool:
+    column = source.table[name]
+    if pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+        return False
+    return column.null_count == 0 and len(pc.unique(each_text(name, column))) == len(column)
+
+
+def _alike(people: Source, name: str, households: Source, own: str) -> bool:
+    """Whether a column of people has the values of one of households, each at least once."""
+    column = people.table[name]
+    if column.null_count or pa.types.is_floating(column.type) or pa.types.is_nested(column.type):
+        return False
+    found = pc.unique(each_text(name, column))
+    wanted = each_text(own, households.table[own])
+    return len(found) == len(wanted) and bool(np.all(pc.is_in(found, value_set=wanted).to_numpy(zero_copy_only=False)))
