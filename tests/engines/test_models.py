@@ -318,6 +318,18 @@ def test_kernels_with_several_predictors_say_what_their_python_text_says(family:
                 np.testing.assert_allclose(mine, yours, rtol=1e-12, atol=1e-14)
 
 
+def test_a_record_that_counts_twice_is_two_units_with_its_score() -> None:
+    """So robust errors are those of the counts that records are calibrated to, and do not tell by how much these were changed."""
+    model = replace(DESIGNS["main effects"], response=RESPONSES[Family.ORDERED])
+    engine, width = MemoryEngine(people(13, 150)), model.columns * model.predictors
+    beta = np.zeros((model.predictors, model.columns))
+    beta[:, 0] = -1.0, 0.0, 1.0
+    once = Step(model, Family.ORDERED, beta=tuple(beta.ravel().tolist()))
+    twice = replace(once, calibration=((1.0, *[0.0] * (model.columns - 1)),) * 4)
+    meats = [engine.spread(step, np.eye(width)).meat for step in (once, twice)]
+    np.testing.assert_allclose(meats[1], 2 * meats[0], rtol=1e-12, atol=1e-9)
+
+
 @pytest.mark.parametrize("family", [Family.MULTINOMIAL, Family.ORDERED, Family.SURVIVAL])
 def test_several_predictors_have_the_derivatives_of_the_likelihood(family: Family) -> None:
     """The score beside gram @ beta is minus half the slope of the deviance, by differences."""
