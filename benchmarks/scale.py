@@ -8,8 +8,10 @@
 People are generated into a Parquet file a million at a time, and ingested by a process of their own, whose memory is its peak.
 A question is a whole request under `standard`: admitted, gathered, judged, protected, released; not the ledger's wait for the disk.
 Two to five different ones of each kind follow one that warms up, because an answer that is kept costs nothing. Beside each stands what
-the engine's own SQL takes: the plain GROUP BY of the same tables, or a sum over every column that the model reads. Seconds are by
-the clock, so nothing else should run. PostgreSQL is started as the tests start it; what Spark costs is measured by spark.py.
+the engine's own SQL takes: the plain GROUP BY of the same tables, or a sum over every column that the model reads. Seconds are of the
+processor, of all cores together and of servers and executors too, so that other work of the machine hardly counts; those by the
+clock are kept beside them. PostgreSQL and a Spark of two workers are started as the tests start them. What was measured is kept step
+by step: a run that is cut off loses nothing.
 """
 
 import argparse
@@ -21,8 +23,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import resources
@@ -38,6 +40,7 @@ import confide
 from confide import demo
 from confide.answering.service import Service
 from confide.engines.postgres.engine import PostgresEngine
+from confide.engines.spark.engine import SparkEngine
 from confide.model.request import RegressionRequest, Request, TableRequest
 from confide.site.folder import Folder
 from confide.spelling.python import read_arguments
@@ -50,7 +53,7 @@ sys.path.append(str(ROOT / "tests"))
 AT_ONCE = 1_000_000
 PARTS = tuple(
     f"{engine}:{rows}"
-    for engine, sizes in {"duckdb": (1, 10, 60), "columns": (1, 10, 60), "postgres": (10,)}.items()
+    for engine, sizes in {"duckdb": (1, 10, 60), "columns": (1, 10, 60), "postgres": (10,), "spark": (10,)}.items()
     for rows in (millions * 1_000_000 for millions in sizes)
 )
 
@@ -67,13 +70,27 @@ WORKING = [{"age_group": ["20-29", "30-39", "40-49", "50-59"]}]
 PREDICTORS = ("region", "age_group", "sex", "marital", "country_of_birth", "children", "education", "industry")
 
 
+MODELS: dict[str, tuple[str, object, dict[str, bool]]] = {
+    "linear model": ("log(income)", None, {}),
+    "linear model of a two-piece universe": ("log(income)", UNION, {}),
+    "logistic model": ("employment=employed", WORKING, {}),
+    "linear model with diagnostics": ("log(wages)", None, {"diagnostics": True}),
+}
+TABLES = ("three-way table", "table of a two-piece universe")
+KINDS = ("ingest", "opening the site", *TABLES, *MODELS, "answering")
+TICK = os.sysconf("SC_CLK_TCK")
+
+
 @dataclass(frozen=True)
 class Figure:
-    """What was measured: seconds of Confide, of the engine's own SQL where there is such, and memory in megabytes."""
+    """What was measured: seconds of the processor, of Confide and of the engine's own SQL where there is such; Confide's by the clock;
+    memory in megabytes.
+    """
 
     what: str
     seconds: float
     raw: float | None = None
+    clock: float | None = None
     megabytes: float | None = None
 
 
@@ -88,14 +105,36 @@ def people_file(rows: int, file: Path) -> None:
             writer.write_table(block.cast(writer.schema))
 
 
+class Watch:
+    """Tells time: of the processor, taken by this process, all that it has started and some servers; and by the clock."""
+
+    def __init__(self, servers: Sequence[int]) -> None:
+        self._servers = servers
+
+    def processor(self) -> float:
+        from spark_cluster import below
+
+        ticks = 0
+        for pid in {each for root in (os.getpid(), *self._servers) for each in below(root)} | set(self._servers):
+            with suppress(OSError):  # its own, and of those it started that have ended
+                ticks += sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time() + ended.ru_utime + ended.ru_stime + ticks / TICK
+
+    def taken(self, run: Callable[[Any], object], given: Any) -> tuple[float, float]:
+        """Seconds of the processor, and by the clock."""
+        begun, start = self.processor(), time.perf_counter()
+        run(given)
+        return self.processor() - begun, time.perf_counter() - start
+
+
 class Bench:
     """A site with one data set, and its engine's own SQL beside it."""
 
-    def __init__(self, site: Path) -> None:
-        self.service = Service.open(site)
+    def __init__(self, site: Path, watch: Watch) -> None:
+        self.service, self.watch = Service.open(site), watch
         self.road = self.service._roads["people"]
         self.engine = self.road._engine
-        self.raw = beside(Folder(site).store("people"))
 
     def ask(self, request: Request[Any], *, diagnostics: bool = False) -> None:
         considered = self.road.consider(self.road.admit(request))
@@ -107,30 +146,34 @@ class Bench:
         """Runs SQL on the records, as they lie in the engine."""
         if isinstance(self.engine, PostgresEngine):
             return self._postgres
-        return lambda sql: self.raw.execute(sql).fetchall()
+        if isinstance(self.engine, SparkEngine):
+            return self._spark
+        raw = beside(Folder(self.service.papers.path).store("people"))
+        return lambda sql: raw.execute(sql).fetchall()
 
     def _postgres(self, sql: str) -> object:
         with self.engine._sessions.question() as connection:
             return connection.execute(sql.encode()).fetchall()
 
+    def _spark(self, sql: str) -> object:
+        with self.engine._records.question() as question:
+            return question.ask(sql)
+
     def measured(self, what: str, requests: list[Request[Any]], sql: list[str], **options: Any) -> Figure:
         """All but the first, which warms up."""
-        ask, query = partial(self.ask, **options), self.query()
-        seconds, raw = ([clocked(run, one) for one in some][1:] for run, some in ((ask, requests), (query, sql)))
-        return Figure(what, sum(seconds) / len(seconds), sum(raw) / len(raw))
+        ask, taken = partial(self.ask, **options), self.watch.taken
+        ours = [taken(ask, one) for one in requests][1:]
+        raw = [taken(self.query(), one) for one in sql][1:]
+        seconds, clock = (sum(some) / len(ours) for some in zip(*ours, strict=True))
+        return Figure(what, seconds, sum(one for one, _ in raw) / len(raw), clock)
 
     def questions(self) -> Iterator[Figure]:
-        yield self.measured("three-way table", [_table(by) for by in THREES], [self._count(by) for by in THREES])
+        yield self.measured(TABLES[0], [_table(by) for by in THREES], [self._count(by) for by in THREES])
         where = self._inside()
         counts = [self._count(by, where) for by in TWOS]
-        yield self.measured("table of a two-piece universe", [_table(by, UNION) for by in TWOS], counts)
+        yield self.measured(TABLES[1], [_table(by, UNION) for by in TWOS], counts)
         scans = [self._scan(names) for names in _predictors()]
-        for what, response, where, more in (
-            ("linear model", "log(income)", None, {}),
-            ("linear model of a two-piece universe", "log(income)", UNION, {}),
-            ("logistic model", "employment=employed", WORKING, {}),
-            ("linear model with diagnostics", "log(wages)", None, {"diagnostics": True}),
-        ):
+        for what, (response, where, more) in MODELS.items():
             models = [_model(response, names, where) for names in _predictors() if _tells_little(response, names)]
             yield self.measured(what, models, scans, **more)
 
@@ -176,35 +219,34 @@ def _model(response: str, names: tuple[str, ...], where: object) -> Request[Any]
     )
 
 
-def clocked(run: Callable[[Any], object], given: Any) -> float:
-    start = time.perf_counter()
-    run(given)
-    return time.perf_counter() - start
-
-
 def peak() -> float:
     """The most memory that this process had, in megabytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def ingested(engine: str, file: Path, site: Path, where: str) -> Figure:
+def ingested(engine: str, file: str, site: Path, where: str) -> None:
     catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
     named = "" if engine == "duckdb" else f'engine = "{engine}"\n{where}'
-    start = time.perf_counter()
     confide.add(file, site, name="people", catalog=named + catalog)
-    return Figure("ingest", time.perf_counter() - start, megabytes=peak())
 
 
 @contextmanager
-def server(engine: str) -> Iterator[str]:
-    """The line of `dataset.toml` that names the server, which runs meanwhile."""
+def server(engine: str) -> Iterator[tuple[str, list[int]]]:
+    """The lines of `dataset.toml` that name the server, which runs meanwhile, and its processes."""
     if engine == "postgres":
         from postgres_server import running
 
         with running() as started:
-            yield f'database = "{started.database}"\n'
+            first = int((started.folder / "data" / "postmaster.pid").read_text().split()[0])
+            yield f'database = "{started.database}"\n', [first]
+    elif engine == "spark":
+        from spark_cluster import running as cluster
+
+        with cluster() as begun:
+            where = f'cluster = "{begun.cluster}"\nstorage = "{begun.storage}"\n'
+            yield where, [process.pid for process in begun._processes.values()]
     else:
-        yield ""
+        yield "", []
 
 
 def step(*words: str) -> Iterator[dict[str, Any]]:
@@ -217,26 +259,30 @@ def step(*words: str) -> Iterator[dict[str, Any]]:
 
 
 def stepped(words: list[str]) -> Iterator[Figure]:
-    kind, site, *more = words
+    kind, site, servers, *more = words
+    watch = Watch(json.loads(servers))
     if kind == "ingest":
         engine, file, where = more
-        yield ingested(engine, Path(file), Path(site), where)
+        seconds, clock = watch.taken(lambda file: ingested(engine, file, Path(site), where), file)
+        yield Figure("ingest", seconds, clock=clock, megabytes=peak())
         return
-    start = time.perf_counter()
-    bench = Bench(Path(site))
-    yield Figure("opening the site", time.perf_counter() - start)
-    yield from bench.questions()
+    benches: list[Bench] = []
+    seconds, clock = watch.taken(lambda site: benches.append(Bench(site, watch)), Path(site))
+    yield Figure("opening the site", seconds, clock=clock)
+    with benches[0].service:
+        yield from benches[0].questions()
     yield Figure("answering", 0.0, megabytes=peak())
 
 
 def measured(part: str) -> Iterator[dict[str, Any]]:
     engine, rows = part.split(":")
-    with tempfile.TemporaryDirectory(prefix="confide-scale-") as folder, server(engine) as where:
-        file, site = Path(folder) / "people.parquet", Path(folder) / "site"
+    with tempfile.TemporaryDirectory(prefix="confide-scale-") as folder, server(engine) as (where, pids):
+        file, site, servers = Path(folder) / "people.parquet", Path(folder) / "site", json.dumps(pids)
         people_file(int(rows), file)
-        for words in (("ingest", str(site), engine, str(file), where), ("ask", str(site))):
+        for words in (("ingest", str(site), servers, engine, str(file), where), ("ask", str(site), servers)):
             for figure in step(*words):
                 yield {"engine": engine, "rows": int(rows), **figure}
+                file.unlink(missing_ok=True)  # after the ingest it only takes room
 
 
 def shown(one: dict[str, Any]) -> str:
@@ -245,15 +291,18 @@ def shown(one: dict[str, Any]) -> str:
     return f"{one['engine']:<9} {one['rows']:>11,}   {one['what']:<38} {one['seconds']:8.2f} s{raw}{memory}"
 
 
-def record(found: list[dict[str, Any]]) -> None:
-    """Keep what was measured before of other parts."""
+def record(found: dict[str, Any]) -> None:
+    """Keep a figure, and what was measured before of anything else."""
     before = json.loads(RECORD.read_text()) if RECORD.exists() else {"figures": []}
-    parts = {(one["engine"], one["rows"]) for one in found}
-    figures = [one for one in before["figures"] if (one["engine"], one["rows"]) not in parts] + found
+    figures = [one for one in before["figures"] if _key(one) != _key(found)] + [found]
     engines = list(dict.fromkeys(part.split(":")[0] for part in PARTS))
-    figures.sort(key=lambda one: (engines.index(one["engine"]), one["rows"]))
+    figures.sort(key=lambda one: (engines.index(one["engine"]), one["rows"], KINDS.index(one["what"])))
     machine = {"cores": os.cpu_count(), "python": platform.python_version(), "duckdb": duckdb.__version__}
     RECORD.write_text(json.dumps({"machine": machine, "figures": figures}, indent=1) + "\n")
+
+
+def _key(one: dict[str, Any]) -> tuple[str, int, str]:
+    return one["engine"], one["rows"], one["what"]
 
 
 def main() -> None:
@@ -267,12 +316,10 @@ def main() -> None:
             print(json.dumps(asdict(figure)), flush=True)
         return
     for part in given.parts:
-        found = []
         for one in measured(part):
-            found.append(one)
             print(shown(one), flush=True)
-        if given.record:
-            record(found)
+            if given.record:
+                record(one)
 
 
 if __name__ == "__main__":
