@@ -8,7 +8,6 @@ import numpy as np
 from confide.arrays import Ints, Narrow
 from confide.engines import Coded
 from confide.records.cells import parts_of
-from confide.records.pairing import joined
 from confide.records.traits import Trait
 
 __all__ = ["Entities", "entities_of"]
@@ -59,17 +58,14 @@ def _numbered(names: Ints, coded: Coded) -> Entities:
     if coded.cohort is None:
         return Entities(of, order[starts], keys, kind)
     cohort = np.minimum.reduceat(coded.cohort.to_numpy()[order], starts) if len(starts) else np.empty(0, np.int32)
-    return Entities(of, order[starts], keys, joined(kind, cohort), cohort)
+    return Entities(of, order[starts], keys, kind, cohort)
 
 
 def _records(coded: Coded) -> Entities:
     rows = np.arange(coded.records.num_rows, dtype=np.int32)
     keys = coded.units if not coded.facts.several else np.asarray(coded.units ^ coded.records["key"].to_numpy())
-    kind = np.zeros(len(rows), np.int8)
-    if coded.cohort is None:
-        return Entities(rows, rows, keys, kind)
-    cohort = coded.cohort.to_numpy()
-    return Entities(rows, rows, keys, joined(kind, cohort), cohort)
+    cohort = None if coded.cohort is None else coded.cohort.to_numpy()
+    return Entities(rows, rows, keys, np.zeros(len(rows), np.int8), cohort)
 
 
 def _same(values: Narrow, whole: Entities) -> bool:

@@ -300,9 +300,9 @@ class _Plan:
     def _rungs(self, values: Narrow, must: Bools, coarsest: Narrow) -> Iterator[_Rung]:
         """Who may look for a partner in which groups, one after the other; groups are made when somebody looks."""
         ladder = range(len(self.alike) + 2)
-        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it where they must.
+        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it, or the cohort, where they must.
         for at in range(1, values.shape[1]):
-            for step in ladder:
+            for step in ladder if self.entity.cohort is None else ladder[:-1]:
                 yield partial(np.equal, coarsest, at), partial(self._group, step, values[:, at - 1])
 
         # The others exchange with the closest only: a worker without an industry would be nobody that there is.
@@ -336,7 +336,7 @@ class _Plan:
         alike in all, no table by the trait and these would ever change."""
         lot = lots(self.entity.keys, self.secret, f"left out {self.trait.name}")
         left_out = np.multiply(lot, max(len(self.loose), 1), out=lot).astype(np.int8)
-        group = joined(self.entity.kind, left_out)
+        group = joined(self._together, left_out)
         for name in self.alike:
             number = self.loose.index(name) if name in self.loose else -1
             group = joined(group, np.where(left_out == number, np.uint16(0), self.own(name)))
@@ -344,18 +344,20 @@ class _Plan:
 
     def _group(self, step: int, column: Narrow | None = None) -> Narrow:
         """Groups of units alike by fewer variables with each step, and by nothing at last: those that go with the trait most
-        closely stay longest. They are parted by a column too, if there is one."""
-        last = step > len(self.alike)
-        group = self._everybody if last else self.entity.kind
+        closely stay longest. They are parted by a column too, if there is one. Where there are cohorts, what is left at last is the
+        kind, over all of them."""
+        group = self._together
+        if step > len(self.alike):
+            group = np.zeros(len(group), np.int8) if self.entity.cohort is None else self.entity.kind
         for name in self.alike[: max(len(self.alike) - step, 0)]:
             group = joined(group, self.own(name))
         return group if column is None else joined(group, column)
 
-    @property
-    def _everybody(self) -> Narrow:
-        """One group, or one of each cohort."""
-        cohort = self.entity.cohort
-        return np.zeros(len(self.entity.kind), np.int8) if cohort is None else cohort
+    @cached_property
+    def _together(self) -> Narrow:
+        """Groups of entities of one kind that came together."""
+        kind, cohort = self.entity.kind, self.entity.cohort
+        return kind if cohort is None else joined(kind, cohort)
 
     def _near_group(self, step: int, zone: int) -> Narrow:
         return self._group(step, self._zones(zone))

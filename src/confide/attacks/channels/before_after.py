@@ -82,6 +82,9 @@ class Leavers(BeforeAfter):
     """Read the confidential class of people who left the data between two versions, in the same way.
 
     What the later version lacks is how the leavers stood in the earlier one, protected among all who were there then.
+
+    Tried: the same tables as for newcomers. Of 20 targets of the Massachusetts extract, over five secrets, 44 % were read among 100
+    who left, and 42 % among 800.
     """
 
     name: ClassVar = "leavers"
