@@ -16,7 +16,7 @@ from confide.model.policy import Policy
 from confide.records.exposure import Exposed, Exposure, KeyCross, find_exposed
 from confide.site.columns import contributions, data_mark, narrow
 from confide.site.encode import catalog_mark
-from confide.site.homes import Homes, shared_variables
+from confide.site.homes import Households, shared_variables
 
 __all__ = ["by_household", "exposed_with_households", "household_records", "of_people", "settled"]
 
@@ -50,7 +50,7 @@ def exposed_with_households(
     """What the keys of people expose, and those of their households: of a household that is exposed its head is, by the same
     keys, and everybody's numbers are; what all have in common is exposed for all where it is for one."""
     assert dataset.above is not None
-    homes, found = Homes.among(coded), find_exposed(households, dataset.above, policy)
+    homes, found = Households.among(coded), find_exposed(households, dataset.above, policy)
     heads = [
         Exposed(cross, homes.head[one.rows]) for one in found.found for cross in _of_head(one.cross, exposure, dataset)
     ]
@@ -73,7 +73,7 @@ def _of_head(cross: KeyCross, exposure: Exposure, dataset: Dataset) -> Iterator[
         yield KeyCross(tuple(known), tuple(known.values()), names, cross.cells)
 
 
-def settled(values: Floats, variable: Variable, homes: Homes) -> Floats:
+def settled(values: Floats, variable: Variable, homes: Households) -> Floats:
     """Numbers that a household has in common, as the mean of what its people have after noise was added."""
     mean = homes.sums(values) / homes.sums(np.ones(len(values)))
     return np.asarray(np.clip(np.round(mean, variable.decimals), variable.minimum, variable.maximum))[homes.of]
@@ -84,7 +84,7 @@ def household_records(people: Coded, dataset: Dataset) -> Coded:
 
     Its key is that of the records of its people together, so that they draw the same noise whoever is counted.
     """
-    level, homes = dataset.above, Homes.among(people)
+    level, homes = dataset.above, Households.among(people)
     assert level is not None and people.homes is not None
     weight = np.asarray(people.homes["weight"].to_numpy())[homes.head] if level.weight is not None else None
     made = _Columns(people, homes, weight, level.weight_decimals if weight is not None else 0)
@@ -112,7 +112,7 @@ def household_records(people: Coded, dataset: Dataset) -> Coded:
     return Coded(facts, records, cohort=_cohorts(people, homes))
 
 
-def _cohorts(people: Coded, homes: Homes) -> pa.Array | None:
+def _cohorts(people: Coded, homes: Households) -> pa.Array | None:
     """The update with which the first of each household came, numbered without gaps."""
     if people.cohort is None:
         return None
@@ -122,7 +122,7 @@ def _cohorts(people: Coded, homes: Homes) -> pa.Array | None:
     return pa.array(cohort.ravel().astype(np.int32)) if len(found) > 1 else None
 
 
-def _together(keys: NDArray[np.int32], homes: Homes) -> NDArray[np.int32]:
+def _together(keys: NDArray[np.int32], homes: Households) -> NDArray[np.int32]:
     """The keys of the people of each household in one, as those of the records of a cell are."""
     found = np.zeros(len(homes.keys), np.int32)
     np.bitwise_xor.at(found, homes.of, keys)
@@ -132,7 +132,7 @@ def _together(keys: NDArray[np.int32], homes: Homes) -> NDArray[np.int32]:
 class _Columns:
     """The columns of the records of households, and what a store says of them."""
 
-    def __init__(self, people: Coded, homes: Homes, weight: Ints | None, weight_decimals: int) -> None:
+    def __init__(self, people: Coded, homes: Households, weight: Ints | None, weight_decimals: int) -> None:
         self._people, self._homes, self._weight, self.weight_decimals = people, homes, weight, weight_decimals
         self.columns = {} if weight is None else {"weight": pa.array(weight)}
         self.classes, self.numbers, self.values, self.forms = (dict[str, str]() for _ in range(4))

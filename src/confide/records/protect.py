@@ -30,7 +30,7 @@ from confide.records.report import RecordsReport, compare
 from confide.records.spread import measure_spread
 from confide.site.columns import bins, contributions, data_mark, narrow, small
 from confide.site.encode import roles_mark
-from confide.site.homes import Homes, shared_variables, with_taken
+from confide.site.homes import Households, shared_variables, with_taken
 from confide.site.secret import Secret
 
 __all__ = ["protect_records"]
@@ -107,7 +107,7 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: S
             moved[name] = coded.numbers(name)
             moved[name][plan.rows] = coded.numbers(name, plan.sources)
     if dataset.above is not None:
-        homes = Homes.among(coded)
+        homes = Households.among(coded)
         for variable in shared_variables(dataset):
             if (
                 variable.classifies
@@ -144,7 +144,7 @@ def _noised(
         moved = noised(
             values, coded.units if whose is None else whose, variable, exposed, rules, secret, balance, scratch
         )
-        moved = moved if whose is None else settled(moved, variable, Homes.among(coded))
+        moved = moved if whose is None else settled(moved, variable, Households.among(coded))
         del values
         coded = with_numbers(coded, dataset, variable.name, moved, scratch)
         del moved

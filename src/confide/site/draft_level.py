@@ -10,7 +10,7 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
-from confide.site.homes import Homes
+from confide.site.homes import Households
 from confide.site.profiling import names
 from confide.site.profiling.column import column_of
 from confide.sources.columns import each_text, numbers
@@ -51,7 +51,7 @@ class _Drafting:
             return_inverse=True,
         )
         first = np.unique(of, return_index=True)[1]
-        self._homes = Homes(np.arange(len(keys)), of, first)
+        self._homes = Households(np.arange(len(keys)), of, first)
         if len(keys) == len(of):
             raise Mistake(
                 f"Each household, by {self._column!r}, has one record: people and households are the same.",

@@ -18,11 +18,11 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Taking, Variable
 from confide.site.columns import bins, contributions, data_mark, narrow, small
 
-__all__ = ["Homes", "find_homes", "shared_variables", "with_taken"]
+__all__ = ["Households", "find_homes", "shared_variables", "with_taken"]
 
 
 @dataclass(frozen=True, eq=False)
-class Homes:
+class Households:
     """The households of records in the order of their keys: `of` numbers each record's, `head` is the row of each one's head."""
 
     keys: Ints
@@ -30,7 +30,7 @@ class Homes:
     head: Ints
 
     @classmethod
-    def among(cls, coded: Coded) -> "Homes":
+    def among(cls, coded: Coded) -> "Households":
         """Those of some records. Where the head is not among them it is whoever comes first."""
         assert coded.homes is not None
         keys, of = np.unique(coded.homes["household"].to_numpy(), return_inverse=True)
@@ -91,7 +91,7 @@ def _heads(coded: Coded, dataset: Dataset, households: pa.Array) -> Bools:
 
 def _check_shared(coded: Coded, dataset: Dataset, weight: Ints | None) -> None:
     """A Mistake if what is declared of households differs within one: at whatever level of detail, for these move together."""
-    homes = Homes.among(coded)
+    homes = Households.among(coded)
     if weight is not None and not homes.same(weight):
         assert dataset.above is not None
         raise Mistake(f"The weight {dataset.above.weight!r} of households differs within some. Nothing was ingested.")
@@ -112,7 +112,7 @@ def with_taken(coded: Coded, dataset: Dataset, keep: Keep) -> Coded:
     """The records with what is taken of the people of their households; of records that have it, taken anew."""
     if dataset.above is None:
         return coded
-    homes, facts, records = Homes.among(coded), coded.facts, coded.records
+    homes, facts, records = Households.among(coded), coded.facts, coded.records
     weight = np.asarray(records["weight"].to_numpy()) if facts.weighted else None
     classes, numbers, decimals = dict(facts.classes), dict(facts.numbers), dict(facts.decimals)
     values, value_decimals = dict(facts.values), dict(facts.value_decimals)
@@ -154,7 +154,7 @@ def _put(records: pa.Table, name: str, column: pa.Array) -> pa.Table:
     return records.set_column(records.column_names.index(name), name, column)
 
 
-def _taken(coded: Coded, dataset: Dataset, variable: Variable, homes: Homes) -> Floats:
+def _taken(coded: Coded, dataset: Dataset, variable: Variable, homes: Households) -> Floats:
     """What is taken of the people of each household: a number, or the place of a class."""
     taken = variable.taken
     assert taken is not None
@@ -179,7 +179,7 @@ def _taken(coded: Coded, dataset: Dataset, variable: Variable, homes: Homes) -> 
     return np.clip(rounded, variable.minimum, variable.maximum)
 
 
-def _amount(how: Taking, values: Floats, homes: Homes) -> Floats:
+def _amount(how: Taking, values: Floats, homes: Households) -> Floats:
     """The head's number, or the sum or mean of those that are there; NaN where none is."""
     if how is Taking.HEAD:
         return values[homes.head]
