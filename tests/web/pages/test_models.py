@@ -353,6 +353,29 @@ def test_ratios_are_given_where_they_mean_something(look, query, column):
     assert "Odds ratio" not in look(MODEL).text
 
 
+SEVERAL = "/people/regression?formula={}&family={}&where=" + quote("age_group=20-29,30-39,40-49,50-59")
+PAY = "&define=" + quote("pay = cut(income, 10000, 20000, 40000)")
+
+
+def test_a_model_of_several_classes_tells_each_against_the_one_compared_with(look):
+    page = look(SEVERAL.format(quote("employment ~ sex"), "multinomial"))
+    assert page.status == 200 and "against Employed" in page.text and "Odds ratio" in page.text
+    assert re.search(r"odds 0\.\d", page.text), "beside an intercept stand the odds"
+    assert "employment ~ sex" in look(page.links["Change the model"]).text
+
+
+def test_a_model_of_classes_in_order_tells_its_thresholds(look):
+    page = look(SEVERAL.format(quote("pay ~ sex"), "ordered") + PAY)
+    assert page.status == 200 and "Thresholds" in page.text and "higher class" in page.text
+
+
+def test_a_model_of_durations_asks_for_what_ends_them(look):
+    page = look(SEVERAL.format(quote("pay ~ sex"), "survival") + PAY)
+    assert page.status == 422 and "event" in page.text
+    page = look(SEVERAL.format(quote("pay ~ sex"), "survival") + PAY + "&event=" + quote("employment=employed"))
+    assert page.status == 200 and "hazard" in page.text.lower()
+
+
 def test_a_refused_model_is_refused_in_words_and_its_suggestions_answer(look):
     page = look("/people/regression?formula=income~age%2Bmunicipality*occupation")
     assert page.status == 403 and "What to try" in page.text

@@ -227,7 +227,7 @@ def statistics(release: ModelRelease[Any]) -> Iterator[tuple[str, str]]:
         yield _STATISTICS.get(str(name), str(name)), p_words(value) if name == "f_p_value" else shown_value(value)
 
 
-_LEVELS = {Family.BINOMIAL: "odds", Family.POISSON: "rate"}
+_LEVELS = {Family.BINOMIAL: "odds", Family.MULTINOMIAL: "odds", Family.POISSON: "rate"}
 """What the exponential of an intercept is."""
 
 _SCALES = {
@@ -237,7 +237,8 @@ _SCALES = {
     Family.POISSON: "An estimate is a difference of the logarithm of the rate; its rate ratio is by how much the rate is "
     "multiplied: 1 is no difference. Beside the intercept stands the rate itself, of the references and where numbers are 0.",
     Family.MULTINOMIAL: "An estimate is a difference of the log odds of a class of the response against the class that it is "
-    "compared with; its odds ratio is by how much these odds are multiplied: 1 is no difference, 2 is twice the odds.",
+    "compared with; its odds ratio is by how much these odds are multiplied: 1 is no difference, 2 is twice the odds. Beside an "
+    "intercept stand the odds themselves, of the references and where numbers are 0.",
     Family.ORDERED: "An estimate is a difference of the log odds of being in a higher class of the response, the same at every "
     "threshold between two classes; its odds ratio is by how much these odds are multiplied: above 1 is towards higher "
     "classes, 1 is no difference. A threshold is the log odds of being in a class or one before it, where all predictors are "
