@@ -23,7 +23,7 @@ from confide.model.design import Block, Design, Number
 from confide.model.formula import Transform
 from confide.model.release import Column
 
-__all__ = ["deviations", "gather_squares"]
+__all__ = ["deviation_amounts", "deviations", "gather_squares"]
 
 MOST_CELLS = 2000
 """Squares of a number are added up as a model does, with a matrix of all pairs of cells: 32 MB of so many. Larger tables are done in
@@ -64,8 +64,14 @@ class _Perturbed:
     spread: Floats
 
 
-def deviations(variable: Variable, squares: Floats, counts: Counts, shield: Shield) -> Column:
-    """Standard deviations, of as many units as are published."""
+def deviations(variable: Variable, found: Amounts, shield: Shield) -> Column:
+    """Standard deviations as they are shown."""
+    label = f"Standard deviation of {variable.label}"
+    return found.column("sd", label, found.fine(variable, shield.policy), shield.policy)
+
+
+def deviation_amounts(variable: Variable, squares: Floats, counts: Counts, shield: Shield) -> Amounts:
+    """Standard deviations, of as many units as are published, before they are rounded."""
     cube, units, weight = counts.cube, np.maximum(counts.units, 2), counts.exact_weights
     assert cube.total is not None and cube.top is not None
     divisor = np.where(weight > 0, weight, 1.0)
@@ -81,10 +87,7 @@ def deviations(variable: Variable, squares: Floats, counts: Counts, shield: Shie
     sampling = deviation_error(values, units, largest / usual)
     noise = np.hypot(sampling * counts.scales.deviation_spreads(counts.units), values * perturbed.spread)
     values, noise, sampling = (np.where(marks == "", a, 0.0) for a in (values, noise, sampling))
-    error = np.hypot(noise, sampling)
-    shown = Amounts(values, noise, error, marks)
-    label = f"Standard deviation of {variable.label}"
-    return shown.column("sd", label, shown.fine(variable, shield.policy), shield.policy)
+    return Amounts(values, noise, np.hypot(noise, sampling), marks)
 
 
 def _perturbed(variable: Variable, counts: Counts, shield: Shield) -> _Perturbed:
