@@ -90,7 +90,7 @@ def tables(draw: st.DrawFn) -> TableRequest:
     asked = replace(asked, define=draw(definitions))
     if "=" not in by[0] and draw(st.booleans()):
         return replace(asked, index=f"{by[0]}={draw(codes)}")
-    kinds = list(ErrorMeasure) if any(m.has_error for m in measure) else []
+    kinds = list(ErrorMeasure)
     errors = draw(st.lists(st.sampled_from(kinds), unique=True)) if kinds else []
     asked = replace(asked, percent=draw(st.sampled_from([None, *asked.shares])), error=tuple(errors))
     intervals = LEVELS if errors or (asked.percent and Measure.COUNT in measure) else ()

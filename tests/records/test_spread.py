@@ -8,7 +8,7 @@ import pytest
 
 import confide
 from confide.records.ingest import add
-from confide.records.spread import _squared_spread, measure_spread
+from confide.records.spread import measure_spread, squared_spread
 from protecting import Protection, people, records_policy
 
 NOISE_ONLY = records_policy(exchange=0.0, background=0.0, noise_exposed=0.15)
@@ -71,7 +71,7 @@ def test_one_cell_in_thousands_does_not_make_all_look_uncertain() -> None:
     """Where numbers are next to nothing one exchange outweighs all noise; the others are off as normal numbers are."""
     squares = np.random.default_rng(1).standard_normal((2, 10_000, 1)) ** 2
     squares[:, 0], squares[:, 1] = 1e8, np.nan
-    np.testing.assert_allclose(np.sqrt(_squared_spread(squares)), 1, rtol=0.03)
+    np.testing.assert_allclose(np.sqrt(squared_spread(squares)), 1, rtol=0.03)
 
 
 @pytest.mark.parametrize("classes", [1, 2])

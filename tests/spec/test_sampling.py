@@ -382,7 +382,37 @@ def test_where_nothing_is_declared_or_nothing_is_estimated_a_question_says_so(to
         town.desk().consider(asked())
     with pytest.raises(Mistake, match="how many were asked"):
         designed(town, "").desk().consider(asked(measure="count"))
-    with pytest.raises(Mistake, match="counts, totals and means"):
-        asked(measure="median", of="age")
     with pytest.raises(Mistake, match="standard errors"):
         asked(error=(), interval="95")
+
+
+@pytest.mark.parametrize("design", ["", TAYLOR, JACKKNIFE])
+def test_errors_of_all_measures_stand_beside_them_with_weights_percentages_and_intervals(
+    town: Any, design: str
+) -> None:
+    measures = ["weighted_count", "median", "sd", "mean", "p10", "total", "ratio", "count"]
+    request = python_table(
+        "people",
+        rows="trade",
+        columns="sex",
+        where={"town": ["a1", "b1"]},
+        measure=measures,
+        of="age",
+        over="income",
+        percent="row",
+        interval="90",
+        error=["se", "cv", "reliability"],
+    )
+    place = designed(town, design, **LENIENT)
+    outcome = place.desk().consider(request)
+    assert not outcome.reasons
+    columns = as_asked(outcome.release, request).columns
+    for name in ("median", "sd", "mean", "p10", "ratio", "weighted_count_percent"):
+        end = [f"{name}{ending}" for ending in ("", "_se", "_cv", "_reliability", "_low", "_high")]
+        assert all(each in columns for each in end), name
+        value, error, cv, reliability, low, high = (columns[each].values for each in end)
+        told = columns[f"{name}_se"].marks == ""
+        assert told.any() and (error[told] >= 0).all() and np.isfinite(error[told]).all()
+        assert (low[told] <= value[told]).all() and (value[told] <= high[told]).all()
+        assert np.isin(reliability[told], (1, 2, 3)).all() and (cv[told] >= 0).all()
+    assert "count_se" not in columns and "count_percent_se" not in columns

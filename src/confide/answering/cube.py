@@ -27,6 +27,13 @@ class Cube:
     top: Ints | None
 
     @property
+    def last_margin(self) -> "Cube":
+        """The cells of the table without its last variable."""
+        fields = {name: numbers for name, numbers in vars(self).items() if name != "top" and numbers is not None}
+        top = None if self.top is None else self.top[..., -1, :]
+        return replace(self, **{name: numbers[..., -1] for name, numbers in fields.items()}, top=top)
+
+    @property
     def sets(self) -> UnitSets:
         return UnitSets(self.records, self.units, self.key)
 

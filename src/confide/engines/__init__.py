@@ -36,8 +36,9 @@ class StoreFacts:
     stand with the others'. Of protected records, `records` and `roles` mark how they were protected, `noise` has the relative noise of
     each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
-    `confide.records.spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`). `sampling`
-    says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`).
+    `confide.records.spread`), `deviations` the same of standard deviations, as a multiple of their standard error (see
+    `confide.records.deviation_spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`).
     """
 
     dataset: str
@@ -58,6 +59,7 @@ class StoreFacts:
     roles: str = ""
     noise: dict[str, float] = field(default_factory=dict)
     spread: dict[str, list[float]] = field(default_factory=dict)
+    deviations: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)
     sampling: dict[str, Any] = field(default_factory=dict)
 

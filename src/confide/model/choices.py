@@ -50,11 +50,6 @@ class Measure(StrEnum):
         return {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}.get(self.value)
 
     @property
-    def has_error(self) -> bool:
-        """Whether its standard error can be told."""
-        return self.quantile is None and self is not Measure.SD
-
-    @property
     def adds(self) -> bool:
         """Whether it is a sum, of which parts are shares."""
         return self in (Measure.COUNT, Measure.WEIGHTED_COUNT, Measure.TOTAL)

@@ -237,10 +237,6 @@ class TableRequest(Request["Release"]):
             raise Mistake(_no_share(self))
         if len(set(self.error)) < len(self.error):
             raise Mistake("Name each error once.", suggestions=[f"Errors: {', '.join(ErrorMeasure)}."])
-        if self.error and not any(measure.has_error for measure in self.measure):
-            raise Mistake(
-                "Standard errors are of counts, totals and means. Ask for one of these, or leave 'error' out."
-            )
         shared = self.percent is not None and Measure.COUNT in self.measure
         if self.interval is not None and not shared and not self.error:
             raise Mistake(

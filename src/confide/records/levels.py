@@ -16,6 +16,7 @@ from confide.engines.stores import write_stores
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.records.ceiling import find_ceilings
+from confide.records.deviation_spread import measure_deviation_spread
 from confide.records.exchange import Exchange
 from confide.records.exposure import find_exposed
 from confide.records.households import household_records
@@ -58,11 +59,13 @@ def _measured(true: Coded, protected: Coded, level: Dataset, policy: Policy) -> 
         return ProtectedLevel(level, true, protected, None)
     exposure = find_exposed(true, level, policy)
     ceilings = find_ceilings(true, protected, level, exposure)
+    noise, exchanges = protected.facts.noise, policy.records.exchanges
     facts = replace(
         protected.facts,
         records=policy.records_mark,
         roles=roles_mark(level),
-        spread=measure_spread(true, protected, level, protected.facts.noise),
+        spread=measure_spread(true, protected, level, noise),
+        deviations=measure_deviation_spread(true, protected, level, noise, exchanges=exchanges),
         ceiling=[vars(ceiling) for ceiling in ceilings],
     )
     changed = []

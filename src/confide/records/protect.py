@@ -22,6 +22,7 @@ from confide.progress import current_progress
 from confide.records.balance import BalancedTables, balanced
 from confide.records.ceiling import find_ceilings
 from confide.records.cells import parts_of
+from confide.records.deviation_spread import measure_deviation_spread
 from confide.records.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
 from confide.records.households import by_household, exposed_with_households, household_records, of_people, settled
@@ -69,6 +70,7 @@ def protect_records(
         roles=roles_mark(dataset),
         noise=noise,
         spread=measure_spread(coded, protected, dataset, noise),
+        deviations=measure_deviation_spread(coded, protected, dataset, noise, exchanges=rules.exchanges),
         ceiling=[vars(ceiling) for ceiling in ceilings],
     )
     protected = replace(protected, facts=facts)

@@ -19,7 +19,7 @@ from confide.records.cells import UnitCells, parts_of
 from confide.records.exposure import confidential_numbers
 from confide.records.sums import add_columns
 
-__all__ = ["measure_spread"]
+__all__ = ["ENOUGH", "coarse_classes", "looked_at", "measure_spread", "shown_classes", "squared_spread"]
 
 MOST_TABLES = 30
 """About so many tables of each size are looked at, spread over all there are."""
@@ -38,12 +38,11 @@ demonstration, and by 0.04 to 0.11 with 1,000."""
 
 def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[str, float]) -> dict[str, list[float]]:
     """For each number that carries noise: the multiples for totals by one, two and three variables, then those for means."""
-    shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
-    coarse = list(dict.fromkeys(dataset.levels(v.name)[0].name for v in shown))
+    coarse = coarse_classes(dataset)
     names = [v.name for v in confidential_numbers(dataset) if noise.get(v.name)]
     if not names:
         return {}
-    tables = [_looked_at(coarse, size) for size in (3, 2, 1)]
+    tables = [looked_at(coarse, size) for size in (3, 2, 1)]
     known, seen = (_CellSums(UnitCells(c, dataset), itertools.chain(*tables)) for c in (true, protected))
     spreads, units = np.array([noise[name] for name in names]), _Units(protected, len(names))
     for part in parts_of(true.records.num_rows):
@@ -55,7 +54,7 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     multiples: list[Floats] = []
     for some in tables:
         ratios = [np.empty((2, 0, len(names))), *(_ratios(known.of(by), seen.of(by)) for by in some)]
-        measured = _squared_spread(np.concatenate(ratios, axis=1))
+        measured = squared_spread(np.concatenate(ratios, axis=1))
         stated = np.where(np.isnan(measured), alone, worth * np.nan_to_num(measured) + (1 - worth) * alone)
         multiples.insert(0, np.sqrt(stated))
     return {
@@ -64,10 +63,20 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     }
 
 
-def _looked_at(names: Sequence[str], size: int) -> list[tuple[str, ...]]:
+def shown_classes(dataset: Dataset) -> list[str]:
+    """The variables that tables are made by, at every level."""
+    return [v.name for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
+
+
+def coarse_classes(dataset: Dataset) -> list[str]:
+    """The coarsest level of each of them."""
+    return list(dict.fromkeys(dataset.levels(name)[0].name for name in shown_classes(dataset)))
+
+
+def looked_at(names: Sequence[str], size: int, most: int = MOST_TABLES) -> list[tuple[str, ...]]:
     """The tables by so many variables that are looked at."""
     tables = list(itertools.combinations(names, size))
-    return tables[:: max(1, len(tables) // MOST_TABLES)]
+    return tables[:: max(1, len(tables) // most)]
 
 
 class _Units:
@@ -130,7 +139,7 @@ def _columns(coded: Coded, names: Sequence[str], part: slice) -> Floats:
     return np.column_stack([weights, *(np.nan_to_num(coded.numbers(name, part)) * weights for name in names)])
 
 
-def _squared_spread(ratios: Floats) -> Floats:
+def squared_spread(ratios: Floats) -> Floats:
     """The squared multiple, of totals and of means of each number, that all but one cell in twenty keep to as normal ones would.
 
     Not the mean of squares: where numbers are next to nothing, as those of children are, one exchange outweighs all noise, and one

@@ -11,6 +11,7 @@ from confide.answering.mechanisms.counts import CellKey
 from confide.answering.rounding import power_below, significant
 from confide.answering.shield import Shield
 from confide.arrays import Floats, Ints
+from confide.data.deviation_error import CELL_SIZES
 from confide.engines import StoreFacts
 from confide.model.release import Column
 
@@ -28,6 +29,8 @@ class Scales:
     shift: int
     noise: float
     spread: tuple[float, ...] = (1.0,) * 6
+    deviations: tuple[float, ...] = (0.0,) * 3
+    """What standard deviations are off by, in standard errors, by sizes of cells: nothing where records are true."""
     within: int = 0
     """How many variables the universe has."""
 
@@ -36,7 +39,8 @@ class Scales:
         """Those of a number, or of counts if it has no such name."""
         decimals, shift = facts.decimals.get(name, 0), facts.shifts.get(name, 0)
         spread = tuple(facts.spread.get(name, cls.spread))
-        return cls(facts.weight_decimals, decimals, shift, facts.noise.get(name, 0.0), spread, within)
+        deviations = tuple(facts.deviations.get(name, (1.0,) * 3 if facts.records else cls.deviations))
+        return cls(facts.weight_decimals, decimals, shift, facts.noise.get(name, 0.0), spread, deviations, within)
 
     def spreads(self, shape: tuple[int, ...], *, means: bool) -> Floats:
         """By what the noise of totals, or of means, is multiplied in each cell: by how many variables cut it out."""
@@ -46,6 +50,10 @@ class Scales:
             cut += inner.reshape([-1 if a == axis else 1 for a in range(len(shape))])
         multiples = np.array(self.spread[3:] if means else self.spread[:3])
         return np.asarray(multiples[np.clip(cut, 1, 3) - 1])
+
+    def deviation_spreads(self, units: Ints) -> Floats:
+        """By what the standard error of a standard deviation is multiplied for its noise: by its number of units, as published."""
+        return np.array(self.deviations)[np.searchsorted(CELL_SIZES, units, side="right")]
 
     def square(self, cube: Cube) -> Floats:
         """The sums of squared contributions."""

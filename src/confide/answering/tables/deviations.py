@@ -17,12 +17,13 @@ from confide.answering.tables.amounts import Amounts
 from confide.answering.tables.counts import Counts
 from confide.answering.tables.largest import hides_largest
 from confide.arrays import Floats
+from confide.data.deviation_error import deviation_error
 from confide.model.catalog.dataset import Variable
 from confide.model.design import Block, Design, Number
 from confide.model.formula import Transform
 from confide.model.release import Column
 
-__all__ = ["deviations", "gather_squares"]
+__all__ = ["deviation_amounts", "deviations", "gather_squares"]
 
 MOST_CELLS = 2000
 """Squares of a number are added up as a model does, with a matrix of all pairs of cells: 32 MB of so many. Larger tables are done in
@@ -30,13 +31,6 @@ parts."""
 
 LEAST_UNITS = 10
 """Of fewer units, as published, no standard deviation is told: that of one is 0, that of two is their distance."""
-
-TAILS = 1 / 3
-"""The kurtosis of numbers, less 1, as a share of the square of the largest in standard deviations; at least 2, as that of a normal
-distribution. It decides how well a standard deviation is known. Chosen on the demonstration data."""
-
-EXCHANGED = 0.5
-"""What exchanges between records move a standard deviation by, in standard errors. Chosen on the demonstration data."""
 
 
 def gather_squares(by: tuple[str, ...], of: str, selection: Selection) -> Floats:
@@ -70,8 +64,14 @@ class _Perturbed:
     spread: Floats
 
 
-def deviations(variable: Variable, squares: Floats, counts: Counts, shield: Shield) -> Column:
-    """Standard deviations, of as many units as are published."""
+def deviations(variable: Variable, found: Amounts, shield: Shield) -> Column:
+    """Standard deviations as they are shown."""
+    label = f"Standard deviation of {variable.label}"
+    return found.column("sd", label, found.fine(variable, shield.policy), shield.policy)
+
+
+def deviation_amounts(variable: Variable, squares: Floats, counts: Counts, shield: Shield) -> Amounts:
+    """Standard deviations, of as many units as are published, before they are rounded."""
     cube, units, weight = counts.cube, np.maximum(counts.units, 2), counts.exact_weights
     assert cube.total is not None and cube.top is not None
     divisor = np.where(weight > 0, weight, 1.0)
@@ -84,30 +84,10 @@ def deviations(variable: Variable, squares: Floats, counts: Counts, shield: Shie
     told = hides_largest(variance * usual * divisor, largest, shield)
     few = (counts.units < LEAST_UNITS) | (variance <= 0)
     marks = np.where(counts.units == 0, "z", np.where(few, "x", np.where(told, "", "c")))
-    noise = np.hypot(_record_noise(counts, values * divisor), values * perturbed.spread)
-    safe = np.where(values > 0, values, 1.0)
-    tails = np.maximum(2.0, TAILS * (np.maximum(largest, 0.0) / usual / safe) ** 2)
-    sampling = values * np.sqrt(tails / (4 * units))
-    noise = np.hypot(noise, EXCHANGED * sampling) if shield.policy.records.exchanges else noise
+    sampling = deviation_error(values, units, largest / usual)
+    noise = np.hypot(sampling * counts.scales.deviation_spreads(counts.units), values * perturbed.spread)
     values, noise, sampling = (np.where(marks == "", a, 0.0) for a in (values, noise, sampling))
-    error = np.hypot(noise, sampling)
-    shown = Amounts(values, noise, error, marks)
-    label = f"Standard deviation of {variable.label}"
-    return shown.column("sd", label, shown.fine(variable, shield.policy), shield.policy)
-
-
-def _record_noise(counts: Counts, scaled: Floats) -> Floats:
-    """What the noise of records makes of a deviation, times the weights: of squares twice what it makes of numbers.
-
-    The squares of squares are taken to be those of numbers times the largest square, or `TAILS` of that.
-    """
-    cube = counts.cube
-    assert cube.top is not None
-    largest = (
-        cube.top[..., 0] / 10.0**counts.scales.total * cube.units / np.where(scaled > 0, counts.exact_weights, 1.0)
-    )
-    spread = counts.scales.noise * np.sqrt(TAILS * counts.scales.square(cube)) * largest
-    return np.asarray(np.where(scaled > 0, spread / np.where(scaled > 0, scaled, 1.0), 0.0))
+    return Amounts(values, noise, np.hypot(noise, sampling), marks)
 
 
 def _perturbed(variable: Variable, counts: Counts, shield: Shield) -> _Perturbed:

@@ -35,6 +35,9 @@ SENSITIVE = 2.0
 """The noise of a variance, as a multiple of what the noise of counts makes of it. A variance is a sum of squares by sampling
 unit, often of the few who are not in a cell: with 1 it would be a second look at their number, as good as their published count."""
 
+ROUNDING = 1e-12
+"""A share of less, or of less than this from all, is nobody's or everybody's."""
+
 DIGITS = 2
 MOST_DECIMALS = 6
 
@@ -61,7 +64,7 @@ class TableErrors:
             return _shown(column, np.sqrt(sampling + column.noise**2), column.values > 0, self.design)
         units, exact = self.counts.cube.units, self.counts.exact_weights
         simple = np.where(self._own, exact, 1.0) ** 2 / np.maximum(units, 1)
-        variance = self._noisy(self.variances.sums(self.sampled.weight), self.sampled.weight)
+        variance = self._noisy(self.variances.sums(self.sampled.weight), self.sampled.weight, units)
         effect = np.where(self._own, variance / simple, self.variances.kish)
         sampling = effect * column.values**2 / np.maximum(self.counts.units, 1)
         return _shown(column, np.sqrt(sampling + column.noise**2), column.values > 0, self.design)
@@ -69,24 +72,46 @@ class TableErrors:
     def _of_share(self, column: Column) -> list[Column]:
         """The effect of the design on a share, times the error that a simple sample of the published units has."""
         part, noise = self._part(column.values, column.noise, column.marks)
-        true = self._part(self.counts.exact_weights, np.zeros(self._shape), column.marks)[0]
-        simple = true * (1 - true) / np.maximum(self._wholes(self.counts.cube.units), 1)
-        own = self._own & (simple > 0)
-        weight, whole = self.sampled.weight, np.asarray(self.sampled.weight.sum(axis=1)).ravel()[self._places]
-        share = diags_array(1 / np.where(whole > 0, whole, 1.0)) @ weight
-        variance = self._noisy(self.variances.ratios(weight, weight[self._places]), csr_array(share))
-        effect = np.where(own, variance / np.where(own, simple, 1.0), self.variances.kish)
+        weight, places = self.sampled.weight, self._places
+        own = self._effect(weight, weight[places], self.counts.cube.units, self._wholes(self.counts.cube.units))
+        effect = np.where(np.isnan(own), self.variances.kish, own)
         units = np.maximum(self._wholes(self.counts.units), 1)
         inside = np.clip(part, 0.5 / units, 1 - 0.5 / units)
         error = np.hypot(np.sqrt(effect * inside * (1 - inside) / units), noise)
         return self._shown_share(column, part, error, part > 0)
+
+    def effect_below(self, part: csr_array, purpose: str) -> Floats:
+        """The effect of the design on the share that some of each cell have of it; NaN where that is nobody, everybody, or of few.
+
+        Its noise is drawn for a purpose: what two of them are off by says nothing of each other.
+        """
+        if self.everyone is not None:
+            return np.ones(self._shape)
+        cube, whole = self.counts.cube, self.sampled.weight
+        inside = self._cells(_row_sums(part) / np.where(_row_sums(whole) > 0, _row_sums(whole), 1.0))
+        return self._effect(part, whole, inside * cube.units, cube.units, purpose)
+
+    def _effect(
+        self, part: csr_array, whole: csr_array, inside: Floats | Ints, units: Floats | Ints, purpose: str = ""
+    ) -> Floats:
+        """What the design makes of the variance of shares, beside a simple sample of so many; NaN where it is not told.
+
+        `inside` are the units of the part, `units` those of the whole.
+        """
+        bottom = np.where(_row_sums(whole) > 0, _row_sums(whole), 1.0)
+        true = self._cells(_row_sums(part) / bottom)
+        simple = true * (1 - true) / np.maximum(units, 1)
+        share = csr_array(diags_array(1 / bottom) @ part)
+        variance = self._noisy(self.variances.ratios(part, whole), share, inside, purpose)
+        own = self._own & (true * (1 - true) > ROUNDING)
+        return np.asarray(np.where(own, variance / np.where(own, simple, 1.0), np.nan))
 
     @staticmethod
     def _simple(counts: Floats, everyone: int) -> Floats:
         """The variance of counts of a simple sample of so many: n (N - n) / (N - 1)."""
         return counts * np.maximum(everyone - counts, 0.0) / max(everyone - 1, 1)
 
-    def _noisy(self, variance: Floats, added: csr_array) -> Floats:
+    def _noisy(self, variance: Floats, added: csr_array, units: Floats | Ints, purpose: str = "") -> Floats:
         """Variances with noise, the same for the same units: `SENSITIVE` times that of counts, times what a unit more makes of them.
 
         With u what a unit usually adds, and z the most that a sampling unit has, that is (z + u)^2 - z^2 with u in z.
@@ -94,9 +119,9 @@ class TableErrors:
         cube, spread = self.counts.cube, self.counts.spread
         if self.everyone is not None or not np.any(spread):
             return self._cells(variance)
-        usual = np.sqrt(self._cells(np.asarray(added.power(2).sum(axis=1)).ravel()) / np.maximum(cube.units, 1))
+        usual = np.sqrt(self._cells(np.asarray(added.power(2).sum(axis=1)).ravel()) / np.maximum(units, 1))
         largest = self._cells(np.asarray(abs(added).max(axis=1).toarray()).ravel())
-        uniform = self.shield.draws.totals("\x1fdesign", cube.records, cube.units, cube.key, draws=1)[:, 0]
+        uniform = self.shield.draws.totals(f"\x1fdesign{purpose}", cube.records, cube.units, cube.key, draws=1)[:, 0]
         drawn = ndtri(np.clip(uniform, 1e-9, 1 - 1e-9)).reshape(self._shape)
         sensitivity = np.maximum(2 * largest - usual, usual) * usual
         return np.asarray(np.abs(self._cells(variance) + SENSITIVE * spread * sensitivity * drawn))
@@ -144,6 +169,22 @@ class TableErrors:
         told = hides_largest(np.maximum(variance, least) * weights**2, self._largest - np.abs(usual), self.shield)
         return _shown(column, np.where(self._own, error, mean.error), told, self.design)
 
+    def of_deviation(self, column: Column, found: Amounts) -> list[Column]:
+        """The error of a standard deviation: that of a simple sample, times the effect that the design has on the mean."""
+        assert self.sampled.total is not None
+        weights, units = np.where(self._own, self.counts.exact_weights, 1.0), self.counts.cube.units
+        variance = self._cells(self.variances.ratios(self.sampled.total, self.sampled.weight))
+        there = found.values > 0
+        effect = np.where(there, variance * units / np.where(there, found.values, 1.0) ** 2, 1.0)
+        effect = np.where(self._own, effect, self.variances.kish)
+        sampling = np.maximum(found.error**2 - found.noise**2, 0.0)
+        told = hides_largest(variance * weights**2, self._largest, self.shield)
+        return _shown(column, np.sqrt(found.noise**2 + effect * sampling), told, self.design)
+
+    def of_quantile(self, column: Column, error: Floats) -> list[Column]:
+        """The error of a quantile that was read off its distribution."""
+        return _shown(column, error, np.ones(self._shape, dtype=bool), self.design)
+
     @property
     def _shape(self) -> tuple[int, ...]:
         return self.counts.units.shape
@@ -189,9 +230,10 @@ class TableErrors:
 
 
 def _shown(column: Column, error: Floats, told: Bools, design: SampleDesign) -> list[Column]:
-    """The error of a column, and the reliability that its ratio to the number has: 1, 2 or 3. Of a zero nothing is told."""
-    free, zero = column.marks == "", column.values == 0
-    error = significant(np.where(free, error, 0.0), DIGITS)
+    """The error of a column, and the reliability that its ratio to the number has: 1, 2 or 3. Of a zero, or where there is none (NaN),
+    nothing is told."""
+    free, zero = column.marks == "", (column.values == 0) | np.isnan(error)
+    error = significant(np.where(free & ~zero, error, 0.0), DIGITS)
     marks = np.where(free, np.where(zero, "x", np.where(told, "", "c")), column.marks)
     clear = marks == ""
     ratio = 100 * error / np.where(clear, np.abs(column.values), 1.0)
@@ -209,6 +251,10 @@ def _shown(column: Column, error: Floats, told: Bools, design: SampleDesign) -> 
         )
         for name, words, decimals, values in parts
     ]
+
+
+def _row_sums(rows: csr_array) -> Floats:
+    return np.asarray(rows.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _decimals(errors: Floats) -> int:

@@ -10,8 +10,9 @@ from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.tables.amounts import Amounts, amounts
 from confide.answering.tables.counts import Counts, Scales
-from confide.answering.tables.deviations import deviations, gather_squares
+from confide.answering.tables.deviations import deviation_amounts, deviations, gather_squares
 from confide.answering.tables.errors import TableErrors
+from confide.answering.tables.quantile_errors import QuantileErrors
 from confide.answering.tables.quantiles import Distributions, QuantileBins
 from confide.answering.tables.ratios import ratio, ratio_column
 from confide.answering.tables.sampling import SampledSums, SampleVariances, variances_of
@@ -62,7 +63,10 @@ class DrawnSums:
 def gather(request: TableRequest, selection: Selection, shield: Shield) -> TableEvidence:
     """Ask the engine for what the request needs: one tally, or two where the value asked for may be missing."""
     if request.quantiles:
-        bins = gather(_by_bins(request, selection.dataset), selection, shield)
+        by_bins = _by_bins(request, selection.dataset)
+        bins = gather(by_bins, selection, shield)
+        if request.error:
+            bins = replace(bins, drawn=_drawn(by_bins, selection, bins.scales))
         noise = selection.facts.noise.get(f"log({_number(request, selection.dataset).name})", 0.0)
         return replace(gather(_plain(request), selection, shield), bins=bins, log_noise=noise)
     if request.over is not None:
@@ -123,13 +127,14 @@ def protect(
     """Protected columns, and the numbers of units as rules see them."""
     if evidence.bins is not None:
         plain, _ = protect(_plain(request), dataset, replace(evidence, bins=None), shield)
-        binned, units = protect(_by_bins(request, dataset), dataset, evidence.bins, shield)
-        columns = plain | _quantiles(
-            request, dataset, _distributions(request, dataset, binned, evidence.log_noise), shield
-        )
-        first = {measure.value: columns[measure.value] for measure in request.measure}
-        errors = {name: column for name, column in columns.items() if name not in tuple(Measure)}
-        return first | errors, units
+        binned, units = protect(_by_bins(request, dataset), dataset, replace(evidence.bins, drawn=None), shield)
+        found = _distributions(request, dataset, binned, evidence.log_noise)
+        columns = plain | _quantiles(request, dataset, found, shield)
+        if evidence.bins.drawn is not None:
+            columns |= _quantile_errors(request, dataset, evidence.bins, found, columns, shield)
+        asked = [name for measure in request.measure for name in (measure, f"{measure}_se", f"{measure}_reliability")]
+        shares = [name for name in columns if "_percent_" in name]
+        return {name: columns[name] for name in (*asked, *shares) if name in columns}, units
     people, base = Counts.draw(evidence.people, shield, evidence.scales), evidence.base
     people = people if base is None else people.of_base(base)
     columns = {}
@@ -172,10 +177,15 @@ class _Numbers:
     def columns(self) -> dict[str, Column]:
         columns = amounts(self.variable, self.counts, self.shield)
         if self.evidence.squares is not None:
-            columns["sd"] = deviations(self.variable, self.evidence.squares, self.counts, self.shield)
+            columns["sd"] = deviations(self.variable, self.deviation, self.shield)
         if self.over is not None:
             columns["ratio"] = ratio_column(self.ratio, self.variable, self.over.variable, self.shield)
         return columns
+
+    @property
+    def deviation(self) -> Amounts:
+        assert self.evidence.squares is not None
+        return deviation_amounts(self.variable, self.evidence.squares, self.counts, self.shield)
 
     @property
     def ratio(self) -> Amounts:
@@ -202,12 +212,36 @@ def _with_errors(
     if numbers is not None and drawn.amounts is not None:
         of_those = replace(errors, counts=numbers.counts, sampled=drawn.amounts)
         found |= dict(of_those.of_amounts(numbers.variable, columns))
+        if numbers.evidence.squares is not None:
+            found["sd"] = of_those.of_deviation(columns["sd"], numbers.deviation)
         over = numbers.over
         if over is not None and over.evidence.drawn is not None and over.evidence.drawn.amounts is not None:
             divided = replace(errors, counts=over.counts, sampled=over.evidence.drawn.amounts)
             found["ratio"] = of_those.of_ratio(columns["ratio"], numbers.ratio, divided)
     listed = [each for name, column in columns.items() for each in (column, *found.get(name, ()))]
     return {column.name: column for column in listed}
+
+
+def _quantile_errors(
+    request: TableRequest,
+    dataset: Dataset,
+    bins: TableEvidence,
+    found: Distributions,
+    columns: Mapping[str, Column],
+    shield: Shield,
+) -> dict[str, Column]:
+    """The errors of each quantile: of those who have the number, in the cells of the table without its bins."""
+    drawn = bins.drawn
+    assert dataset.sampling is not None and drawn is not None and drawn.amounts is not None and bins.amounts is not None
+    binned, shape = drawn.amounts.weight, bins.amounts.units.shape
+    counts = Counts.draw(bins.amounts.last_margin, shield, bins.scales)
+    everyone = _published(drawn.everyone, shield)
+    whole = SampledSums(binned[np.arange(shape[-1] - 1, np.prod(shape), shape[-1])], None)
+    errors = TableErrors(request, dataset.sampling, drawn.variances, shield, counts, whole, everyone)
+    there = list(present_places(dataset.variables[table_classes(request, dataset)[-1]]))
+    of = QuantileErrors(found, errors, binned, there, shape[-1])
+    shown = [each for measure in request.quantiles for each in of.of(measure, columns[measure.value])]
+    return {column.name: column for column in shown}
 
 
 def _published(everyone: Cells | None, shield: Shield) -> int | None:

@@ -30,6 +30,9 @@ READING = 0.1
 """What reading between cutpoints may be off by, as a share of the distance between them. Chosen on the demonstration data, where
 then 95 of 100 quantiles of numbers of people and of firms are off by at most twice the noise that is stated."""
 
+NORMAL = 1.959964
+"""The ends of an interval that holds 95 of 100, in standard errors."""
+
 EDGE = 0.05
 """A mean nearer to the end of its bin than this share of the width, as noise may make it, is taken to be there."""
 
@@ -92,6 +95,21 @@ class Distributions:
         noise = np.hypot(noise, READING * self._width(share))
         return noise, np.hypot(noise, self._reach(share, np.sqrt(sampled)))
 
+    def standard_error(self, share: float, effect: Floats) -> Floats:
+        """The standard error by Woodruff's interval: the distance of the quantiles at its ends over twice 1.96.
+
+        NaN where both lie in open bins. `effect` is what the design makes of the variance of the share below, beside a simple sample
+        of the published units.
+        """
+        sampled = effect * share * (1 - share) / np.maximum(self.units, 1)
+        up, down = self._ends(share, NORMAL * np.sqrt(sampled))
+        return np.hypot(self.errors(share)[0], (up - down) / (2 * NORMAL))
+
+    def around(self, share: float) -> tuple[Ints, Ints]:
+        """The last bin below a quantile, -1 if there is none, and the bin it lies in."""
+        place = self._place(share * self.whole)
+        return place - 1, place
+
     def _read(self, shares: Floats) -> Floats:
         """The number below which these shares of all are."""
         wanted = shares * self.whole
@@ -143,10 +161,14 @@ class Distributions:
 
     def _reach(self, share: float, spread: Floats) -> Floats:
         """What a spread of the share below is as one of the number: half the way from a deviation less to one more."""
+        up, down = self._ends(share, spread)
+        return np.nan_to_num((up - down) / 2)
+
+    def _ends(self, share: float, spread: Floats) -> tuple[Floats, Floats]:
+        """The quantiles so much above and below; as far as the other where one lies in an open bin, NaN where both do."""
         here = self._read(np.full(self.whole.shape, share))
         up, down = (self._read(np.clip(share + sign * spread, 0.0, 1.0)) for sign in (1, -1))
-        up, down = np.where(np.isnan(up), 2 * here - down, up), np.where(np.isnan(down), 2 * here - up, down)
-        return np.nan_to_num((up - down) / 2)
+        return np.where(np.isnan(up), 2 * here - down, up), np.where(np.isnan(down), 2 * here - up, down)
 
     def _width(self, share: float) -> Floats:
         """Of the bin that a quantile lies in."""

@@ -42,7 +42,7 @@ def _check_errors(request: TableRequest, dataset: Dataset) -> None:
             f"{dataset.name!r} has no standard errors: how its units were drawn is not declared.",
             suggestions=["Ask for an interval with percentages of counts.", "The custodian may add [sampling]."],
         )
-    if dataset.weight and not any(measure.has_error and measure is not Measure.COUNT for measure in request.measure):
+    if dataset.weight and all(measure is Measure.COUNT for measure in request.measure):
         raise Mistake(
             "A count of a weighted sample tells how many were asked, and has no standard error.",
             suggestions=["Ask for measure='weighted_count'."],

@@ -87,7 +87,7 @@ _ERRORS: dict[str, tuple[ErrorMeasure, ...]] = {
 
 def _with_errors(asked: TableRequest, dataset: Dataset) -> Iterator[tuple[str, TableRequest]]:
     """The table with its standard errors, which are a question of their own, where the data set can give them."""
-    estimates = [m for m in asked.measure if m.has_error and not (m is Measure.COUNT and dataset.weight)]
+    estimates = [m for m in asked.measure if not (m is Measure.COUNT and dataset.weight)]
     for words, errors in _ERRORS.items() if dataset.sampling and estimates else ():
         keeps = bool(errors) or (asked.percent is not None and Measure.COUNT in asked.measure)
         yield words, replace(asked, error=errors, interval=asked.interval if keeps else None)
