@@ -5,7 +5,7 @@ An entry builds people, or a question, with a judged number; its verdicts stand 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,6 +76,7 @@ def ask(
     measure: Any = "count",
     predictors: str = "age",
     against: str = "",
+    errors: str = "model",
     variables: Sequence[str] = ("age", "income"),
     where: Any,
 ) -> Request[Any]:
@@ -86,7 +87,7 @@ def ask(
         return python_correlation("people", list(variables), where=where)
     response = "ill=yes" if kind == "binomial" else "income"
     more = {"against": f"{response} ~ {against}"} if against else {}
-    return python_regression("people", f"{response} ~ {predictors}", family=kind, where=where, **more)
+    return python_regression("people", f"{response} ~ {predictors}", family=kind, where=where, errors=errors, **more)
 
 
 Groups = Sequence[tuple[int, dict[str, Any]]]
@@ -108,11 +109,15 @@ class Edge:
     instead: Mapping[int, str] = field(default_factory=dict)
     """Another rule that refuses a number which this one lets pass: nothing can be fitted to it."""
     base: Base | None = None
+    design: str = ""
+    """How units were drawn, as a section of the description."""
 
     def asked(self, town: Any, number: int, *, kind: str, place: int = 0, visits: int = 1) -> tuple[Any, Request[Any]]:
         """The people and the policy, and the question of a kind about them."""
         crowd = people(*self.groups(number, place), visits=visits)
         request = ask(kind, **{"where": None, **self.words(number, place)})
+        if self.design:
+            town = replace(town, catalog=town.catalog.replace("[variables.id]", f"{self.design}\n[variables.id]", 1))
         return town.under(**OFF).under(**self.policy).of(crowd), request
 
     def expected(self, number: int) -> list[str]:
@@ -447,6 +452,27 @@ EDGES = (
             "against": ["sex*work + age", "sex*work + county"][number],
         },
         kinds=MODELS,
+    ),
+    Edge(
+        "models.design",
+        "sampling units, less one",
+        {"models": {"leverage_units": 10}},
+        # the limit is moved by at most a tenth
+        {1: True, 2: True, 8: True, 12: False, 13: False},
+        groups=lambda number, place: [(400 // (number + 1), {"psu": at}) for at in range(number + 1)],
+        words=lambda number, place: {"errors": "design"},
+        kinds=MODELS,
+        design='[sampling]\npsu = "psu"\n',
+    ),
+    Edge(
+        "models.design",
+        "sampling units, less one, beside the columns of a model",
+        {},
+        {1: True, 3: True, 6: False},
+        groups=lambda number, place: [(400 // (number + 1), {"psu": at}) for at in range(number + 1)],
+        words=lambda number, place: {"errors": "design", "predictors": "age + age^2 + sex + work"},
+        kinds=MODELS,
+        design='[sampling]\npsu = "psu"\n',
     ),
     Edge(
         "models.interaction",

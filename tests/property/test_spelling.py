@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.model.choices import LEVELS, CorrelationMethod, Extra
+from confide.model.choices import LEVELS, CoefficientErrors, CorrelationMethod, Extra
 from confide.model.definition.definition import (
     AgainstCutpoint,
     AllHold,
@@ -118,6 +118,15 @@ regressions = (
         formulas(),
         universes,
         st.sampled_from([family for family in Family if family is not Family.SURVIVAL]),
+        define=definitions,
+    )
+    | st.builds(
+        RegressionRequest,
+        names,
+        formulas(),
+        universes,
+        st.sampled_from([Family.GAUSSIAN, Family.BINOMIAL, Family.POISSON]),
+        errors=st.sampled_from(list(CoefficientErrors)),
         define=definitions,
     )
     | st.builds(
@@ -374,7 +383,7 @@ def test_python_is_read_without_being_run(text: str) -> None:
         ("people/regression", "Expected a variable instead of 'the end' in the formula."),
         ("people/regression?formula=y~x&formula=y~z", "'formula' may stand only once."),
         ("people/regression?formula=y~x&family=binomal", "There is no family 'binomal'. Did you mean 'binomial'?"),
-        ("people/regression?formula=y~x&rows=a", "Unknown parameter 'rows'."),
+        ("people/regression?formula=y~x&columns=a", "Unknown parameter 'columns'."),
         ("people/correlation?variables=a", "A correlation needs two or more variables, each named once."),
         ("people/correlation?variables=a,log(a)", "A correlation needs two or more variables, each named once."),
         ("people/median?of=a", f"'people/median' is not the address of a {listed(kinds())}."),

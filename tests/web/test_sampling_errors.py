@@ -1,6 +1,7 @@
 """Standard errors of a survey, by every door in the same words: Python, HTTP, the command line, the page."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import confide
 from confide import demo
 from confide.demo.texts import catalog_text, policy_text
+from confide.model.choices import CoefficientErrors
 from confide.records.ingest import add
 from confide.spelling.url import read_url
 from confide.spelling.words import write_words
@@ -74,3 +76,52 @@ def test_the_page_offers_errors_and_shows_them(surveyed: Path, serve: Any, tmp_p
     counted = server.get("/survey/table?rows=sex").text
     assert "error=se" not in counted  # a plain count of a weighted sample has none
     assert server.get("/survey/table?rows=sex&error=se").status_code == 422
+
+
+MODELS = [
+    "survey/regression?formula=log(income) ~ age%2Bsex&errors=design&also=covariance",
+    "survey/regression?formula=employment=unemployed ~ age%2Bsex&family=binomial&errors=design&also=effects",
+]
+
+
+def test_every_door_gives_models_the_same_errors_by_the_design(
+    surveyed: Path, serve: Any, run: Any, tmp_path: Path
+) -> None:
+    one, two, three = (shutil.copytree(surveyed, tmp_path / name) for name in ("one", "two", "three"))
+    server = serve(two)
+    with confide.open(one) as here, confide.open(server.url) as there:
+        for address in MODELS:
+            request = read_url(address)
+            release = here.ask(request)
+            assert release == there.ask(request)
+            assert "design-based" in release.grids["coefficients"].title
+            assert any("Taylor" in note for note in release.notes)
+            done = run("regression", three, *write_words(request), "--format", "csv")
+            csv = server.get("/" + address.replace("regression", "regression.csv", 1)).text
+            assert done.stdout.decode().strip() == csv.strip()
+            plain = here.ask(replace(request, errors=CoefficientErrors.MODEL))
+            told, by_model = (each.grids["coefficients"].rows for each in (release, plain))
+            assert [row[0] for row in told] == [row[0] for row in by_model]
+            assert [row[2] for row in told] != [row[2] for row in by_model]
+
+
+def test_the_page_of_a_model_offers_errors_by_the_design_where_there_is_one(
+    surveyed: Path, serve: Any, tmp_path: Path
+) -> None:
+    site = shutil.copytree(surveyed, tmp_path / "site")
+    add(demo.people(2000), site, name="people", catalog=catalog_text("people"), policy=policy_text("people"))
+    server = serve(site)
+    build, box = "/regression/build?response=gaussian+income&term=age", 'type="checkbox" name="errors" value="design"'
+    assert f"{box}>" in server.get(f"/survey{build}").text
+    assert f"{box} checked" in server.get(f"/survey{build}&errors=design").text
+    assert box not in server.get(f"/people{build}").text
+    shown = server.get("/" + MODELS[0]).text
+    assert "Standard errors are by Taylor linearisation" in shown and "errors=design" in shown
+    assert "Wald tests of each term" in shown and "sum of squares" not in shown.lower()
+    undeclared = server.get("/people/regression?formula=income ~ age&errors=design")
+    assert (
+        undeclared.status_code == 422 and "is not declared" in undeclared.text and f"{box} checked" in undeclared.text
+    )
+    assert server.get("/survey/regression?formula=income ~ age&errors=sample").status_code == 422
+    sent = server.get("/survey/regression/build?formula=income~age%2Bsex&against=income~age&errors=design&do=show").text
+    assert "take every unit as drawn by itself" in sent

@@ -8,10 +8,20 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.definition.definition import Definition
 from confide.model.definition.text import write_definition
 from confide.model.policy import Policy
-from confide.model.request import Measure, TableRequest
+from confide.model.request import Measure, RegressionRequest, TableRequest
 from confide.model.universe import Condition, Universe
 
-__all__ = ["BASE_NOTE", "adds", "definition_notes", "model_notes", "notes", "protections", "rank_notes", "scope"]
+__all__ = [
+    "BASE_NOTE",
+    "adds",
+    "definition_notes",
+    "design_notes",
+    "model_notes",
+    "notes",
+    "protections",
+    "rank_notes",
+    "scope",
+]
 
 BASE_NOTE = (
     "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three."
@@ -116,6 +126,17 @@ def rank_notes(policy: Policy) -> tuple[str, ...]:
         "Ranks are read off the protected table of each two variables: numbers are ranked by their declared classes, other "
         "variables by the order of their codes, and all in a class have its middle rank. Who lacks one of the two is left out.",
         "Correlations are rounded to what the number of units supports.",
+    )
+
+
+def design_notes(request: RegressionRequest, dataset: Dataset) -> tuple[str, ...]:
+    """What the errors of a model are, if they are by the design of the sample."""
+    design = dataset.sampling
+    if not request.by_design or design is None:
+        return ()
+    noise = "they carry noise as the errors of tables do, the same for the same units"
+    return (
+        f"Standard errors are {design.words}; {noise}. P-values are of t, with the degrees of freedom of the design.",
     )
 
 

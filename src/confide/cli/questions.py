@@ -92,6 +92,9 @@ def regression(
     event: Annotated[
         str | None, typer.Option(help="With family survival: what ends a duration, as in 'status=ended'.")
     ] = None,
+    errors: Annotated[
+        str | None, typer.Option(help="What standard errors come from: model, or design (strata, PSUs).")
+    ] = None,
     define: Define = None,
     diagnostics: Annotated[bool, typer.Option("--diagnostics", help="Add plots of synthetic residuals.")] = False,
     format: Format = "text",
@@ -104,7 +107,8 @@ def regression(
     Example: confide regression mysite people "log(income) ~ age + sex" --where "employment=employed"
     """
     pairs = [("formula", [formula]), ("where", where), ("family", [family]), ("also", also), ("define", define)]
-    pairs += [(name, [text]) for name, text in (("against", against), ("event", event)) if text]
+    single = {"against": against, "event": event, "errors": errors}
+    pairs += [(name, [text]) for name, text in single.items() if text]
     request = read_query(dataset, _given(pairs), RegressionRequest)
     _Asking(site, token, allow_open).give(request, format, output, diagnostics=diagnostics)
 

@@ -282,12 +282,14 @@ class DatasetHandle:
         also: Any = (),
         against: str | None = None,
         event: str | None = None,
+        errors: str = "model",
         define: Any = (),
     ) -> ModelAnswer:
         """A protected regression. `family` is gaussian (least squares), binomial (yes or no), poisson (counts), multinomial (one of
         several classes), ordered (classes in their order) or survival (periods until the `event`, as in "status=ended").
 
         `also` is what to tell beside the coefficients: covariance, deviance, effects; `against` a smaller model to compare with.
+        With `errors="design"` standard errors are by the declared design of the sample: its strata and sampling units.
 
         As in `people.regression("log(income) ~ age + age^2 + sex + age:sex")`. The answer has `.coefficients`, `.anova`,
         `.statistics` and `.diagnostics()`.
@@ -299,6 +301,7 @@ class DatasetHandle:
             "also": also,
             "against": against,
             "event": event,
+            "errors": errors,
             "define": define,
         }
         return ModelAnswer(self._site.ask(read_arguments(RegressionRequest, self.name, given)), self._site)

@@ -6,12 +6,14 @@ from confide.errors import Mistake, nearest
 
 __all__ = [
     "LEVELS",
+    "CoefficientErrors",
     "CorrelationMethod",
     "ErrorMeasure",
     "Extra",
     "Family",
     "Measure",
     "Share",
+    "read_coefficient_errors",
     "read_errors",
     "read_extras",
     "read_family",
@@ -100,6 +102,14 @@ class Extra(StrEnum):
     EFFECTS = "effects"
 
 
+class CoefficientErrors(StrEnum):
+    """What the standard errors of coefficients come from: the model (the records, where these have weights or a unit has several),
+    or the design by which the sample was drawn."""
+
+    MODEL = "model"
+    DESIGN = "design"
+
+
 class CorrelationMethod(StrEnum):
     """What is correlated: the numbers themselves, or their ranks (Spearman)."""
 
@@ -111,6 +121,11 @@ def read_extras(given: tuple[str, ...]) -> tuple[Extra, ...]:
     """What is to be told beside the coefficients, each once, in one order."""
     found = {Extra(_among(name, Extra, "addition to a model", "Additions")) for name in given}
     return tuple(extra for extra in Extra if extra in found)
+
+
+def read_coefficient_errors(given: str) -> CoefficientErrors:
+    """What standard errors of coefficients are to come from."""
+    return CoefficientErrors(_among(given, CoefficientErrors, "errors of coefficients", "Errors"))
 
 
 def read_measures(given: tuple[str, ...]) -> tuple[Measure, ...]:

@@ -60,7 +60,8 @@ class Step:
 
     A record is complete if its response and every number of the design are there (and defined: no logarithm of 0). With several
     linear predictors `beta` has all columns of the first, then of the second, and so on. A `calibration` has a row for each of
-    the outcomes of the response: a record with columns x and that outcome counts 1 + row' x times.
+    the outcomes of the response: a record with columns x and that outcome counts 1 + row' x times. With `clusters`, the number of
+    sampling units, the spread of a model with one linear predictor has the scores of each.
     """
 
     design: Design
@@ -69,6 +70,7 @@ class Step:
     without: tuple[int, ...] = ()
     beta: tuple[float, ...] = ()
     calibration: tuple[tuple[float, ...], ...] = ()
+    clusters: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ class Spread:
     meat = sum over units of s s' with s = sum over the unit's records of w (y - mu) x, for robust standard errors;
     leverage = the largest, over units, of the sum over its records of w v x' inverse x;
     influence = the largest share of one unit in sum w (y - mu)^2;
-    fits = for each class variable of the design and each of its places, sum w (y - mu)^2 and sum w (one row a place).
+    fits = for each class variable of the design and each of its places, sum w (y - mu)^2 and sum w (one row a place);
+    scores, if asked for, = for each sampling unit the sum of w (y - mu) x over its records (one row a sampling unit).
 
     With several linear predictors of a record, s and the leverage are sums over these, a record that counts c times by the
     calibration has the root of c in s (it is c units with that score), (y - mu)^2 is summed over the classes
@@ -120,6 +123,7 @@ class Spread:
     squares: float
     fits: tuple[Floats, ...]
     pull: Floats | None = None
+    scores: Floats | None = None
 
 
 @dataclass(frozen=True)

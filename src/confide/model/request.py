@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import (
+    CoefficientErrors,
     CorrelationMethod,
     ErrorMeasure,
     Extra,
     Family,
     Measure,
     Share,
+    read_coefficient_errors,
     read_errors,
     read_extras,
     read_family,
@@ -345,6 +347,13 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         read=read_class,
         write=lambda factor: write_term((factor,)),
     )
+    errors: CoefficientErrors = text(
+        "What standard errors come from: model, or design, by which the sample was drawn (strata, PSUs).",
+        default=CoefficientErrors.MODEL,
+        optional=True,
+        read=read_coefficient_errors,
+        write=str,
+    )
     define: tuple[Definition, ...] = definitions()
 
     def __post_init__(self) -> None:
@@ -359,6 +368,16 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
             raise Mistake(
                 f"A model with family='{self.family}' tells its coefficients and their tests: leave 'also' and 'against' out."
             )
+        if self.by_design and self.family.several:
+            raise Mistake(
+                f"A model with family='{self.family}' has no errors by the design: leave errors='design' out.",
+                suggestions=["Use family='binomial' for one class or some."],
+            )
+        if self.by_design and (Extra.DEVIANCE in self.also or self.against is not None):
+            raise Mistake(
+                "Likelihood ratios take every unit as drawn by itself: leave 'deviance' and 'against' out of errors='design'.",
+                suggestions=["Wald's tests of each term follow from the design."],
+            )
         if self.family is Family.GAUSSIAN and Extra.DEVIANCE in self.also:
             raise Mistake(
                 "The tests of terms of a gaussian model are in its analysis of variance: leave 'deviance' out."
@@ -369,6 +388,11 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
             raise Mistake(
                 "A covariance is told for the most common classes as references: leave relevel(...) out of it."
             )
+
+    @property
+    def by_design(self) -> bool:
+        """Whether its standard errors are by the design of the sample."""
+        return self.errors is CoefficientErrors.DESIGN
 
     @property
     def predictors(self) -> tuple[str, ...]:

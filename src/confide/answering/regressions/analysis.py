@@ -6,7 +6,7 @@ from typing import Any
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.diagnostics.diagnose import diagnose
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.notes import model_notes
+from confide.answering.notes import design_notes, model_notes
 from confide.answering.regressions.absorbed import absorbed
 from confide.answering.regressions.contrasts import contrasts
 from confide.answering.regressions.covariance import covariance_grid
@@ -53,6 +53,11 @@ def _interaction(model: JudgedRegression, policy: Policy) -> list[Reason]:
     return [] if kept else [Reason("models.interaction", words)]
 
 
+def _sampled(model: JudgedRegression, policy: Policy) -> list[Reason]:
+    words = "Errors by the design would rest on too few sampling units."
+    return [Reason("models.design", words)] if model.rests_on_few_clusters else []
+
+
 def _nested(model: JudgedRegression, policy: Policy) -> list[Reason]:
     """Every rule on models is asked about each model within; one reason for all, so that it tells nothing of the data."""
     for smaller in smaller_models(model):
@@ -92,6 +97,13 @@ FORMULA_RULES = (
         "Every cell of an interaction has no unit or at least {models.interaction}.",
         "a model with an interaction that has too few units in some of its cells",
         {Stage.INTERACTIONS: _interaction},
+    ),
+    Rule(
+        "models.design",
+        "Errors by the design rest on sampling units that leave {models.leverage_units} degrees of freedom, and one for each column.",
+        'a model with `errors="design"` whose units are of too few sampling units: these less their strata must be as many as '
+        "`models.leverage_units`, and as the columns",
+        {Stage.INFLUENCE: _sampled},
     ),
 )
 
@@ -133,6 +145,7 @@ class RegressionAnalysis:
         diagnostics: bool,
     ) -> ModelRelease[RegressionRequest]:
         notes = (*model_notes(protected.sums.shield.policy), *absorbed(protected.classes, question))
+        notes = (*design_notes(question.request, question.dataset), *notes)
         if isinstance(protected, JudgedSeveral):
             notes = (*several_notes(protected), *notes)
             return ModelRelease(question.request, grids=several_grids(protected), notes=notes, **vars(facts))

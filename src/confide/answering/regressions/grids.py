@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import exp, floor, log10
 
 import numpy as np
-from scipy.special import ndtr, stdtr
+from scipy.special import fdtrc, ndtr, stdtr
 
 from confide.answering.regressions.inference import Inference, VarianceAnalysis, analysis
 from confide.answering.rounding import DOUBLE, significant, to_error
@@ -54,11 +54,15 @@ def grids(
     0.0001 where they are smaller. Tests, R² and sigma of a gaussian model are computed from the rounded sums of squares and
     the protected n: they say nothing that these do not say, above all not the true number of records.
     """
+    by_design = inference.freedom is not None
     if inference.analysis is None:
         tests, statistics = wald_tests(inference, terms, n), likelihood_statistics(inference, n)
     else:
         table = _published(inference.analysis, inference.widths, n)
-        tests, statistics = _anova(table, terms, n), _gaussian_statistics(table, n)
+        tests = wald_tests(inference, terms, n) if by_design else _anova(table, terms, n)
+        statistics = _gaussian_statistics(table, n)
+    if by_design:  # tests of the whole model are of units drawn by themselves
+        statistics = [row for row in statistics if row[0] not in ("f_statistic", "f_p_value")]
     named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
     coefficients = coefficient_grid(inference, labels, n)
     ratios = {} if inference.analysis else {"ratios": _ratios(coefficients, binomial=binomial)}
@@ -76,6 +80,7 @@ def coefficient_grid(inference: Inference, labels: Sequence[str], n: int) -> Gri
         for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in parts), strict=True)
     ]
     kind = "robust" if inference.robust else "model-based"
+    kind = kind if inference.freedom is None else "design-based"
     columns = ("term", "estimate", "standard_error", "statistic", "p_value")
     return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
 
@@ -102,10 +107,24 @@ def ratio(estimate: Value, error: Value) -> tuple[Value, ...]:
 
 
 def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:
-    """Of t with the degrees of freedom that the protected n leaves, or of z."""
-    if inference.analysis is None:
+    """Of t with the degrees of freedom that the protected n, or the design, leaves; or of z."""
+    if inference.analysis is None and inference.freedom is None:
         return np.asarray(2 * ndtr(-abs(statistics)))
-    return np.asarray(2 * stdtr(max(1, n - sum(inference.widths)), -abs(statistics)))
+    return np.asarray(2 * stdtr(_dof(inference, n), -abs(statistics)))
+
+
+def _dof(inference: Inference, n: int) -> float:
+    """The degrees of freedom left: of n units, or of fewer by the design."""
+    least = n if inference.freedom is None else min(n, inference.freedom + 1)
+    return max(1, least - sum(inference.widths))
+
+
+def _test_p_values(inference: Inference, n: int) -> Floats:
+    """Of chi-square; by the design of F, with the degrees of freedom that it leaves."""
+    if inference.freedom is None:
+        return inference.test_p_values
+    widths = np.array(inference.widths[1:])
+    return np.asarray(fdtrc(widths, _dof(inference, n), inference.tests / widths))
 
 
 def _published(exact: VarianceAnalysis, widths: tuple[int, ...], n: int) -> VarianceAnalysis:
@@ -128,7 +147,7 @@ def _anova(table: VarianceAnalysis, terms: Sequence[str], n: int) -> Grid:
 
 def wald_tests(inference: Inference, terms: Sequence[str], n: int) -> Grid:
     """Tests of whole terms."""
-    parts = (inference.tests.tolist(), inference.test_p_values.tolist())
+    parts = (inference.tests.tolist(), _test_p_values(inference, n).tolist())
     rows = [
         (term, dof, rounded(test, digits(n)), p_value(p))
         for term, dof, test, p in zip(terms, inference.widths[1:], *parts, strict=True)

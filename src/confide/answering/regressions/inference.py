@@ -40,7 +40,8 @@ class Inference:
     """Estimates and their covariance in the units of the data. `tests`: Wald's chi-square of each term after the intercept.
 
     `analysis` and `dof`, the degrees of freedom of t, are there for gaussian models only, `null_deviance` and `deviance` for
-    the others.
+    the others. `freedom`, where errors are by the design of the sample, are the degrees of freedom that this has: infinitely many
+    where units were drawn by themselves.
     """
 
     estimates: Floats
@@ -52,6 +53,7 @@ class Inference:
     null_deviance: float = 0.0
     deviance: float = 0.0
     dof: int = 0
+    freedom: float | None = None
 
     @property
     def errors(self) -> Floats:
@@ -84,6 +86,7 @@ def infer(
     robust: bool,
     null: Fitted | None = None,
     noise: Floats | None = None,
+    freedom: float | None = None,
 ) -> Inference:
     """Give estimates with standard errors and tests.
 
@@ -91,8 +94,9 @@ def infer(
     G/(G-1) (N-1)/(N-p) for G units, N records and p columns, which is HC1 where each unit has one record.
     Gaussian tests are t with N-p degrees of freedom, at most G-1 with `robust`; the others are z, with dispersion 1.
     A Poisson model needs `null`, the fit of the intercept alone. `noise` is the covariance of what protection added to the
-    score; errors include it. Raises `Unfit` for perfect fits.
-    Reference: MacKinnon and White (1985); Cameron and Miller (2015), section II.
+    score; errors include it. With `freedom`, the degrees of freedom of a design, the meat is that of the design, and nothing is
+    corrected for. Raises `Unfit` for perfect fits.
+    Reference: MacKinnon and White (1985); Cameron and Miller (2015), section II; Binder (1983).
     """
     moments, widths = fitted.moments, tuple(block.width for block in question.design.blocks)
     gaussian = question.family is Family.GAUSSIAN
@@ -100,7 +104,9 @@ def infer(
     if dof < 1 or (gaussian and spread.squares <= PERFECT * moments.response_square):
         raise Unfit
     covariance = fitted.inverse * (spread.squares / dof if gaussian else 1.0)
-    if robust:
+    if freedom is not None:
+        covariance = sandwich(fitted, spread, covariance, correction=1.0)
+    elif robust:
         covariance, dof = sandwich(fitted, spread, covariance), min(dof, moments.units - 1)
     if noise is not None:
         covariance = covariance + fitted.inverse @ noise @ fitted.inverse
@@ -116,14 +122,16 @@ def infer(
     if gaussian:
         squares = _sequential(moments, widths) * scale**2
         table = analysis(squares, widths[1:], spread.squares * scale**2, records=moments.records)
-        return Inference(*given, table, dof=dof)
-    return Inference(*given, None, _null_deviance(moments, question.family, null), moments.deviance)
+        return Inference(*given, table, dof=dof, freedom=freedom)
+    null_deviance = _null_deviance(moments, question.family, null)
+    return Inference(*given, None, null_deviance, moments.deviance, freedom=freedom)
 
 
-def sandwich(fitted: Fitted, spread: Spread, plain: Floats) -> Floats:
+def sandwich(fitted: Fitted, spread: Spread, plain: Floats, *, correction: float | None = None) -> Floats:
     """The robust covariance; `Unfit` where it vanishes against the plain one, as for a class of one record."""
     records, units = fitted.moments.records, fitted.moments.units
-    correction = units / max(1, units - 1) * (records - 1) / (records - len(fitted.beta))
+    if correction is None:
+        correction = units / max(1, units - 1) * (records - 1) / (records - len(fitted.beta))
     robust = fitted.inverse @ spread.meat @ fitted.inverse * correction
     if not np.all(np.diag(robust) > PERFECT * np.diag(plain)):
         raise Unfit

@@ -12,6 +12,7 @@ from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.class_counts import ClassCounts, class_counts
 from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Compiled, Levels, compile_design
+from confide.answering.regressions.design_errors import DesignErrors
 from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
 from confide.answering.regressions.sums import Sums
@@ -111,6 +112,20 @@ class JudgedRegression:
     def inference(self) -> Inference:
         return self._model.inference
 
+    @cached_property
+    def design_errors(self) -> DesignErrors | None:
+        """How errors are found, if they are by the design of the sample."""
+        return DesignErrors(self.sums.selection, self.sums.shield) if self.question.request.by_design else None
+
+    @property
+    def rests_on_few_clusters(self) -> bool:
+        """Whether its errors are by the design, and of too few sampling units. The limit is moved a little by a draw."""
+        if self.design_errors is None:
+            return False
+        least = max(self.sums.shield.policy.models.leverage_units, self.columns)
+        leeway = self.sums.leeway("\x1fdesign", self._model.fitted.moments)[0]
+        return self.design_errors.found(self._model.spread) < least * leeway
+
     @property
     def varies(self) -> bool:
         return len(self.compiled.design.blocks) > 1
@@ -121,7 +136,7 @@ class JudgedRegression:
 
     @cached_property
     def fitted(self) -> FittedModel | None:
-        selection, family = self.sums.selection, self.question.request.family
+        selection, family, design = self.sums.selection, self.question.request.family, self.design_errors
         question = selection.step(self.compiled.design, family)
         facts = selection.facts
         try:
@@ -129,16 +144,19 @@ class JudgedRegression:
             counts = class_counts(self.compiled.design, selection, self.sums.shield)
             plain = fit(self._step(counts), question)
             fitted = solved(plain, attenuation.corrected(plain.moments)) if attenuation.shrinks else plain
-            spread = selection.spread(replace(question, beta=tuple(fitted.beta.tolist())), plain.inverse)
+            clusters = design.variances.clusters if design else 0
+            at = replace(question, beta=tuple(fitted.beta.tolist()), clusters=clusters)
+            spread = selection.spread(at, plain.inverse)
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            scaled, inner, null = _normalised(fitted, spread, null)
+            scaled, inner, null = _normalised(fitted, design.spread(fitted, spread) if design else spread, null)
             robust, noise = facts.weighted or facts.several or attenuation.shrinks, None
             if counts is not None:
                 weight = fitted.moments.records / fitted.moments.weight
                 scaled, inner, noise = counts.inferred(scaled, inner, weight=weight)
-            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise)
+            freedom = design.freedom if design else None
+            inference = infer(scaled, inner, question, robust=robust, null=null, noise=noise, freedom=freedom)
         except Unfit:
             return None
         sizes = np.ones(self.columns) if counts is None else counts.size

@@ -15,7 +15,7 @@ from confide.answering.nearby import (
 )
 from confide.model.admission.regression import label
 from confide.model.catalog.dataset import Dataset
-from confide.model.choices import Extra
+from confide.model.choices import CoefficientErrors, Extra
 from confide.model.formula import Factor, Term, Transform
 from confide.model.request import Family, RegressionRequest
 
@@ -30,6 +30,8 @@ def near_models(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[A
 
 def _moves(request: RegressionRequest, dataset: Dataset) -> Iterator[Near[RegressionRequest]]:
     yield from _without_comparison(request)
+    if request.by_design:
+        yield Near("with errors by the model", replace(request, errors=CoefficientErrors.MODEL))
     # Logarithms first: they help where a few units carry the model, and where the cross is too fine nothing is lost on them.
     yield from _logarithms(request, dataset)
     yield from _fewer_interactions(request)

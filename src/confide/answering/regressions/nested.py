@@ -14,7 +14,7 @@ from scipy.special import chdtrc, fdtrc
 from confide.answering.regressions.grids import digits, p_value, rounded
 from confide.answering.regressions.judged import JudgedRegression
 from confide.answering.rounding import DOUBLE, to_error
-from confide.model.choices import Extra
+from confide.model.choices import CoefficientErrors, Extra
 from confide.model.formula import Formula, write_formula
 from confide.model.model_release import Grid, Value
 
@@ -121,7 +121,7 @@ def _steps(whole: JudgedRegression) -> list[Formula]:
 
 
 def _within(whole: JudgedRegression, formula: Formula) -> JudgedRegression:
-    request = replace(whole.question.request, formula=formula, also=(), against=None)
+    request = replace(whole.question.request, formula=formula, also=(), against=None, errors=CoefficientErrors.MODEL)
     key = write_formula(formula)
     if key not in whole.smaller:
         whole.smaller[key] = JudgedRegression(replace(whole.question, request=request), whole.sums, whole=whole)

@@ -64,6 +64,12 @@ class SampleVariances(Protocol):
     def ratios(self, added: csr_array, to: csr_array) -> Floats:
         """Of one sum over another; 0 where the other is 0."""
 
+    def covariance(self, added: Floats) -> Floats:
+        """Of several sums, from what each sampling unit, a row, adds to them."""
+
+    def freedom(self, there: Bools) -> int:
+        """The degrees of freedom that some of the sampling units have."""
+
 
 @dataclass(frozen=True, eq=False)
 class Linearised:
@@ -108,6 +114,20 @@ class Linearised:
         linear = added - _times(top / divisor, to)
         return np.where(there, self.sums(_times(1 / divisor, linear)), 0.0)
 
+    def covariance(self, added: Floats) -> Floats:
+        sampled = np.bincount(self.strata, minlength=len(self.fractions))
+        means = np.zeros((len(sampled), added.shape[1]))
+        np.add.at(means, self.strata, added)
+        several, finite = sampled > 1, 1 - self.fractions
+        means = np.where(several[:, None], means / np.maximum(sampled, 1)[:, None], added.mean(axis=0))
+        lone = finite if self.single is LoneUnits.CENTRE else np.zeros(len(finite))
+        factor = np.where(several, finite * sampled / np.maximum(sampled - 1, 1), lone)
+        apart = added - means[self.strata]
+        return np.asarray((apart * factor[self.strata, None]).T @ apart)
+
+    def freedom(self, there: Bools) -> int:
+        return int(there.sum()) - len(np.unique(self.strata[there]))
+
 
 @dataclass(frozen=True, eq=False)
 class Replicated:
@@ -129,6 +149,14 @@ class Replicated:
         tops, bottoms = added @ self.factors, to @ self.factors
         whole = _ratio(top, bottom)
         return self._spread(np.where(bottoms != 0, _ratio(tops, bottoms), whole[:, None]), whole)
+
+    def covariance(self, added: Floats) -> Floats:
+        """One step from the estimate in each replicate, and no new fit (Rao and Tausi 2004)."""
+        apart = (self.factors - 1).T @ added
+        return np.asarray(self.multiplier * apart.T @ apart)
+
+    def freedom(self, there: Bools) -> int:
+        return min(int(self.factors.shape[1]), int(there.sum())) - 1
 
     def _spread(self, replicates: Floats, estimate: Floats) -> Floats:
         return np.asarray(self.multiplier * ((replicates - estimate[:, None]) ** 2).sum(axis=1))

@@ -64,7 +64,7 @@ class ColumnsEngine:
         from confide.engines.sums import batches
         from confide.engines.sums import stream as models
 
-        if (groups := self._groups(step)) is not None:
+        if not step.clusters and (groups := self._groups(step)) is not None:
             return sum_spread(self._store, step, groups, self._mask(step), inverse)
         layout = batches.lay_out(step.design)
         return models.spread(step, layout, self._batches(step, layout), inverse)
@@ -94,7 +94,7 @@ class ColumnsEngine:
         """The records of a model in their stored order, at least one batch."""
         from confide.engines.sums.batches import columns_of, read_batch
 
-        names = columns_of(step.design, self.facts)
+        names = columns_of(step, self.facts)
         units, words = self._store.units, self._universes.mask(step.within)
         start, stop = int(np.searchsorted(units, low, "left")), int(np.searchsorted(units, high, "right"))
         for begin in range(start, stop, BATCH) or [start]:

@@ -64,7 +64,9 @@ class DerivedEngine:
         if stored.same:
             return replace(found, fits=fits)
         pull = None if found.pull is None else stored.all_sums @ found.pull @ stored.sums.T
-        return replace(found, meat=stored.all_sums @ found.meat @ stored.all_sums.T, fits=fits, pull=pull)
+        scores = None if found.scores is None else found.scores @ stored.all_sums.T
+        meat = stored.all_sums @ found.meat @ stored.all_sums.T
+        return replace(found, meat=meat, fits=fits, pull=pull, scores=scores)
 
     def rows(self, step: Step, inverse: Floats, *, low: int, high: int) -> Rows:
         stored = self._stored(step)

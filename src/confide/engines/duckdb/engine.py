@@ -224,7 +224,7 @@ class DuckDBEngine:
         """The records of a model in their stored order (DuckDB preserves it unless told otherwise), at least one batch."""
         from confide.engines.sums.batches import columns_of, read_batch
 
-        columns = columns_of(step.design, self.facts)
+        columns = columns_of(step, self.facts)
         conditions = [*([inside(step.within, self.facts, self._sizes)] if step.within else []), *only]
         condition = " WHERE " + " AND ".join(conditions) if conditions else ""
         cancellation = current_cancellation()

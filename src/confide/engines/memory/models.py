@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from confide.arrays import Floats, Ints
-from confide.engines import StoreFacts
+from confide.engines import CLUSTER, StoreFacts
 from confide.model.design import Block, Design, Duration, Indicator, Number
 from confide.model.evidence import Moments, Rows, Spread, Step
 from confide.model.formula import Transform
@@ -34,7 +34,7 @@ class MemoryModel:
     """The complete records of a model: matrix, response, weight, fitted values, working weights and responses."""
 
     def __init__(self, step: Step, records: Iterable[Record], facts: StoreFacts) -> None:
-        self.design, self.facts = step.design, facts
+        self.design, self.facts, self.clusters = step.design, facts, step.clusters
         self.records = [r for r in sorted(records, key=lambda r: (r["unit"], r["key"])) if self._complete(r)]
         rows = [self._row(r) for r in self.records]
         self.x = np.array(rows, np.float64).reshape(len(rows), step.design.columns)
@@ -90,7 +90,14 @@ class MemoryModel:
             influence=max((float(squares[r].sum()) / total for r in self.by_unit.values() if total > 0), default=0.0),
             squares=total,
             fits=tuple(self._fits(at, squares, self.w) for at in range(len(self.design.classes))),
+            scores=self._by_cluster(scores) if self.clusters else None,
         )
+
+    def _by_cluster(self, scores: Floats) -> Floats:
+        found = np.zeros((self.clusters, self.design.columns))
+        for record, score in zip(self.records, scores, strict=True):
+            found[record[self.facts.classes[CLUSTER]]] += score
+        return found
 
     def rows(self, inverse: Floats) -> Rows:
         numbers = [[self._entering(number, r) for number in self.design.numbers] for r in self.records]

@@ -91,7 +91,7 @@ class PostgresEngine:
         """The records of a model in the order of their numbers, at least one batch."""
         from confide.engines.sums.batches import columns_of, read_batch
 
-        kinds = {name: self._kinds[name] for name in columns_of(step.design, self.facts)}
+        kinds = {name: self._kinds[name] for name in columns_of(step, self.facts)}
         chosen = inside(step.within, self.facts, self._relation.sizes) if step.within else "true"
         with self._sessions.question() as connection:
             for arrays in read_records(connection, kinds, chosen, self._span(connection, low, high)):

@@ -82,7 +82,7 @@ class SparkEngine:
 
         step = task.step
         chosen = inside(step.within, self.facts, self._relation.sizes) if step.within else "true"
-        columns = columns_of(step.design, self.facts)
+        columns = columns_of(step, self.facts)
         with self._records.question() as question:
             found = question.mapped(columns, f"{only} AND {chosen}", partial(summed, task, sums), FOUND)
         return [*sums(task, [task.nothing]), *ordered(found)]

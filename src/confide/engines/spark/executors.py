@@ -54,7 +54,7 @@ class Task:
     @property
     def nothing(self) -> Batch:
         """A batch without records."""
-        names = columns_of(self.step.design, self.facts)
+        names = columns_of(self.step, self.facts)
         return self._batch({name: np.zeros(0, np.int64) for name in names})
 
     def batches(self, parts: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
@@ -137,6 +137,7 @@ def joined_spread(found: Iterable[Arrays]) -> tuple[SpreadSums, SpreadSums]:
             first[f"{half}.meat"] += arrays[f"{half}.meat"]
             first[f"{half}.fits"] += arrays[f"{half}.fits"]
             first[f"{half}.pull"] += arrays[f"{half}.pull"]
+            first[f"{half}.scores"] += arrays[f"{half}.scores"]
             mine, theirs = first[f"{half}.sums"], arrays[f"{half}.sums"]
             mine[0] += theirs[0]
             np.maximum(mine[3:], theirs[3:], out=mine[3:])  # the largest unit is in one part

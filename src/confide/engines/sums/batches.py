@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
-from confide.engines import StoreFacts
+from confide.engines import CLUSTER, StoreFacts
 from confide.engines.sums.kernels import Batch, Layout
 from confide.errors import Fault
 from confide.model.design import Block, Category, Design, Duration, Indicator, Number
@@ -18,14 +18,16 @@ from confide.model.formula import Transform
 __all__ = ["columns_of", "entering", "lay_out", "read_batch"]
 
 
-def columns_of(design: Design, facts: StoreFacts) -> list[str]:
+def columns_of(step: Step, facts: StoreFacts) -> list[str]:
     """The stored columns a model needs, each once."""
+    design = step.design
     names = ["unit", "key", *(["weight"] if facts.weighted else [])]
     names += [facts.classes[name] for name in design.classes]
     names += [_value(number, facts) for number in design.numbers]
     response = design.response
     names.append(_value(response, facts) if isinstance(response, Number) else facts.classes[response.variable])
     names += [facts.classes[response.event]] if isinstance(response, Duration) else []
+    names += [facts.classes[CLUSTER]] if step.clusters else []
     return list(dict.fromkeys(names))
 
 
@@ -90,7 +92,17 @@ def read_batch(columns: Mapping[str, NDArray[Any]], step: Step, facts: StoreFact
         wanted &= ~np.isin(columns["unit"], np.array(step.without, np.int64))
     weight = columns["weight"] / 10.0**facts.weight_decimals if facts.weighted else np.ones(records)
     unit, key = np.array(columns["unit"], np.int64), np.array(columns["key"], np.int32)
-    return Batch(unit, key, weight, response, numbers, classes, wanted)
+    return Batch(unit, key, weight, response, numbers, classes, wanted, _clusters(step, columns, facts))
+
+
+def _clusters(step: Step, columns: Mapping[str, NDArray[Any]], facts: StoreFacts) -> NDArray[np.uint16]:
+    """The place of each record's sampling unit, if scores are by these."""
+    if not step.clusters:
+        return np.empty(0, np.uint16)
+    places = np.array(columns[facts.classes[CLUSTER]], np.uint16)
+    if len(places) and places.max() >= step.clusters:
+        raise Fault("There are fewer sampling units by the description of the store than in the data.")
+    return places
 
 
 def entering(number: Number, columns: Mapping[str, NDArray[Any]], facts: StoreFacts) -> Floats:

@@ -46,7 +46,10 @@ class Layout(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Records, one column each: `numbers` and `classes` have a row for each variable. Only those `wanted` count."""
+    """Records, one column each: `numbers` and `classes` have a row for each variable. Only those `wanted` count.
+
+    `cluster` has the places of sampling units, and is empty where scores are not by these.
+    """
 
     unit: Ints
     key: NDArray[np.int32]
@@ -55,6 +58,7 @@ class Batch(NamedTuple):
     numbers: Floats
     classes: NDArray[np.uint16]
     wanted: Bools
+    cluster: NDArray[np.uint16]
 
 
 class MomentSums(NamedTuple):
@@ -71,7 +75,7 @@ class MomentSums(NamedTuple):
 class SpreadSums(NamedTuple):
     """`sums`: squares; leverage and squares of the unit; the largest of both. `state`: last unit, columns touched, begun.
 
-    `pull` is empty but where a record has several linear predictors.
+    `pull` is empty but where a record has several linear predictors, `scores` but where they are by sampling unit.
     """
 
     meat: Floats
@@ -82,6 +86,7 @@ class SpreadSums(NamedTuple):
     touched: Ints
     marked: Bools
     pull: Floats
+    scores: Floats
 
 
 def moment_sums(columns: int) -> MomentSums:
@@ -96,8 +101,8 @@ def moment_sums(columns: int) -> MomentSums:
     )
 
 
-def spread_sums(layout: Layout) -> SpreadSums:
-    """Nothing added up yet."""
+def spread_sums(layout: Layout, clusters: int) -> SpreadSums:
+    """Nothing added up yet, and no score of so many sampling units."""
     p = layout.columns
     return SpreadSums(
         np.zeros((p, p)),
@@ -108,6 +113,7 @@ def spread_sums(layout: Layout) -> SpreadSums:
         np.zeros(p, np.int64),
         np.zeros(p, np.bool_),
         np.zeros((0, 0, 0)),
+        np.zeros((clusters, p)),
     )
 
 
@@ -271,6 +277,8 @@ def add_spread(
                 to.touched[to.state[1]] = at
                 to.state[1] += 1
             to.own[at] += w * (y - mu) * value[a]
+            if len(to.scores):
+                to.scores[batch.cluster[i], at] += w * (y - mu) * value[a]
         for c in range(len(layout.sizes)):
             to.fits[c, batch.classes[c, i], 0] += square
             to.fits[c, batch.classes[c, i], 1] += w

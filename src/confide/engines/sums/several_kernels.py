@@ -57,6 +57,7 @@ def several_spread_sums(layout: Layout, plan: Predictors) -> SpreadSums:
         np.zeros(width, np.int64),
         np.zeros(width, np.bool_),
         np.zeros((plan.outcomes, width, p)),
+        np.zeros((0, 0)),
     )
 
 

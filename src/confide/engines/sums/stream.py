@@ -111,7 +111,7 @@ def spread_halves(step: Step, layout: Layout, batches: Iterable[Batch], inverse:
     """The sums of each half of the units, the last of which is settled."""
     if step.family.several:
         return _several_spread(step, layout, batches, inverse)
-    halves = [kernels.spread_sums(layout) for _ in HALVES]
+    halves = [kernels.spread_sums(layout, step.clusters) for _ in HALVES]
     beta, inverse = np.array(step.beta, np.float64), np.array(inverse, np.float64, order="C")
 
     def add(half: int, batch: Batch) -> None:
@@ -148,6 +148,7 @@ def spread_of(halves: Sequence[SpreadSums], layout: Layout) -> Spread:
         squares=squares,
         fits=tuple(fits[at, :size] for at, size in enumerate(layout.sizes.tolist())),
         pull=one.pull + other.pull if one.pull.size else None,
+        scores=one.scores + other.scores if one.scores.size else None,
     )
 
 

@@ -25,6 +25,11 @@ __all__ = [
 def admit_regression(request: RegressionRequest, dataset: Dataset) -> RegressionRequest:
     """The request with its response named by variable; a Mistake where a name, transformation or family does not fit."""
     admit_universe(request.where, dataset)
+    if request.by_design and dataset.sampling is None:
+        raise Mistake(
+            f"How the units of {dataset.name!r} were drawn is not declared, so that no error by the design can be known.",
+            suggestions=["Leave errors='design' out.", "The custodian may add [sampling]."],
+        )
     formula = replace(request.formula, response=admit_response(request.formula.response, request.family, dataset))
     explained = [formula.response.variable]
     if request.event is not None:

@@ -16,7 +16,7 @@ from confide.errors import Mistake, Reason
 from confide.model.admission.regression import admit_factor, admit_regression, admit_response, check_regression
 from confide.model.admission.table import check_variables
 from confide.model.catalog.dataset import Dataset
-from confide.model.choices import Extra
+from confide.model.choices import CoefficientErrors, Extra
 from confide.model.formula import Factor, Formula, Term, read_class, read_term, write_formula, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
@@ -45,6 +45,8 @@ class ModelDraft:
     """The smaller model to compare with, as it was typed."""
     event: str = ""
     """What ends a duration, as it was typed."""
+    by_design: bool = False
+    """Whether standard errors are by the design of the sample."""
     typed: str = ""
     """A formula as it was typed, if it cannot be used."""
     errors: tuple[Error, ...] = ()
@@ -59,9 +61,9 @@ class ModelDraft:
         formula = _first(query, "formula")
         draft = draft.retyped(formula, _first(query, "family") or "gaussian") if formula.strip() else draft
         named = [name for key, text in query if key == "also" for name in text.split(",")]
-        return replace(
-            draft, also=tuple(extra for extra in Extra if extra in named), against=_first(query, "against").strip()
-        )
+        also, against = tuple(extra for extra in Extra if extra in named), _first(query, "against").strip()
+        by_design = _first(query, "errors").strip() == CoefficientErrors.DESIGN
+        return replace(draft, also=also, against=against, by_design=by_design)
 
     def write(self) -> list[tuple[str, str]]:
         """The parameters of the address; of a whole model those of the question."""
@@ -73,7 +75,8 @@ class ModelDraft:
     def _more(self) -> list[tuple[str, str]]:
         also = [("also", ",".join(self.also))] if self.also else []
         also += [("event", self.event)] if self.family is Family.SURVIVAL and self.event else []
-        return [*also, *([("against", self.against)] if self.against else [])]
+        also += [("against", self.against)] if self.against else []
+        return [*also, *([("errors", str(CoefficientErrors.DESIGN))] if self.by_design else [])]
 
     def fields(self) -> list[tuple[str, str]]:
         """The same in parts, complete or not, as the form holds them."""
@@ -154,11 +157,13 @@ class ModelDraft:
         given |= {"also": tuple(map(str, self.also))} if self.also else {}
         given |= {"against": self.against} if self.against else {}
         given |= {"event": self.event} if self.family is Family.SURVIVAL else {}
+        given |= {"errors": str(CoefficientErrors.DESIGN)} if self.by_design else {}
         try:
             asked = make_request(RegressionRequest, self.dataset.name, where=EVERYONE, given=given)
             admit_regression(asked, self.dataset)
         except Mistake as mistake:
-            return self.wrong("against" if self.against else "also" if self.also else "event", mistake)
+            fields = {"against": self.against, "also": self.also, "errors": self.by_design}
+            return self.wrong(next((name for name, given in fields.items() if given), "event"), mistake)
         return self
 
     def explaining(self, text: str) -> "ModelDraft":

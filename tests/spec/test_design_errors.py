@@ -1,0 +1,318 @@
+"""Errors of coefficients by the design of the sample: against plain formulas and statsmodels, and what they may not tell."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import statsmodels.api as sm
+from scipy.sparse import csr_array
+from scipy.special import fdtrc, stdtr
+
+from asking import python_regression
+from confide.answering.rounding import significant
+from confide.answering.tables.sampling import Linearised, variances_of
+from confide.engines import Coded, Engine
+from confide.errors import Mistake
+from confide.model.catalog.sampling import LoneUnits
+from confide.model.choices import CoefficientErrors
+from confide.model.design import Block, Design, Number
+from confide.model.evidence import Step
+from confide.model.request import Family
+
+BARE = {
+    "universe": {"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "decide_on": "true"},
+    "tables": {"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False},
+    "drop": {"k": 0},
+    "counts": {"mechanism": "none"},
+    "totals": {"mechanism": "none", "units": 0, "dominance_k": 100.0, "p_percent": 0.0, "risk_limit": 1.0},
+    "models": {"leverage_units": 1},
+}
+NOISY = {name: rules for name, rules in BARE.items() if name != "counts"}
+
+STRATA = 'strata = "stratum"\npsu = "psu"\npopulation = "size"'
+REPLICATES = f'replicates = {[f"rep{r}" for r in range(8)]}\nmethod = "jackknife"'.replace("'", '"')
+
+
+def sampled(seed: int = 5, size: int = 600) -> pa.Table:
+    """People in 24 sampling units of four strata, who are alike within a sampling unit."""
+    rng = np.random.default_rng(seed)
+    psu = rng.integers(0, 24, size)
+    town = np.array(["a1", "a2", "b1", "b2"])[rng.integers(0, 4, size)]
+    pull = rng.normal(size=24)[psu]
+    age = rng.integers(0, 100, size).astype(float)
+    weight = rng.integers(50, 300, size) / 100
+    columns = {
+        "id": np.arange(size).astype(str),
+        "w": weight,
+        "sex": rng.choice(["f", "m"], size),
+        "county": np.char.upper(town.astype("<U1")),
+        "town": town,
+        "age": age,
+        "ill": np.where(rng.normal(size=size) + pull > 0.3, "yes", "no"),
+        "work": rng.choice(["yes", "no"], size),
+        "trade": rng.choice(["p", "q", "r"], size),
+        "income": np.rint(1000 + 3 * age + 200 * pull + rng.normal(0, 150, size)).clip(1),
+        "stratum": (psu % 4).astype(str),
+        "psu": psu,
+        "size": np.array([20, 30, 40, 50])[psu % 4],
+    }
+    group = rng.integers(0, 8, size)
+    columns |= {f"rep{r}": np.where(group == r, 0.0, np.round(weight * 8 / 7, 6)) for r in range(8)}
+    return pa.table(columns)
+
+
+def designed(town: Any, design: str | None, *, weighted: bool = True, **policy: Any) -> Any:
+    head, rest = town.catalog.split("[variables.id]", 1)
+    catalog = town.catalog if design is None else f"{head}\n[sampling]\n{design}\n[variables.id]{rest}"
+    catalog = catalog if weighted else catalog.replace('weight = "w"\n', "")
+    return replace(town, catalog=catalog, people=sampled()).under(**policy)
+
+
+def released(place: Any, formula: str, secret: int = 0, **words: Any) -> Any:
+    request = python_regression("people", formula, **{"errors": "design", **words})
+    outcome = place.desk(secret).consider(request)
+    assert not outcome.reasons, outcome.reasons
+    return outcome.release
+
+
+def errors(release: Any) -> np.ndarray:
+    return np.array([row[2] for row in release.grids["coefficients"].rows])
+
+
+def shown(values: Any) -> np.ndarray:
+    return significant(np.asarray(values, float), 2)
+
+
+def matrix(data: Any) -> np.ndarray:
+    """Intercept, age and the less common sex, as the model has them."""
+    rare = data["sex"].value_counts().index[-1]
+    return np.column_stack([np.ones(len(data)), data["age"], data["sex"] == rare]).astype(float)
+
+
+def fitted(x: Any, y: Any, w: Any, *, logistic: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the records and the inverse of the gram at the estimate: Newton's method, as it is written."""
+    beta = np.zeros(x.shape[1])
+    for _ in range(30):
+        mu = 1 / (1 + np.exp(-x @ beta)) if logistic else x @ beta
+        v = mu * (1 - mu) if logistic else np.ones(len(y))
+        inverse = np.linalg.inv((x * (w * v)[:, None]).T @ x)
+        scores = x * (w * (y - mu))[:, None]
+        beta = beta + inverse @ scores.sum(axis=0)
+    return scores, inverse
+
+
+def sandwich(scores: Any, inverse: Any, data: Any, *, finite: bool = True) -> np.ndarray:
+    """The textbook: scores by sampling unit about the mean of their stratum, times (1 - f) n / (n - 1)."""
+    meat = np.zeros_like(inverse)
+    for stratum in sorted(set(data["stratum"])):
+        here = (data["stratum"] == stratum).to_numpy()
+        sums = np.array([scores[here & (data["psu"] == psu)].sum(axis=0) for psu in sorted(set(data["psu"][here]))])
+        n = len(sums)
+        f = n / data["size"][here].iloc[0] if finite else 0.0
+        apart = sums - sums.mean(axis=0)
+        meat += (1 - f) * n / (n - 1) * apart.T @ apart
+    return np.asarray(inverse @ meat @ inverse)
+
+
+@pytest.mark.parametrize("finite", [True, False])
+@pytest.mark.parametrize("logistic", [True, False])
+def test_errors_in_strata_are_those_of_the_textbook(town: Any, logistic: bool, finite: bool) -> None:
+    place = designed(town, STRATA if finite else 'strata = "stratum"\npsu = "psu"', **BARE)
+    data = place.people.to_pandas()
+    y = (data["ill"] == "yes") if logistic else data["income"]
+    formula, family = ("ill=yes ~ age + sex", "binomial") if logistic else ("income ~ age + sex", "gaussian")
+    release = released(place, formula, family=family)
+    found = fitted(matrix(data), y.to_numpy(float), data["w"].to_numpy(), logistic=logistic)
+    expected = np.sqrt(np.diag(sandwich(*found, data, finite=finite)))
+    assert errors(release) == pytest.approx(shown(expected))
+    assert "design-based" in release.grids["coefficients"].title
+    by_model = released(place, formula, family=family, errors="model")
+    assert errors(release)[0] > 1.2 * errors(by_model)[0], "people alike within sampling units must count"
+    assert [row[1] for row in by_model.grids["coefficients"].rows][1] == release.grids["coefficients"].rows[1][1]
+
+
+def test_without_strata_errors_are_cluster_robust_as_statsmodels_has_them(town: Any) -> None:
+    """Theirs are times G/(G-1) (N-1)/(N-p); by the design, as in R's survey, times G/(G-1) alone."""
+    place = designed(town, 'psu = "psu"', weighted=False, **BARE)
+    data = place.people.to_pandas()
+    x, groups = matrix(data), data["psu"]
+    n, p = x.shape
+    linear = sm.OLS(data["income"], x).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    undone = np.sqrt((n - p) / (n - 1))
+    assert errors(released(place, "income ~ age + sex")) == pytest.approx(shown(linear.bse * undone))
+    logit = sm.GLM((data["ill"] == "yes").astype(float), x, family=sm.families.Binomial())
+    bse = logit.fit(cov_type="cluster", cov_kwds={"groups": groups}).bse
+    release = released(place, "ill=yes ~ age + sex", family="binomial")
+    assert errors(release) == pytest.approx(shown(bse * undone))
+
+
+def test_a_universe_keeps_the_sampling_units_that_have_nobody_in_it(town: Any) -> None:
+    """As with a subset of a design in R's survey: they add nothing to a score, and count among those that were drawn."""
+    place = designed(town, STRATA, **BARE)
+    data = place.people.to_pandas()
+    inside = (data["town"] == "a1").to_numpy()
+    people = data[inside]
+    scores = np.zeros((len(data), 3))
+    scores[inside], inverse = fitted(
+        matrix(people), people["income"].to_numpy(float), people["w"].to_numpy(), logistic=False
+    )
+    expected = np.sqrt(np.diag(sandwich(scores, inverse, data)))
+    assert errors(released(place, "income ~ age + sex", where={"town": "a1"})) == pytest.approx(shown(expected))
+
+
+def test_replicate_weights_take_one_step_from_the_estimate(town: Any) -> None:
+    place = designed(town, REPLICATES, **BARE)
+    data = place.people.to_pandas()
+    w = data["w"].to_numpy()
+    scores, inverse = fitted(matrix(data), data["income"].to_numpy(float), w, logistic=False)
+    steps = [inverse @ (scores * (data[f"rep{r}"].to_numpy() / w - 1)[:, None]).sum(axis=0) for r in range(8)]
+    expected = np.sqrt(7 / 8 * np.sum(np.square(steps), axis=0))
+    assert errors(released(place, "income ~ age + sex")) == pytest.approx(shown(expected), rel=0.06)
+
+
+@pytest.mark.parametrize("single", LoneUnits)
+def test_a_covariance_of_sums_has_their_variances(single: LoneUnits) -> None:
+    strata = np.array([0, 0, 0, 1, 1, 2])
+    design = Linearised(strata, np.array([0.1, 0.0, 0.5]), single, 1.0)
+    added = np.random.default_rng(3).normal(size=(6, 4))
+    found = design.covariance(added)
+    assert np.diag(found) == pytest.approx(design.sums(csr_array(added.T)))
+    both = design.sums(csr_array((added[:, 0] + added[:, 1])[None, :]))[0]
+    assert found[0, 1] == pytest.approx((both - found[0, 0] - found[1, 1]) / 2)
+    assert design.freedom(np.ones(6, bool)) == 3
+    assert design.freedom(np.array([1, 0, 0, 1, 1, 0], bool)) == 1
+
+
+def test_p_values_have_the_degrees_of_freedom_of_the_design(town: Any) -> None:
+    place = designed(town, STRATA, **BARE)
+    for family, formula in (("gaussian", "income ~ age + trade"), ("binomial", "ill=yes ~ age + trade")):
+        grids = released(place, formula, family=family).grids
+        left = 24 - 4 + 1 - 4
+        for _, _, _, statistic, p in grids["coefficients"].rows:
+            assert p == pytest.approx(max(1e-4, 2 * stdtr(left, -abs(statistic))), rel=6e-3)
+        assert grids["anova"].columns == ("term", "dof", "wald_chi_square", "p_value")
+        for _, width, test, p in grids["anova"].rows:
+            assert p == pytest.approx(max(1e-4, fdtrc(width, left, test / width)), rel=0.1)
+        assert not {"f_statistic", "f_p_value"} & {row[0] for row in grids["statistics"].rows}
+
+
+@pytest.mark.parametrize("design", ["", 'strata = "stratum"'])
+def test_p_values_of_units_drawn_by_themselves_do_not_tell_how_many_were(town: Any, design: str) -> None:
+    """Sampling units less strata would be the true number of units, but for a few."""
+    place = designed(town, design, weighted=False, **NOISY)
+    people = pa.Table.from_pandas(place.people.to_pandas()[:60], preserve_index=False)
+    for secret in range(6):
+        release = released(place.of(people), "income ~ age + sex", secret)
+        told = dict(release.grids["statistics"].rows)["n"]
+        for _, _, _, statistic, p in release.grids["coefficients"].rows:
+            assert p == pytest.approx(max(1e-4, 2 * stdtr(told - 3, -abs(statistic))), rel=6e-3)
+        request = python_regression("people", "income ~ age + sex", errors="design")
+        assert place.of(people).desk(secret).consider(request).model.inference.freedom == np.inf
+
+
+def test_every_engine_adds_up_scores_alike(town: Any, engine_of: Callable[[Coded], Engine]) -> None:
+    place = designed(town, STRATA, **BARE)
+    data, coded = place.people.to_pandas(), place.coded()
+    engine = engine_of(coded)
+    design = Design(Number("income"), (Number("age"),), (), (Block((), (), 0, 1), Block((0,), (), 1, 1)))
+    beta = (900.0, 3.5)
+    clusters = variances_of(coded.facts.sampling).clusters
+    found = engine.spread(Step(design, Family.GAUSSIAN, beta=beta, clusters=clusters), np.eye(2)).scores
+    left = data["w"] * (data["income"] - beta[0] - beta[1] * data["age"])
+    expected = [
+        np.array([left[here].sum(), (left * data["age"])[here].sum()])
+        for _, here in sorted(data.groupby(["stratum", "psu"]).groups.items())
+    ]
+    assert sorted(found.tolist()) == [pytest.approx(row) for row in sorted(np.array(expected).tolist())]
+
+
+def test_own_variables_have_the_errors_of_declared_ones(town: Any) -> None:
+    place = designed(town, STRATA, **BARE)
+    own = released(place, "income ~ age + where", define=["where = town in (a1, a2)"])
+    declared = released(place, "income ~ age + county")
+    assert errors(own) == pytest.approx(errors(declared))
+
+
+def test_the_noise_is_the_same_whatever_the_terms_and_their_names(town: Any) -> None:
+    """Else it would be averaged out over models that differ in what has nothing to do with the error."""
+    exact, place = designed(town, STRATA, **BARE), designed(town, STRATA, **NOISY)
+    drawn = {secret: noise(place, exact, "income ~ age", secret) for secret in range(12)}
+    assert 0.01 < np.std(list(drawn.values())) < 0.5, "noise that nobody would notice, or that spoils errors"
+    assert abs(np.mean(list(drawn.values()))) < 0.3
+    for secret in range(3):
+        for formula in ("income ~ age + sex", "income ~ age + sex + trade", "income ~ age + town"):
+            assert np.sign(noise(place, exact, formula, secret)) == np.sign(drawn[secret]), formula
+        renamed = noise(place, exact, "income ~ age + own", secret, define=["own = sex in (f)"])
+        assert renamed == pytest.approx(noise(place, exact, "income ~ age + sex", secret))
+
+
+def noise(place: Any, exact: Any, formula: str, secret: int, **words: Any) -> float:
+    """What noise adds to the variance of the coefficient of age, relative to it, before anything is rounded."""
+    request = python_regression("people", formula, errors="design", **words)
+    noisy, plain = (each.desk(secret).consider(request).model.inference.covariance[1, 1] for each in (place, exact))
+    return float(noisy / plain - 1)
+
+
+@pytest.mark.parametrize("psus", [2, 6])
+def test_too_few_sampling_units_are_refused_and_a_model_without_the_design_is_not(town: Any, psus: int) -> None:
+    place = designed(town, 'psu = "psu"', **BARE | {"models": {"leverage_units": 8}})
+    people = place.people.to_pandas()
+    people["psu"] %= psus
+    place = replace(place, people=pa.Table.from_pandas(people, preserve_index=False))
+    request = python_regression("people", "income ~ age + sex", errors="design")
+    outcome = place.desk().consider(request)
+    assert [reason.rule for reason in outcome.reasons] == ["models.design"]
+    assert not place.desk().consider(replace(request, errors=CoefficientErrors.MODEL)).reasons
+
+
+def test_sampling_units_that_have_nobody_in_the_universe_do_not_count(town: Any) -> None:
+    place = designed(town, 'psu = "psu"', **BARE | {"models": {"leverage_units": 8}})
+    people = place.people.to_pandas()
+    people["town"] = np.where(people["psu"] < 5, "a1", "b1")
+    people["county"] = people["town"].str[0].str.upper()
+    desk = place.of(pa.Table.from_pandas(people, preserve_index=False)).desk()
+    request = python_regression("people", "income ~ age", where={"county": "A"}, errors="design")
+    assert [reason.rule for reason in desk.consider(request).reasons] == ["models.design"]
+    assert not desk.consider(replace(request, errors=CoefficientErrors.MODEL)).reasons
+    assert not desk.consider(
+        python_regression("people", "income ~ age", where={"county": "B"}, errors="design")
+    ).reasons
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"errors": "sample"}, "There is no errors of coefficients 'sample'."),
+        ({"errors": "design", "against": "income ~ age"}, "leave 'deviance' and 'against' out"),
+        ({"errors": "design", "family": "multinomial"}, "has no errors by the design"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_mistake(words: dict[str, Any], says: str) -> None:
+    formula = "trade ~ age" if "family" in words else "income ~ age + sex"
+    with pytest.raises(Mistake, match=says.replace(".", r"\.")):
+        python_regression("people", formula, **words)
+
+
+def test_a_design_that_is_not_declared_is_a_mistake(town: Any) -> None:
+    place = designed(town, None, **BARE)
+    with pytest.raises(Mistake, match="not declared"):
+        place.desk().consider(python_regression("people", "income ~ age", errors="design"))
+
+
+ALONE = {"simple": "", "strata": 'strata = "stratum"\npsu = "id"'}
+
+
+@pytest.mark.parametrize("design", ALONE)
+def test_noise_hides_a_unit_more_or_less_in_a_small_class(town: Any, design: str) -> None:
+    """The variance of a mean is about 1 / n times that of a unit: with less noise than 1 / n of it, n could be read off."""
+    few = 30
+    exact, place = (designed(town, ALONE[design], weighted=False, **rules) for rules in (BARE, NOISY))
+    people = place.people.to_pandas()
+    people["sex"] = np.where(np.arange(len(people)) < few, "m", "f")
+    exact, place = (each.of(pa.Table.from_pandas(people, preserve_index=False)) for each in (exact, place))
+    drawn = [noise(place, exact, "income ~ sex", secret) for secret in range(16)]
+    assert np.std(drawn) > 3 / few
+    assert sum(abs(each) < 0.2 / few for each in drawn) < 4
