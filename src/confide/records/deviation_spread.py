@@ -43,6 +43,8 @@ def measure_deviation_spread(
 ) -> dict[str, list[float]]:
     """For each number the multiples in cells of few, of more and of many units (`CELL_SIZES`)."""
     names = [name for name in protected.facts.numbers if name in true.facts.numbers]
+    if not names:
+        return {}
     tables = _tables(dataset)
     known, seen = (_Moments(coded, names, dataset, tables) for coded in (true, protected))
     ratios: list[Floats] = [np.empty((len(CELL_SIZES) + 1, 0, len(names)))]
