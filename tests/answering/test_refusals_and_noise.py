@@ -84,6 +84,17 @@ class Case:
     limits: dict[str, dict[str, object]]
     request: Request[Any]
     shown: Request[Any]
+    sampled: bool = False
+    """Whether people were drawn by twelve sampling units."""
+
+    def placed(self, town: Any) -> Any:
+        crowd = people(*self.crowd)
+        if not self.sampled:
+            return town.of(crowd)
+        head, rest = town.catalog.split("[variables.id]", 1)
+        units = pa.array([str(number % 12) for number in range(len(crowd))])
+        catalog = f'{head}\n[sampling]\npsu = "psu"\n[variables.id]{rest}'
+        return replace(town, catalog=catalog, people=crowd.append_column("psu", units))
 
     @property
     def policy(self) -> Policy:
@@ -208,6 +219,10 @@ CASES = {
         "models.unfit", Stage.INFLUENCE, ((59, {}), (1, {"age": 52.0})),
         {"models": {"leverage_units": 5}}, python_correlation("people", ["age", "income"]), table("town"),
     ),
+    "sampling units": Case(
+        "models.design", Stage.INFLUENCE, ((120, {}),),
+        {"models": {"leverage_units": 11}}, model("income ~ age", errors="design"), table("town"), sampled=True,
+    ),
 }  # fmt: skip
 
 
@@ -220,12 +235,13 @@ def test_every_rule_that_looks_at_numbers_has_a_case() -> None:
 def test_a_refusal_is_independent_of_the_noise_of_what_is_published(town: Any, name: str) -> None:
     """Chance refuses between a twentieth and nineteen twentieths, and no correlation is beyond 4 / sqrt(200)."""
     case = CASES[name]
-    engine = Remembering(town.of(people(*case.crowd)).coded())
+    place = case.placed(town)
+    engine, dataset = Remembering(place.coded()), place.dataset
     [measure] = case.shown.measure
-    truth = Desk(Road(town.dataset, engine, Shield(alone(), numbered(0)))).consider(case.shown).columns[measure].values
+    truth = Desk(Road(dataset, engine, Shield(alone(), numbered(0)))).consider(case.shown).columns[measure].values
     refused, noise = [], []
     for secret in SECRETS:
-        desk = Desk(Road(town.dataset, engine, Shield(case.policy, numbered(secret))))
+        desk = Desk(Road(dataset, engine, Shield(case.policy, numbered(secret))))
         rules = {reason.rule for reason in desk.consider(case.request).reasons}
         assert rules <= {case.rule}
         refused.append(bool(rules))
