@@ -149,8 +149,10 @@ def test_what_is_not_offered_is_explained(people, service):
 
 def test_only_responses_that_a_family_can_explain_are_offered(people):
     groups = {words: [value for value, _, _ in group] for words, group in responses(draft("income ~ age", people))}
-    number, yes, count = groups.values()
+    number, yes, count, *several = groups.values()
     assert "gaussian log(income)" in number and "binomial employment=employed" in yes and "poisson children" in count
+    for family, group in zip(("multinomial", "ordered", "survival"), several, strict=True):
+        assert f"{family} employment" in group
     listed = [value.partition(" ")[2] for group in groups.values() for value in group]
     keys = {v.name for v in people.variables.values() if v.role in (Role.KEY, Role.IDENTIFIER)}
     assert not {read_term(text)[0].variable for text in listed} & keys
