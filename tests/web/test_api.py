@@ -220,6 +220,8 @@ def test_the_description_lists_every_address(server):
         "family",
         "also",
         "against",
+        "event",
+        "errors",
         "define",
         "diagnostics",
     ]
