@@ -225,7 +225,7 @@ def test_the_description_lists_every_address(server):
         "define",
         "diagnostics",
     ]
-    assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where", "define"]
+    assert parameters["/{dataset}/correlation.{ending}"][2:] == ["variables", "where", "method", "define"]
     table = described["paths"]["/{dataset}/table.{ending}"]["get"]
     assert [p["name"] for p in table["parameters"]] == [
         "dataset",
