@@ -297,8 +297,14 @@ def described(storm):
 
 
 POSITIVE, NEGATIVE = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
-ADDRESSES = ["/api/datasets", "/api/datasets/{name}", "/api/ledger", "/{dataset}/table.{ending}"]
-ADDRESSES += ["/{dataset}/regression.{ending}", "/{dataset}/correlation.{ending}", "/api/reviews", "/api/workspace"]
+ADDRESSES = ["/api/datasets", "/api/datasets/{name}", "/{dataset}/ddi.xml", "/api/ledger"]
+ADDRESSES += [
+    "/{dataset}/table.{ending}",
+    "/{dataset}/regression.{ending}",
+    "/{dataset}/correlation.{ending}",
+    "/api/reviews",
+    "/api/workspace",
+]
 
 
 def test_every_address_is_described(described):
@@ -306,7 +312,7 @@ def test_every_address_is_described(described):
 
 
 @pytest.mark.parametrize(
-    "path, mode", [*((path, POSITIVE) for path in ADDRESSES), *((path, NEGATIVE) for path in ADDRESSES[2:-2])]
+    "path, mode", [*((path, POSITIVE) for path in ADDRESSES), *((path, NEGATIVE) for path in ADDRESSES[3:-2])]
 )
 def test_the_app_is_as_it_describes_itself(described, path, mode):
     """300 cases an address and mode: no undocumented status, content type, header or shape; the malformed is rejected."""
