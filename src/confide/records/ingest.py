@@ -113,21 +113,8 @@ def add(
     _check_width(read)
     drafted = draft(read, name=name, dictionary=dictionary, household=key and key[0]) if catalog is None else None
     text = catalog or "" if drafted is None else drafted.catalog
-    file, shared = (
-        folder.catalog(name),
-        [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"],
-    )
-    level = folder.catalog(above(name, LEVEL))
-    written = [
-        file.parent,
-        file,
-        folder.profile(name),
-        folder.kept_profile(name),
-        folder.own(name),
-        level.parent,
-        level,
-    ]
-    with only_mine(), _all_or_nothing(*shared, *written):
+    file, level = folder.catalog(name), folder.catalog(above(name, LEVEL))
+    with only_mine(), _all_or_nothing(*_files_of(folder, name)):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
@@ -144,6 +131,14 @@ def add(
         del read, drafted  # what protecting and writing need is in the codes; the file as read is as large again
         _write(folder, name, coded, vintage=vintage)
     return folder
+
+
+def _files_of(folder: Folder, name: str) -> list[Path]:
+    """What adding a data set may make: of the site, of the data set and of its level of households, folders first."""
+    site = [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"]
+    file, level = folder.catalog(name), folder.catalog(above(name, LEVEL))
+    own = [file.parent, file, folder.profile(name), folder.kept_profile(name), folder.own(name)]
+    return [*site, *own, level.parent, level]
 
 
 def _tell(lines: Iterable[str], tell: Callable[[str], object] | None) -> None:
