@@ -14,7 +14,7 @@ from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
-from confide.records.exchange import Exchange, plan_exchanges
+from confide.records.exchanges.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, find_exposed
 from confide.records.protect import protect_records
 from confide.records.report import RecordsReport

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.model.policy import PRESETS
-from confide.records.ceiling import WITHIN, Ceiling, best_guess, ceiling_note, find_ceilings, read_ceilings
+from confide.records.ceilings.ceiling import WITHIN, Ceiling, best_guess, ceiling_note, find_ceilings, read_ceilings
 from protecting import CATALOG, Protection, people, records_policy
 
 SIZE = 3000
@@ -83,6 +83,7 @@ def test_the_note_says_the_worst_class_and_the_worst_number() -> None:
     some = [
         Ceiling("ill", 2, False, 10, 0.5, 0.4, 0.45),
         Ceiling("ill", 3, False, 90, 0.6, 0.4, 0.3),
+        Ceiling("job", 3, False, 90, 0.7, 0.4, 0.65),
         Ceiling("income", 0, True, 90, 0.25, 0.2, 0.2),
     ]
     assert ceiling_note(some) == (

@@ -16,9 +16,9 @@ from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.errors import Mistake
 from confide.model.policy import UpdateRules, write_policy
-from confide.records.ceiling import Ceiling, find_ceilings
+from confide.records.ceilings.ceiling import Ceiling, find_ceilings
 from confide.records.cells import UnitCells
-from confide.records.exchange import plan_exchanges
+from confide.records.exchanges.exchange import plan_exchanges
 from confide.records.exposure import find_exposed
 from confide.records.ingest import protect_again
 from confide.records.keeping import read_report, read_truth
@@ -183,6 +183,8 @@ def test_the_ceiling_says_what_two_versions_tell_of_newcomers() -> None:
     assert {keys for _, keys in found} == {2, 3} and known.keys() == found.keys()
     assert known["ill", 2].right > 0.95 and found["ill", 2].right < known["ill", 2].right - 0.3
     assert {c.newcomers for c in after_all} == {False, True}
+    everybody = {(c.variable, c.keys): c.exposed for c in after_all if not c.newcomers and not c.number}
+    assert all(found[of].exposed < many for of, many in everybody.items())
     assert not any(c.newcomers for c in find_ceilings(*2 * (replace(after, cohort=None),), BOOK, exposure))
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from confide.data.deviation_error import CELL_SIZES, deviation_error
-from confide.records.deviation_spread import measure_deviation_spread
+from confide.records.spreads.deviations import measure_deviation_spread
 from protecting import Protection, people, records_policy
 
 NOISE_ONLY = records_policy(exchange=0.0, background=0.0, noise_exposed=0.15)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confide.records.equations import equations, predicted
+from confide.records.ceilings.equations import equations, predicted
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 8])

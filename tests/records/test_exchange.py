@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.data.scratch import IN_MEMORY
-from confide.records.background import Shares, raise_shares
 from confide.records.cells import UnitCells
-from confide.records.pairing import find_partners, joined
+from confide.records.exchanges.background import Shares, raise_shares
+from confide.records.exchanges.pairing import find_partners, joined
 from protecting import CATALOG, Protection, catalog_of, coded_of, people, records_policy
 
 SIZE = 3000

@@ -19,10 +19,10 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.level import read_level
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import Policy, RecordRules, preset_policy
-from confide.records.ceiling import find_ceilings, read_ceilings
+from confide.records.ceilings.ceiling import find_ceilings, read_ceilings
 from confide.records.exposure import find_exposed
 from confide.records.ingest import protect_again
-from confide.records.levels import ProtectedLevel, protect_levels
+from confide.records.levels.protecting import ProtectedLevel, protect_levels
 from confide.site.encode import encode
 from confide.site.folder import Folder
 from confide.site.secret import Secret

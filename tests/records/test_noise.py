@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from confide.data.noise_law import REACH, log_mean, log_variance, power_mean, unbiasing
 from confide.model.catalog.dataset import Kind, Role, Variable
 from confide.model.policy import RecordRules
-from confide.records.balance import EFFECTIVE, BalancedTables, balanced
 from confide.records.lots import drawn, lots
-from confide.records.noise import noised
-from confide.records.projection import FARTHEST
+from confide.records.noise.balance import EFFECTIVE, BalancedTables, balanced
+from confide.records.noise.factors import noised
+from confide.records.noise.projection import FARTHEST
 from protecting import CATALOG, Protection, people, records_policy, secret_of
 
 SIZE = 20_000

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from confide.records.balance import _inverses, _tables
-from confide.records.projection import SUMS, displace, grams, project
+from confide.records.noise.balance import _inverses, _tables
+from confide.records.noise.projection import SUMS, displace, grams, project
 
 SIZE = 2100
 

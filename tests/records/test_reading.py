@@ -7,10 +7,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
 
 from confide.arrays import Bools, Floats, Ints
-from confide.records.ceiling import WITHIN, Ceiling, read_ceilings
+from confide.records.ceilings.ceiling import WITHIN, Ceiling, read_ceilings
+from confide.records.ceilings.reading import found_records, most_classes, most_within, read_together
 from confide.records.cells import UnitCells
 from confide.records.exposure import Exposed
-from confide.records.reading import found_records, most_classes, most_within, read_together
 from protecting import Protection, people, records_policy
 
 SIZE = 3000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from confide.errors import Mistake
-from confide.records.ceiling import Ceiling
+from confide.records.ceilings.ceiling import Ceiling
 from confide.records.report import RecordsReport, ceiling_words, highest_ceilings
 from protecting import Protection, people, records_policy
 

@@ -8,7 +8,7 @@ import pytest
 
 import confide
 from confide.records.ingest import add
-from confide.records.spread import measure_spread, squared_spread
+from confide.records.spreads.totals import measure_spread, squared_spread
 from protecting import Protection, people, records_policy
 
 NOISE_ONLY = records_policy(exchange=0.0, background=0.0, noise_exposed=0.15)

@@ -297,10 +297,11 @@ KILLED = """
     import os, signal, sys
     import pyarrow.parquet
     import confide
-    from confide.records import ingest, levels
+    from confide.records import ingest
+    from confide.records.levels import protecting
     def killed(*args, **more):
         os.kill(os.getpid(), signal.SIGKILL)
-    setattr(levels if hasattr(levels, sys.argv[3]) else ingest, sys.argv[3], killed)
+    setattr(protecting if hasattr(protecting, sys.argv[3]) else ingest, sys.argv[3], killed)
     confide.ingest(pyarrow.parquet.read_table(sys.argv[1]), sys.argv[2], name="people")
 """
 

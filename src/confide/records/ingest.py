@@ -19,7 +19,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.progress import current_progress
 from confide.records.keeping import read_truth
-from confide.records.levels import protect_levels, write_levels
+from confide.records.levels.protecting import protect_levels, write_levels
 from confide.records.updates import Update, compare_records, enough, in_cohorts
 from confide.site.draft import draft
 from confide.site.draft_level import draft_level

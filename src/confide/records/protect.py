@@ -19,16 +19,22 @@ from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Taking, 
 from confide.model.formula import Transform
 from confide.model.policy import Policy, RecordRules
 from confide.progress import current_progress
-from confide.records.balance import BalancedTables, balanced
-from confide.records.ceiling import find_ceilings
+from confide.records.ceilings.ceiling import find_ceilings
 from confide.records.cells import parts_of
-from confide.records.deviation_spread import measure_deviation_spread
-from confide.records.exchange import Exchange, plan_exchanges
+from confide.records.exchanges.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, confidential_numbers, find_exposed
-from confide.records.households import by_household, exposed_with_households, household_records, of_people, settled
-from confide.records.noise import noised
+from confide.records.levels.households import (
+    by_household,
+    exposed_with_households,
+    household_records,
+    of_people,
+    settled,
+)
+from confide.records.noise.balance import BalancedTables, balanced
+from confide.records.noise.factors import noised
 from confide.records.report import RecordsReport, compare
-from confide.records.spread import measure_spread
+from confide.records.spreads.deviations import measure_deviation_spread
+from confide.records.spreads.totals import measure_spread
 from confide.site.columns import bins, contributions, data_mark, narrow, small
 from confide.site.encode import roles_mark
 from confide.site.homes import Households, shared_variables, with_taken

@@ -12,9 +12,9 @@ from confide.arrays import Floats
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.ceiling import Ceiling
+from confide.records.ceilings.ceiling import Ceiling
 from confide.records.cells import UnitCells, parts_of
-from confide.records.exchange import Exchange
+from confide.records.exchanges.exchange import Exchange
 from confide.records.exposure import Exposure
 
 __all__ = ["RecordsReport", "ceiling_words", "compare", "highest_ceilings"]

@@ -7,7 +7,7 @@ from. Confidential variables play no part in that. It came in the same update, u
 of the data differ in is protected by itself, and those who were there before stay as they are.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
-as they are, more do, and across classes (`confide.records.background`): the key on which confidential numbers depend least.
+as they are, more do, and across classes (`confide.records.exchanges.background`): the key on which confidential numbers depend least.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +21,13 @@ from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import ALL, Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
-from confide.records.associations import cramers_v, explained_shares
-from confide.records.background import Shares
 from confide.records.cells import UnitCells, parts_of
-from confide.records.entities import Entities, entities_of
+from confide.records.exchanges.associations import cramers_v, explained_shares
+from confide.records.exchanges.background import Shares
+from confide.records.exchanges.entities import Entities, entities_of
+from confide.records.exchanges.pairing import FURTHEST, find_partners, joined
 from confide.records.exposure import Exposure, KeyCross
 from confide.records.lots import drawn, lots
-from confide.records.pairing import FURTHEST, find_partners, joined
 from confide.records.sums import raise_to_largest
 from confide.records.traits import Trait, class_number, matching_variables
 from confide.site.secret import Secret

@@ -19,7 +19,7 @@ from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.noise_law import log_mean
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.records.cells import parts_of
-from confide.records.projection import SUMS, displace, grams, project
+from confide.records.noise.projection import SUMS, displace, grams, project
 from confide.records.sums import Places
 
 __all__ = ["BalancedTables", "balanced"]

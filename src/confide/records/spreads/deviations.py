@@ -2,7 +2,7 @@
 
 Exchanges move large numbers out of cells and into them, and noise of records counts twice in a square: by how much depends on how
 numbers are distributed, on who exchanges with whom, and on how many are in a cell. So it is measured, as for totals in
-`confide.records.spread`, on the site's own tables: by three variables at their coarsest, by two at any level, and by fewer.
+`confide.records.spreads.totals`, on the site's own tables: by three variables at their coarsest, by two at any level, and by fewer.
 Contributions are those of records: where units have several the multiple is of a smaller error than answers have, and too large.
 """
 
@@ -20,7 +20,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.design import Number
 from confide.model.formula import Transform
 from confide.records.cells import UnitCells, parts_of
-from confide.records.spread import ENOUGH, coarse_classes, looked_at, shown_classes, squared_spread
+from confide.records.spreads.totals import ENOUGH, coarse_classes, looked_at, shown_classes, squared_spread
 from confide.records.sums import add_columns, raise_to_largest
 
 __all__ = ["measure_deviation_spread"]

@@ -15,15 +15,15 @@ from confide.engines import Coded
 from confide.engines.stores import write_stores
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
-from confide.records.ceiling import find_ceilings
-from confide.records.deviation_spread import measure_deviation_spread
-from confide.records.exchange import Exchange
+from confide.records.ceilings.ceiling import find_ceilings
+from confide.records.exchanges.exchange import Exchange
 from confide.records.exposure import find_exposed
-from confide.records.households import household_records
 from confide.records.keeping import write_kept, write_truth
+from confide.records.levels.households import household_records
 from confide.records.protect import protect_records
 from confide.records.report import RecordsReport, compare
-from confide.records.spread import measure_spread
+from confide.records.spreads.deviations import measure_deviation_spread
+from confide.records.spreads.totals import measure_spread
 from confide.site.encode import roles_mark
 from confide.site.secret import Secret
 from confide.site.vintages import split_level

@@ -3,7 +3,7 @@
 Everything is answered from the protected records, so no attack can do better than the best use of those records themselves.
 The uses are tried on the site's own data, on all who are exposed, with everything known but the draws: the record found under
 somebody's keys is taken at its word, or all those alike but for one key (which may have been exchanged) are asked what is
-commonest. A number, and its class, is read from all numbers and classes of that record together (`confide.records.reading`).
+commonest. A number, and its class, is read from all numbers and classes of that record together (`confide.records.ceilings.reading`).
 
 After an update they had reconstructed every version, so they know in which update each protected record came: records are looked
 for among those who came with somebody, and in the whole file. What that tells of the newcomers is said by itself.
@@ -17,9 +17,9 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.engines import Coded, StoreFacts
 from confide.model.catalog.dataset import Dataset, Role
+from confide.records.ceilings.reading import found_records, most_classes, most_within, read_together
 from confide.records.cells import UnitCells
 from confide.records.exposure import Exposed, Exposure, KeyCross, confidential_numbers
-from confide.records.reading import found_records, most_classes, most_within, read_together
 from confide.records.sums import Places, count_classes, number_cells, right_claims
 
 __all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]

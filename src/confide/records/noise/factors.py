@@ -3,7 +3,7 @@
 The factor of a number is that of `confide.data.noise_law`: of one mode, with mean 1. All records of a unit share it, or the
 sum over a unit would tell more than each of its records; different variables have factors of their own. Zero and missing
 stay, whole numbers stay whole, and what is declared of a number's domain holds. The noise of units
-with one record is balanced (`confide.records.balance`).
+with one record is balanced (`confide.records.noise.balance`).
 """
 
 from collections.abc import Callable

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from confide.arrays import Bools, Floats, Ints, Narrow
+from confide.records.ceilings.equations import equations, predicted
 from confide.records.cells import UnitCells
-from confide.records.equations import equations, predicted
 
 __all__ = ["found_records", "most_classes", "most_within", "read_together"]
 

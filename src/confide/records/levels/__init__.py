@@ -1,0 +1,1 @@
+"""Records of several levels: people, and the households that they live in."""
