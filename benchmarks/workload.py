@@ -1,10 +1,12 @@
 """What an honest analyst gets of the demonstration site: shares answered, errors, and universes that are refused.
 
-    python benchmarks/workload.py [--rows 20000 100000] [--questions 300] [--seed 1] [--policy census-mas] [--data people firms]
+    python benchmarks/workload.py [--rows 20000 100000] [--questions 300] [--statistics 0] [--seed 1] [--policy census-mas]
+                                  [--data people firms] [--sampled]
 
-The questions are those of `confide workload`. Every data set has its own policy, unless a preset is named. Universes are then
-asked by themselves, with a table by one coarse variable: three conditions, at least 1 % of the units, apart by whether a variable
-among them has a rare class (one with less than 1 % of the units).
+The questions are those of `confide workload`, and `--statistics` so many more for percentages, ratios, index numbers and models of
+several classes; with `--sampled`, which declares that units were drawn by themselves, for standard errors too. Every data set has its
+own policy, unless a preset is named. Universes are then asked by themselves, with a table by one coarse variable: three conditions,
+at least 1 % of the units, apart by whether a variable among them has a rare class (one with less than 1 % of the units).
 """
 
 import argparse
@@ -34,12 +36,14 @@ UNIVERSES = 300
 RARE = 0.01
 
 
-def made(folder: Path, name: str, rows: int) -> Path:
+def made(folder: Path, name: str, rows: int, *, sampled: bool = False) -> Path:
     """A site with one generated data set, under a secret that is always the same."""
     folder.mkdir()
     (folder / "secret").touch(0o600)
     (folder / "secret").write_text(SECRET + "\n")
-    add(getattr(demo, name)(rows), folder, name=name, catalog=catalog_text(name), policy=policy_text(name))
+    text = catalog_text(name)
+    text = text.replace("[variables.", "[sampling]\n\n[variables.", 1) if sampled else text
+    add(getattr(demo, name)(rows), folder, name=name, catalog=text, policy=policy_text(name))
     return folder
 
 
@@ -80,6 +84,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[20_000, 100_000])
     parser.add_argument("--questions", type=int, default=300)
+    parser.add_argument("--statistics", type=int, default=0)
+    parser.add_argument("--sampled", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--policy", help="A preset for all, instead of the policy that each data set has.")
     parser.add_argument("--data", nargs="+", default=["people", "firms"])
@@ -87,10 +93,10 @@ def main() -> None:
     for name in asked.data:
         for rows in asked.rows:
             with tempfile.TemporaryDirectory() as folder:
-                site = made(Path(folder) / "site", name, rows)
+                site = made(Path(folder) / "site", name, rows, sampled=asked.sampled)
                 policy = preset_policy(asked.policy) if asked.policy else Folder(site).policy(name)
                 began = time.perf_counter()
-                generator = Generator(questions=asked.questions, seed=asked.seed)
+                generator = Generator(questions=asked.questions, statistics=asked.statistics, seed=asked.seed)
                 found = measure_site(site, name, policy=policy, generator=generator)
                 print(f"\n{rows:,} records, {time.perf_counter() - began:.0f} s\n{text_of(found)}", end="")
                 print_universes(site, name, policy, asked.seed)

@@ -30,6 +30,12 @@ def workload(
     site: SitePlace,
     dataset: DatasetName,
     questions: Annotated[int, typer.Option(min=1, max=100_000, help="How many questions, at most.")] = 300,
+    statistics: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=100_000, help="How many more, for percentages, ratios, errors and the like: a fifth as many."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the questions.")] = 1,
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Ask the last questions of the site's ledger instead.")
@@ -48,15 +54,17 @@ def workload(
     """Ask what an honest analyst would ask: how much is answered, and how far from the truth are the answers?
 
     Tables of 1 to 3 variables at mostly coarse levels, totals and means, models of 3 to 8 predictors and correlations, over
-    universes of 0 to 3 conditions. Errors are in units of the sampling error: below 1, protection errs less than the sample
-    does. A site of this machine is measured as a copy: its ledger and quota stay as they are. A site elsewhere records
-    the questions, and tells no errors without --truth. True figures: for the custodian.
+    universes of 0 to 3 conditions; and in questions of their own percentages, ratios, index numbers, standard errors, models
+    of several classes and models with errors by the design. Errors are in units of the sampling error: below 1, protection
+    errs less than the sample does. A site of this machine is measured as a copy: its ledger and quota stay as they are. A
+    site elsewhere records the questions, and tells no errors without --truth. True figures: for the custodian.
 
     Exit status: 0 measured, whatever the outcome; 2 your mistake, 1 our fault.
 
     Example: confide workload mysite people --questions 300 --report usefulness.html
     """
-    generator = Generator(questions=questions, seed=seed)
+    more = questions // 5 if statistics is None else statistics
+    generator = Generator(questions=questions, statistics=more, seed=seed)
     with _showing() as progress:
         if site.startswith(("http://", "https://")):
             _must_be_local({"--ledger": ledger, "--policy": policy})

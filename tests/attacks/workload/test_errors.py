@@ -7,7 +7,7 @@ import pytest
 
 from asking import python_correlation, python_regression, python_table
 from confide.attacks.truth.truth import Truth, truth_of_site
-from confide.attacks.workload.errors import Deviations, _Sums, deviations
+from confide.attacks.workload.errors import CellSums, Deviations, deviations
 from confide.attacks.workload.roads import TrueAnswers, true_answers
 from confide.model.release import Column, Release
 
@@ -59,14 +59,14 @@ def test_a_mean_errs_in_units_of_its_deviation_over_the_root_of_effective_record
     mean = np.average(x, weights=w)
     spread = np.average((x - mean) ** 2, weights=w) * len(x) / (len(x) - 1)
     error = np.sqrt(spread / (w.sum() ** 2 / (w**2).sum()))
-    sums = _Sums.of(python_table("people", rows=["sex", "town"], measure="mean", of="income"), truth)
+    sums = CellSums.of(python_table("people", rows=["sex", "town"], measure="mean", of="income"), truth)
     place = truth.dataset.variable("town").place("b1")
     assert place == 3 and sums.error_of_mean()[1, 3] == pytest.approx(error, rel=1e-9)
     assert errors_of(true, "mean", of="income")["means"].ratio.max() > 0
 
 
 def test_a_quantile_is_that_of_the_records_and_errs_by_the_error_of_its_share(truth: Truth) -> None:
-    sums = _Sums.of(python_table("people", rows=["sex", "town"], measure="median", of="income"), truth)
+    sums = CellSums.of(python_table("people", rows=["sex", "town"], measure="median", of="income"), truth)
     values, errors = sums.quantiles(0.25)
     there = np.isfinite(truth.numbers("income"))
     for place, here in {
@@ -97,7 +97,7 @@ def test_a_total_errs_as_a_sum_over_all_records_of_the_universe(true: TrueAnswer
 def test_true_tables_are_the_sums_of_the_records(true: TrueAnswers, truth: Truth) -> None:
     """So that the places of records and the codes of a release are in one order."""
     request = python_table("people", rows=["age", "town"], where={"sex": "f"}, measure=["count", "mean"], of="income")
-    exact, sums = true.ask(request), _Sums.of(request, truth)
+    exact, sums = true.ask(request), CellSums.of(request, truth)
     assert np.array_equal(sums.add(np.ones(len(sums.weights))), exact.columns["count"].values)
     there = np.isfinite(sums.values) * sums.weights
     with np.errstate(invalid="ignore"):

@@ -1,6 +1,7 @@
 """Honest questions: their proportions, what they never combine, and that any described data set has some."""
 
 from collections import Counter
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,13 @@ import pytest
 
 from confide.attacks.truth.truth import truth_of_site
 from confide.attacks.workload.generator import Generator, kind_of
-from confide.attacks.workload.proportions import PROPORTIONS, Proportions
+from confide.attacks.workload.proportions import PROPORTIONS, STATISTICS, Proportions
 from confide.attacks.workload.roads import true_answers
 from confide.attacks.workload.sizes import TrueSizes
 from confide.errors import Mistake
 from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset, Role
+from confide.model.catalog.sampling import SampleDesign
 from confide.model.catalog.toml import read_dataset
 from confide.model.request import CorrelationRequest, RegressionRequest, Request, TableRequest
 from confide.model.universe import Universe
@@ -101,6 +103,55 @@ def test_some_tables_are_by_groups_of_the_askers_own(people: Dataset) -> None:
         assert own.name in table.by and [code.code for code in variable.codes or ()][:3] == ["first", "second", "rest"]
 
 
+def surveyed(people: Dataset) -> Dataset:
+    return replace(people, sampling=SampleDesign())
+
+
+def test_statistics_are_asked_for_after_the_usual_kinds_which_stay_as_they_are(people: Dataset) -> None:
+    both = drawn(surveyed(people), questions=20, statistics=30)
+    assert both[:20] == drawn(people, questions=20)
+    assert len(both) == 50 and both[20:30] == drawn(surveyed(people), questions=5, statistics=10)[5:]
+    assert not {kind_of(request) for request in both[:20]} & set(STATISTICS)
+
+
+def test_statistics_come_in_the_proportions_declared(people: Dataset) -> None:
+    requests = drawn(surveyed(people), questions=0, statistics=1500)
+    kinds = Counter(map(kind_of, requests))
+    # a model whose response has no common class is a table of counts instead
+    others = kinds.pop("counts", 0) + kinds.pop("correlations", 0)
+    kinds["models by design"] += others
+    assert all(within(kinds[kind], 1500, PROPORTIONS.statistic[kind.replace(" ", "_")], 1.0) for kind in STATISTICS)
+    shares = Counter(str(r.percent) for r in requests if isinstance(r, TableRequest) and r.percent and r.columns)
+    assert all(within(shares[part], shares.total(), share, 1.0) for part, share in PROPORTIONS.share.items())
+    families = {str(r.family) for r in requests if kind_of(r) == "models of classes"}
+    assert families == {"multinomial", "ordered"}, "these people have no yes or no that could end a duration"
+
+
+def test_errors_are_asked_for_only_where_the_design_is_declared(people: Dataset) -> None:
+    kinds = {kind_of(request) for request in drawn(people, questions=0, statistics=300)}
+    assert kinds == {"percentages", "ratios", "index numbers", "models of classes"}
+
+
+def test_durations_are_explained_where_something_may_end_them() -> None:
+    months = "[variables.months]\nkind = 'numeric'\nminimum = 0\nmaximum = 48\ncutpoints = [12, 24]\n"
+    ended = SEX.replace("sex", "ended").replace("f = 'F'\nm = 'M'", "yes = 'Yes'\nno = 'No'")
+    keys = SEX.replace("[variables.sex]\n", "[variables.sex]\nrole = 'key'\n", 1)
+    models = [
+        r for r in drawn(book(months + ended + keys), questions=0, statistics=300) if isinstance(r, RegressionRequest)
+    ]
+    survival = [model for model in models if str(model.family) == "survival"]
+    assert survival and {model.formula.response.variable for model in survival} == {"months"}
+    assert {model.event.variable for model in survival if model.event} == {"ended"}
+
+
+def test_nothing_more_is_asked_of_what_has_no_classes() -> None:
+    number = "[variables.age]\nkind = 'numeric'\n[variables.pay]\nkind = 'numeric'\n"
+    assert {kind_of(request) for request in drawn(book(number), questions=2, statistics=20)} <= {
+        "correlations",
+        "models",
+    }
+
+
 def test_no_key_is_the_response_of_a_model(people: Dataset) -> None:
     models = [r for r in drawn(people, questions=1000) if isinstance(r, RegressionRequest)]
     assert {str(model.family) for model in models} == {"gaussian", "binomial", "poisson"}
@@ -160,4 +211,4 @@ def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
     described = dict(PROPORTIONS.described())
     assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
     assert described["Least share of all units in a universe"] == "1 %"
-    assert len(described) == 23
+    assert len(described) == 28

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from confide.attacks.workload.proportions import STATISTICS
 from confide.attacks.workload.summary import Usefulness
 from confide.cli.main import main
 
@@ -38,11 +39,12 @@ def test_it_prints_tables_and_writes_json_and_a_page(site: Path, tmp_path: Path)
     done = run("workload", site, "people", "--questions", 20, "--json", data, "--report", page)
     assert done.status == 0 and not done.err
     assert done.out.startswith("What an honest analyst gets of 'people' under drop-q, version 1\n")
-    for words in ("Questions answered", "Rules that refuse", "Errors in units of the sampling error", "of 20 honest"):
+    for words in ("Questions answered", "Rules that refuse", "Errors in units of the sampling error", "of 24 honest"):
         assert words in done.out
     written = json.loads(data.read_text())
     assert set(written) == {field.name for field in fields(Usefulness)}
-    assert written["asked"] == 20 and written["kinds"][0]["kind"] == "counts"
+    assert written["asked"] == 24 and written["kinds"][0]["kind"] == "counts"
+    assert sum(s["asked"] for s in written["kinds"] if s["kind"] in STATISTICS) == 4
     text = page.read_text()
     assert "Do not publish it" in text and text.count("<figure") == 2 and "<script" not in text
 
@@ -84,7 +86,7 @@ def test_open_is_measured_where_it_is_allowed(site: Path) -> None:
 
 def test_a_draft_is_measured(site: Path, tmp_path: Path) -> None:
     (tmp_path / "draft.toml").write_text("name = 'strict'\n[tables]\nmean_cell = 1e9\n[models]\nunits = 1000000000\n")
-    done = run("workload", site, "people", "--policy", tmp_path / "draft.toml", "--questions", 6)
+    done = run("workload", site, "people", "--policy", tmp_path / "draft.toml", "--questions", 6, "--statistics", 0)
     assert done.status == 0 and "of 6 honest questions 0 are answered" in done.out and "Nothing is answered" in done.out
 
 

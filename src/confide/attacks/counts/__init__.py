@@ -4,6 +4,7 @@ __all__ = ["ATTACKS"]
 
 ATTACKS: tuple[str, ...] = (
     "universes.base_left_behind:BaseLeftBehind",
+    "both_levels:BothLevels",
     "bounds:MarginBounds",
     "universes.changed_cells:ChangedCells",
     "pairs.differencing:Differencing",
@@ -20,7 +21,9 @@ ATTACKS: tuple[str, ...] = (
     "refusal_oracle:RefusalOracle",
     "repeating:Repeating",
     "rounding_edges:RoundingEdges",
+    "quantile_errors:QuantileErrorCounts",
     "sampling_errors:SamplingErrors",
+    "sampling_units:SamplingUnitCounts",
     "universes.secret_in_universe:SecretInUniverse",
     "slivers:Slivers",
     "syntactic_variants:SyntacticVariants",

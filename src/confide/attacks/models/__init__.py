@@ -6,6 +6,7 @@ ATTACKS: tuple[str, ...] = (
     "artificial_outlier:ArtificialOutlier",
     "strategic_dummy:StrategicDummy",
     "dummy_correlations:DummyCorrelations",
+    "dummy_ranks:DummyRanks",
     "known_vectors:KnownVectors",
     "influence:Influence",
     "saturated:Saturated",
@@ -15,8 +16,10 @@ ATTACKS: tuple[str, ...] = (
     "boxes:BoxesInModels",
     "covariate_switch:CovariateSwitch",
     "logistic_counts:LogisticCounts",
+    "several_counts:SeveralCounts",
     "plot_sizes:PlotSizes",
     "passing_numbers:PassingNumbers",
     "passing_numbers:ClassOfNumber",
+    "sampling_unit_means:SamplingUnitMeans",
 )
 """The attacks of this room, as module:class."""

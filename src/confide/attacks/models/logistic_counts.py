@@ -11,11 +11,22 @@ from confide.arrays import Bools, Floats
 from confide.attacks.choosing import codes, keys, size
 from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
-from confide.attacks.models.reading import Fit, Released, by_response, fit_of, quoted
+from confide.attacks.models.reading import Fit, fit_of, quoted
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import Policy
 
-__all__ = ["LogisticCounts"]
+__all__ = [
+    "CountReading",
+    "LogisticCounts",
+    "ModelledTable",
+    "SharpErrors",
+    "alike_parts",
+    "class_predictors",
+    "class_responses",
+    "modelled_table",
+    "small_counts",
+    "unrelated",
+]
 
 SMALL = 30
 """Counts below this are claimed: those that a custodian would not have known exactly."""
@@ -36,14 +47,11 @@ class LogisticCounts:
     tells most of the weights: 72 %. (3) Also the squared standard error, sharpened by the statistic, and the published count,
     each by its precision: 94 %, kept. (4) The same over everyone: none, as weights that vary that much are not small errors.
     (5) Where the counts behind a model are those of the table, the errors less what the noise of the counts adds to them:
-    no better than the table, with the first as with the second cell key. (6) One multinomial model instead of a logistic one for
-    every class, whose log odds give all counts of a row at once (`family`): exact where counts are not protected, and where they are
-    those of the table, by shares and by errors; so the logistic ones, which give more, are kept.
+    no better than the table, with the first as with the second cell key.
     """
 
     keys: tuple[str, ...] = ()
     secret: str = ""
-    family: str = "binomial"
 
     name: ClassVar = "logistic-counts"
     code: ClassVar = "R12"
@@ -51,34 +59,29 @@ class LogisticCounts:
     knows: ClassVar = "nothing"
 
     def wants(self, book: Dataset, policy: Policy) -> SetTargets:
-        if not _responses(book, self.secret) or not self._predictors(book):
+        if not class_responses(book, self.secret) or not class_predictors(book, self.keys):
             raise NotApplicable("It needs a key, and a variable with classes that is none.")
         return SetTargets()
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book = intruder.book
-        cells: list[_Cell] = []
+        cells: list[CountReading] = []
         told = 10
-        for part in _parts(intruder):
-            for response in _responses(book, self.secret):
-                for predictor in self._predictors(book):
-                    if not _apart(book, response, predictor, part):
+        for part in alike_parts(intruder):
+            for response in class_responses(book, self.secret):
+                for predictor in class_predictors(book, self.keys):
+                    if not unrelated(book, response, predictor, part):
                         continue
-                    read = _cells if self.family == "binomial" else _cells_at_once
-                    cells += read(intruder, response, predictor, part)
+                    cells += _cells(intruder, response, predictor, part)
                     if cells and intruder.asked > 1.5 * told:
                         told = intruder.asked
-                        yield _claims(cells, intruder.policy.counts.variance + 0.5)
+                        yield small_counts(cells, intruder.policy.counts.variance + 0.5)
         if cells:
-            yield _claims(cells, intruder.policy.counts.variance + 0.5)
-
-    def _predictors(self, book: Dataset) -> list[str]:
-        found = [v.name for v in keys(book) if 2 < size(v) <= MOST_CLASSES]
-        return list(self.keys) or found[-3:]
+            yield small_counts(cells, intruder.policy.counts.variance + 0.5)
 
 
 @dataclass(frozen=True)
-class _Cell:
+class CountReading:
     """One count: what the table says, what the share says, and what the standard error says, with their errors."""
 
     fact: SetFact
@@ -89,7 +92,7 @@ class _Cell:
     """The relative error of `by_error`, from rounding."""
 
 
-def _claims(cells: list[_Cell], noise: float) -> Claims:
+def small_counts(cells: list[CountReading], noise: float) -> Claims:
     """The likeliest whole number for each cell whose count is small; `noise` is the variance of the published counts."""
     share = np.array([c.by_share for c in cells])
     error = np.array([c.by_error for c in cells])
@@ -117,10 +120,10 @@ def _varying(share: Floats, error: Floats, rounding: Floats) -> float:
     return float(max(apart, 1e-6))
 
 
-def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[_Cell]:
+def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[CountReading]:
     """The cells of one table over one part, as far as models tell them."""
-    frame = _frame(intruder, response, predictor, part)
-    found: list[_Cell] = []
+    frame = modelled_table(intruder, response, predictor, part)
+    found: list[CountReading] = []
     for place, code in enumerate(codes(intruder.book, response)) if frame else ():
         formula = f"{quoted(response)}={quoted(code)} ~ {quoted(predictor)}"
         release = fit_of(intruder.regression(formula, where=part, family="binomial"))
@@ -129,15 +132,9 @@ def _cells(intruder: Intruder, response: str, predictor: str, part: dict[str, tu
     return found
 
 
-def _cells_at_once(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> list[_Cell]:
-    """The same by one model of all classes of the response."""
-    frame = _frame(intruder, response, predictor, part)
-    formula = f"{quoted(response)} ~ {quoted(predictor)}"
-    release = intruder.regression(formula, where=part, family="multinomial") if frame else None
-    return [] if release is None or frame is None else frame.rows(intruder.book, release)
-
-
-def _frame(intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> "_Frame | None":
+def modelled_table(
+    intruder: Intruder, response: str, predictor: str, part: dict[str, tuple[str, ...]]
+) -> "ModelledTable | None":
     """The table that models are laid beside; None if it is refused."""
     measures = ("count", "weighted_count") if intruder.book.weight else ("count",)
     table = intruder.table(predictor, response, where=part, measure=measures)
@@ -150,11 +147,11 @@ def _frame(intruder: Intruder, response: str, predictor: str, part: dict[str, tu
         for m in (measures[-1], "count")
     )
     mean = float(np.nansum(rows) / np.nansum(units))
-    return _Frame(predictor, response, part, rows / mean, values(table))
+    return ModelledTable(predictor, response, part, rows / mean, values(table))
 
 
 @dataclass(frozen=True)
-class _Frame:
+class ModelledTable:
     """A table that models are laid beside: the sizes of its rows in mean weights, and its counts."""
 
     predictor: str
@@ -163,8 +160,8 @@ class _Frame:
     sizes: Floats
     counts: Floats
 
-    def cells(self, book: Dataset, place: int, code: str, fit: Fit, *, noise: float) -> list[_Cell]:
-        errors = _Errors(fit)
+    def cells(self, book: Dataset, place: int, code: str, fit: Fit, *, noise: float) -> list[CountReading]:
+        errors = SharpErrors(fit)
         found = []
         for row, own in enumerate(codes(book, self.predictor)):
             if fit.has(self.predictor, own) and np.isfinite(self.sizes[row]):
@@ -174,48 +171,12 @@ class _Frame:
                 count = self.sizes[row] * share
                 by_error = errors.count(variance, share, noise=noise)
                 published = float(np.nan_to_num(self.counts[row, place]))
-                found.append(_Cell(SetFact(where), published, float(count), by_error, max(vague, 0.01)))
+                found.append(CountReading(SetFact(where), published, float(count), by_error, max(vague, 0.01)))
         return found
-
-    def rows(self, book: Dataset, release: Released) -> list[_Cell]:
-        """The counts of whole rows: the size of a row by its shares, and by the error of each of its log odds.
-
-        The variance of log odds is 1 / count + 1 / count of the class that they are against.
-        """
-        fits = {code: fit_of(part) for code, part in by_response(release).items()}
-        base = [code for code in codes(book, self.response) if code not in fits]
-        found: list[_Cell] = []
-        for row, own in enumerate(codes(book, self.predictor)):
-            odds = {
-                code: fit.level(self.predictor, own)
-                for code, fit in fits.items()
-                if fit and fit.has(self.predictor, own)
-            }
-            if not odds or not np.isfinite(self.sizes[row]):
-                continue
-            total = 1 + float(np.sum(np.exp(list(odds.values()))))
-            for place, code in enumerate(codes(book, self.response)):
-                if code not in odds and [code] != base[:1]:
-                    continue
-                ratio = float(np.exp(odds.get(code, 0.0)))
-                by_error, vague = self._by_error(fits, code, own, ratio)
-                where = universe({**self.part, self.predictor: (own,), self.response: (code,)})
-                published = float(np.nan_to_num(self.counts[row, place]))
-                count = float(self.sizes[row] * ratio / total)
-                found.append(_Cell(SetFact(where), published, count, by_error or count, max(vague, 0.01)))
-        return found
-
-    def _by_error(self, fits: dict[str, Fit | None], code: str, own: str, ratio: float) -> tuple[float, float]:
-        """The count that an error tells, and its relative error; nothing and very vague for the class that others are against."""
-        fit = fits.get(code)
-        if fit is None:
-            return 0.0, 1.0
-        variance, vague = _Errors(fit).variance(f"{self.predictor}={own}")
-        return (1 + ratio) / variance, vague
 
 
 @dataclass(frozen=True)
-class _Errors:
+class SharpErrors:
     """Standard errors as sharp as the estimate and the statistic together make them."""
 
     fit: Fit
@@ -247,7 +208,7 @@ def _noise(policy: Policy) -> float:
     return policy.counts.variance if policy.counts.mechanism == "cell-key" else 0.0
 
 
-def _responses(book: Dataset, secret: str) -> list[str]:
+def class_responses(book: Dataset, secret: str) -> list[str]:
     """Variables with classes that may stand left of the tilde."""
     if secret:
         return [secret]
@@ -255,13 +216,18 @@ def _responses(book: Dataset, secret: str) -> list[str]:
     return [v.name for v in sorted(found, key=lambda v: -size(v)) if 1 < size(v) <= MOST_CLASSES][:3]
 
 
-def _apart(book: Dataset, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> bool:
+def class_predictors(book: Dataset, given: tuple[str, ...]) -> list[str]:
+    """Those given, or keys of a few classes."""
+    return list(given) or [v.name for v in keys(book) if 2 < size(v) <= MOST_CLASSES][-3:]
+
+
+def unrelated(book: Dataset, response: str, predictor: str, part: dict[str, tuple[str, ...]]) -> bool:
     """Whether no two of them are forms of one variable."""
     roots = [book.root(name) for name in (response, predictor, *part)]
     return len(set(roots)) == len(roots)
 
 
-def _parts(intruder: Intruder) -> list[dict[str, tuple[str, ...]]]:
+def alike_parts(intruder: Intruder) -> list[dict[str, tuple[str, ...]]]:
     """The classes of the coarse key that tells most of the weights; everyone where there are no weights."""
     book = intruder.book
     if not book.weight:

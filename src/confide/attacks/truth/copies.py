@@ -20,7 +20,7 @@ from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
 from confide.model.policy import Policy, write_policy
 from confide.records.keeping import read_truth
-from confide.records.levels import ProtectedLevel, protect_levels
+from confide.records.levels.protecting import ProtectedLevel, protect_levels
 from confide.records.updates import in_cohorts
 from confide.site.folder import Folder
 from confide.site.vintages import LIST, split_level

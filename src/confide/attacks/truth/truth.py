@@ -15,7 +15,7 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.request import Measure
 from confide.model.universe import Universe
-from confide.records.ceiling import best_guess
+from confide.records.ceilings.ceiling import best_guess
 from confide.records.keeping import read_truth
 from confide.site.encode import encode
 from confide.site.folder import Folder

@@ -25,7 +25,7 @@ from confide.attacks.workload.summary import Asked, Usefulness, median_error
 from confide.engines.duckdb.store import read_store_facts
 from confide.errors import Mistake
 from confide.model.policy import Policy, write_policy
-from confide.records.ceiling import read_ceilings
+from confide.records.ceilings.ceiling import read_ceilings
 from confide.records.keeping import write_kept
 from confide.site.folder import Folder
 

@@ -23,7 +23,7 @@ from confide.model.model_release import Grid, ModelRelease
 from confide.model.release import Release
 from confide.model.request import Measure, TableRequest
 
-__all__ = ["Deviations", "deviations"]
+__all__ = ["CellSums", "Deviations", "binomial", "coefficients", "deviations"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +44,21 @@ class Deviations:
 
 
 def deviations(release: Any, true: Any, truth: Truth) -> Iterator[tuple[str, Deviations]]:
-    """The errors of an answer by what its numbers are; the true answer is to the same question."""
+    """The errors of an answer to a question of a usual kind by what its numbers are; the true answer is to the same question."""
     measure: Mapping[str, Callable[..., Iterator[tuple[str, Deviations]]]] = {
         "table": _table,
-        "regression": _coefficients,
+        "regression": coefficients,
         "correlation": _correlations,
     }
     return measure[release.request.ask](release, true, truth)
 
 
 def _table(release: Release, true: Release, truth: Truth) -> Iterator[tuple[str, Deviations]]:
-    sums = _Sums.of(true.request, truth)
+    sums = CellSums.of(true.request, truth)
     for name, column in release.columns.items():
         exact = true.columns[name].values
         if name == "count":
-            yield "counts", Deviations.of(column.values, exact, _binomial(exact))
+            yield "counts", Deviations.of(column.values, exact, binomial(exact))
             yield "shares", _shares(column.values, exact)
         elif name == "weighted_count":
             yield "weighted counts", Deviations.of(column.values, exact, sums.error_of_sum(sums.weights))
@@ -72,7 +72,7 @@ def _table(release: Release, true: Release, truth: Truth) -> Iterator[tuple[str,
             yield "quantiles", Deviations.of(column.values, *sums.quantiles(share))
 
 
-def _binomial(counts: Floats) -> Floats:
+def binomial(counts: Floats) -> Floats:
     """Standard errors of counts among all units of the universe, of whom the last cell tells; none where nothing varies."""
     whole = counts[(-1,) * counts.ndim]
     return np.asarray(np.sqrt(np.maximum(counts * (1 - counts / max(whole, 1.0)), 0.0)))
@@ -93,7 +93,7 @@ def _places(variable: Variable, truth: Truth) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class CellSums:
     """The true records of a table's universe: the cell of each, its weight, and its number if one is asked for."""
 
     cell: tuple[Any, ...]
@@ -102,7 +102,7 @@ class _Sums:
     values: Floats
 
     @classmethod
-    def of(cls, request: TableRequest, truth: Truth) -> "_Sums":
+    def of(cls, request: TableRequest, truth: Truth) -> "CellSums":
         inside: Bools = truth.within(request.where)
         dataset = with_definitions(truth.dataset, request.define)
         cell = tuple(_places(dataset.variable(name), truth)[inside] for name in request.by)
@@ -126,6 +126,13 @@ class _Sums:
 
     def error_of_sum(self, amounts: Floats) -> Floats:
         return np.sqrt(np.maximum(self.add(amounts**2) - self.add(amounts) ** 2 / max(len(amounts), 1), 0.0))
+
+    def error_of_ratio(self, to: Floats, ratios: Floats) -> Floats:
+        """Of a total over that of another number `to`: as of the sum of what is left of the one after the ratio times the other."""
+        amounts, others = self.amounts, np.nan_to_num(to) * self.weights
+        squares = self.add(amounts**2) - 2 * ratios * self.add(amounts * others) + ratios**2 * self.add(others**2)
+        bottom = np.abs(self.add(others))
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)) / np.where(bottom > 0, bottom, np.inf))
 
     def error_of_deviation(self) -> Floats:
         """Of a standard deviation: half the spread of squared distances to the mean, over it (delta method)."""
@@ -200,9 +207,7 @@ class _RankedNumbers:
         return np.where(filled, np.append(self.values, np.nan)[np.where(filled, place, -1)], np.nan)
 
 
-def _coefficients(
-    release: ModelRelease[Any], true: ModelRelease[Any], truth: Truth
-) -> Iterator[tuple[str, Deviations]]:
+def coefficients(release: ModelRelease[Any], true: ModelRelease[Any], truth: Truth) -> Iterator[tuple[str, Deviations]]:
     """Of all terms but the intercept whose variables have the same classes in both, and so the same reference; of a response of
     several classes each that is in both."""
     found, exact = (_by_response(one.grids["coefficients"]) for one in (release, true))

@@ -5,17 +5,18 @@ model two confidential variables of one subject: wages are a part of income. Cor
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from confide.attacks.workload.menu import Marks, Menu, incomplete, is_amount, usable_codes
-from confide.attacks.workload.proportions import KINDS, PROPORTIONS, Proportions
+from confide.attacks.workload.proportions import PROPORTIONS, STATISTICS, Proportions
 from confide.errors import Mistake
+from confide.model.admission.derived import with_definitions
 from confide.model.catalog.dataset import Dataset, Variable
-from confide.model.choices import CorrelationMethod
+from confide.model.choices import CoefficientErrors, CorrelationMethod, ErrorMeasure, Share
 from confide.model.definition.definition import LONGEST_LABEL, Definition, InCodes, OwnClass
 from confide.model.formula import Factor, Formula, Term, Transform
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
@@ -45,8 +46,13 @@ class Sizes(Protocol):
 
 def kind_of(request: Request[Any]) -> str:
     """Which of the kinds of questions a request is."""
+    if isinstance(request, RegressionRequest) and (request.by_design or request.family.several):
+        return "models by design" if request.by_design else "models of classes"
     if not isinstance(request, TableRequest):
         return {"regression": "models", "correlation": "correlations"}.get(request.ask, request.ask)
+    told = {"standard errors": request.error, "index numbers": request.index, "percentages": request.percent}
+    if statistic := next((kind for kind, asked in told.items() if asked), "ratios" if request.over else ""):
+        return statistic
     if request.of is None:
         return "counts"
     if request.quantiles:
@@ -56,9 +62,13 @@ def kind_of(request: Request[Any]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Generator:
-    """Honest questions about any described data set; the same for the same seed, codebook and sizes of universes."""
+    """Honest questions about any described data set; the same for the same seed, codebook and sizes of universes.
+
+    So many `statistics` are asked for beside them, in questions of their own: those before stay as they are.
+    """
 
     questions: int = 300
+    statistics: int = 0
     seed: int = 1
     proportions: Proportions = PROPORTIONS
 
@@ -73,7 +83,10 @@ class Generator:
         seeds = ([self.seed, number] for number in range(self.questions))
         aside: Counter[str] = Counter()
         drawings = [_Drawing(menu, sizes, self.proportions, np.random.default_rng(seed), aside) for seed in seeds]
-        return Drawn(tuple(drawing.request() for drawing in drawings), dict(aside))
+        more = ([self.seed, number, 1] for number in range(self.statistics if menu.statistics else 0))
+        others = [_Drawing(menu, sizes, self.proportions, np.random.default_rng(seed), aside) for seed in more]
+        requests = (*(one.request() for one in drawings), *(one.statistic() for one in others))
+        return Drawn(requests, dict(aside))
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,23 @@ class _Drawing:
             "means": lambda: self._amounts(Measure.MEAN),
             "models": self._model,
             "correlations": self._correlation,
-        }[self._draw({kind: self.proportions.kind[kind] for kind in KINDS if kind in self.menu.kinds})]
+        }[self._draw({kind: self.proportions.kind[kind] for kind in self.proportions.kind if kind in self.menu.kinds})]
+        return self._ranked(self._grouped(self._middle(self._sensible(make))))
+
+    def statistic(self) -> Request[Any]:
+        """A question for something else than the usual kinds, to which nobody objects."""
+        shares = {kind: self.proportions.statistic[kind.replace(" ", "_")] for kind in STATISTICS}
+        make = {
+            "percentages": self._percentages,
+            "ratios": self._ratio,
+            "index numbers": self._index,
+            "standard errors": self._errors,
+            "models of classes": self._of_classes,
+            "models by design": self._by_design,
+        }[self._draw({kind: share for kind, share in shares.items() if kind in self.menu.statistics})]
+        return self._sensible(make)
+
+    def _sensible(self, make: Callable[[], Request[Any]]) -> Request[Any]:
         draft = make()
         for _ in range(TRIES):
             objection = self.sizes.objection(draft, self.proportions)
@@ -110,7 +139,60 @@ class _Drawing:
                 break
             self.aside[objection] += 1
             draft = make()
-        return self._ranked(self._grouped(self._middle(draft)))
+        return draft
+
+    def _percentages(self) -> Request[Any]:
+        table = self._counts()
+        assert isinstance(table, TableRequest)
+        of = Share(self._draw(self.proportions.share)) if table.columns else Share.TOTAL
+        return replace(table, percent=of)
+
+    def _ratio(self) -> Request[Any]:
+        """Two totals, of which the second goes into the other: of one subject, if there are such."""
+        of = self._measured(self.menu.numbers)
+        others = [v for v in self.menu.numbers if self.menu.root(v) != self.menu.root(of)]
+        over = self._measured([v for v in others if v.subject == of.subject] or others)
+        table = self._table(self.menu.marks(of) | self.menu.marks(over), Measure.MEAN, of.name)
+        return replace(table, measure=(Measure.RATIO,), over=over.name)
+
+    def _index(self) -> Request[Any]:
+        """A class of the first variable as 100."""
+        table = self._numbered(self.proportions.indexed)
+        variable = with_definitions(self.menu.book, table.define).variable(table.rows[0])
+        return replace(table, index=f"{variable.name}={usable_codes(variable)[0]}")
+
+    def _errors(self) -> Request[Any]:
+        """Errors; of a weighted sample those of weighted counts, as counts only tell how many were asked."""
+        table = self._numbered(self.proportions.erring)
+        weighted = self.menu.book.weight is not None and table.measure == (Measure.COUNT,)
+        measure = (Measure.WEIGHTED_COUNT,) if weighted else table.measure
+        return replace(table, measure=measure, error=(ErrorMeasure.SE,))
+
+    def _numbered(self, shares: Mapping[str, float]) -> TableRequest:
+        """A table of counts, or of a measure of a number where there is one that suits."""
+        measure = Measure(self._draw(shares)) if self.menu.numbers else Measure.COUNT
+        if not measure.of_variable:
+            return self._table(frozenset(), measure, None)
+        of = self._measured(self.menu.numbers)
+        table = self._table(self.menu.marks(of), measure, of.name)
+        cut = of.classifies and of.name not in (*table.by, *table.where.variables)
+        return table if cut or not measure.quantile else replace(table, measure=(Measure.MEAN,))
+
+    def _of_classes(self) -> Request[Any]:
+        some = {f: v for f, v in self.menu.classed.items() if v}
+        family = Family(self._draw({family: self.proportions.classes[family] for family in some}))
+        chosen = self._measured(some[family.value])
+        event = self._measured(self.menu.events) if family is Family.SURVIVAL else None
+        terms, taken = self._terms(self.menu.marks(chosen) | (self.menu.marks(event) if event else frozenset()))
+        if not terms:
+            return self._counts()
+        ends = Factor(event.name, codes=usable_codes(event)[:1]) if event else None
+        formula = Formula(Factor(chosen.name), tuple(terms))
+        return RegressionRequest(self.menu.book.name, formula, self._universe(taken), family, event=ends)
+
+    def _by_design(self) -> Request[Any]:
+        model = self._model()
+        return replace(model, errors=CoefficientErrors.DESIGN) if isinstance(model, RegressionRequest) else model
 
     def _middle(self, draft: Request[Any]) -> Request[Any]:
         """Some means as medians. Drawn last, so that all else of a question is what it would be without."""
@@ -165,7 +247,7 @@ class _Drawing:
         of = self._measured(self.menu.numbers)
         return self._table(self.menu.marks(of), measure, of.name)
 
-    def _table(self, taken: Marks, measure: Measure, of: str | None) -> Request[Any]:
+    def _table(self, taken: Marks, measure: Measure, of: str | None) -> TableRequest:
         by: list[str] = []
         coarse = False
         for _ in range(self._draw(self.proportions.by)):

@@ -13,12 +13,13 @@ from confide.attacks.intruder import Spent
 from confide.attacks.truth.copies import copied
 from confide.attacks.truth.truth import truth_of_file, truth_of_site
 from confide.attacks.workload.asking import Questioner, Reply
-from confide.attacks.workload.errors import deviations
 from confide.attacks.workload.generator import Drawn, Generator, Sizes
 from confide.attacks.workload.margins import margins_outside
+from confide.attacks.workload.proportions import STATISTICS
 from confide.attacks.workload.recorded import recorded_requests
 from confide.attacks.workload.roads import OffRecord, TrueAnswers, true_answers
 from confide.attacks.workload.sizes import PublishedSizes, TrueSizes
+from confide.attacks.workload.statistic_errors import deviations
 from confide.attacks.workload.summary import Asked, Usefulness
 from confide.client import Site
 from confide.errors import Mistake, nearest
@@ -165,7 +166,7 @@ class Measuring:
         marks = np.concatenate([column.marks.ravel() for column in release.columns.values()])
         return replace(
             found,
-            margins=tuple(margins_outside(release, self.book)),
+            margins=() if found.kind in STATISTICS else tuple(margins_outside(release, self.book)),
             cells=int((marks != "z").sum()),
             withheld=int(np.isin(marks, ("c", "x")).sum()),
         )

@@ -14,6 +14,10 @@ COUNTED = 20
 """A number from 0 to no more than this is a count of something: the response of a Poisson model."""
 
 
+FEW_CLASSES = 10
+"""More classes than this nobody explains at once."""
+
+
 @dataclass(frozen=True)
 class Menu:
     """The variables of a data set by what can be asked of them."""
@@ -53,6 +57,33 @@ class Menu:
         found |= {"totals", "means"} if self.hierarchies and self.numbers else set()
         found |= {"models"} if self.responses and len(self.fields) > 1 else set()
         return found | ({"correlations"} if len(self.fields) > 1 else set())
+
+    @cached_property
+    def statistics(self) -> set[str]:
+        """What else is possible, beside the kinds."""
+        found = {"percentages", "index numbers"} if self.hierarchies else set()
+        found |= {"ratios"} if self.hierarchies and len({self.root(v) for v in self.numbers}) > 1 else set()
+        found |= {"models of classes"} if any(self.classed.values()) and len(self.fields) > 2 else set()
+        if self.book.sampling is not None:
+            found |= {"standard errors"} if self.hierarchies else set()
+            found |= {"models by design"} if "models" in self.kinds else set()
+        return found
+
+    @cached_property
+    def classed(self) -> dict[str, list[Variable]]:
+        """Responses of models of several classes by family, which no key is: classes of numbers have an order, and of those with an
+        end, such as hours or months, durations are made where a yes or no may end them."""
+        free = [levels[0] for levels in self.hierarchies if levels[0].role is not Role.KEY]
+        ordered = [v for v in free if v.binned and size(v) > 2]
+        ended = [v for v in ordered if v.maximum is not None and v.minimum is not None]
+        plain = [v for v in free if not v.binned and 2 < size(v) <= FEW_CLASSES]
+        return {"multinomial": plain, "ordered": ordered or plain, "survival": ended if self.events else []}
+
+    @cached_property
+    def events(self) -> list[Variable]:
+        """What may end a duration: a yes or no, which is no key."""
+        free = (levels[0] for levels in self.hierarchies if levels[0].role is not Role.KEY)
+        return [v for v in free if size(v) == 2]
 
     def levels(self, variable: Variable) -> tuple[Variable, ...]:
         """The levels of detail at which a variable has classes, coarsest first; none if it has no classes."""

@@ -7,9 +7,12 @@ from typing import Any
 
 from confide.model.catalog.dataset import Role
 
-__all__ = ["KINDS", "PROPORTIONS", "Proportions"]
+__all__ = ["KINDS", "PROPORTIONS", "STATISTICS", "Proportions"]
 
-KINDS = ("counts", "totals", "means", "medians", "models", "correlations")
+STATISTICS = ("percentages", "ratios", "index numbers", "standard errors", "models of classes", "models by design")
+"""What is asked for beside the usual kinds, in questions of their own."""
+
+KINDS = ("counts", "totals", "means", "medians", "models", "correlations", *STATISTICS)
 """The kinds of questions, in the order in which they are reported."""
 
 
@@ -24,6 +27,31 @@ class Proportions:
 
     kind: Mapping[str, float] = _shares(
         "What is asked for", counts=0.35, totals=0.1, means=0.2, models=0.25, correlations=0.1
+    )
+    statistic: Mapping[str, float] = _shares(
+        "What is asked for beside it, in a fifth as many questions; errors and models by the design where this is declared",
+        percentages=0.4,
+        ratios=0.1,
+        index_numbers=0.1,
+        standard_errors=0.2,
+        models_of_classes=0.1,
+        models_by_design=0.1,
+    )
+    share: Mapping[str, float] = _shares("Percentages of a table with rows and columns", row=0.6, column=0.2, total=0.2)
+    indexed: Mapping[str, float] = _shares("Index numbers, where there are numbers", count=0.3, total=0.4, mean=0.3)
+    erring: Mapping[str, float] = _shares(
+        "What standard errors are of, where there are numbers; quantiles of those with cutpoints",
+        count=0.4,
+        mean=0.3,
+        total=0.1,
+        median=0.1,
+        sd=0.1,
+    )
+    classes: Mapping[str, float] = _shares(
+        "Family of a model of several classes; durations where a number with an end and a yes or no are there",
+        multinomial=0.45,
+        ordered=0.45,
+        survival=0.1,
     )
     weighted: Mapping[str, float] = _shares("Counts, where the data have a weight", plain=0.8, weighted=0.2)
     middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.75, sd=0.05, median=0.2)

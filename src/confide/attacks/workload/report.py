@@ -97,7 +97,7 @@ def _remarks(found: Usefulness) -> Iterator[str]:
 
 def _unfit(found: Usefulness) -> str:
     unfit = found.aside["unfit"]
-    fitted = [s for s in found.kinds if s.kind in ("models", "correlations")]
+    fitted = [s for s in found.kinds if s.kind.startswith(("models", "correlations"))]
     share = _percent(sum(s.answered for s in fitted), unfit + sum(s.asked for s in fitted))
     return (
         f"{unfit:,} drafts of models and correlations were set aside because they cannot be fitted, protection aside. "

@@ -132,7 +132,7 @@ class PublishedSizes:
 def _factors(request: Request[Any]) -> list[Factor]:
     """What a question relates or measures; of what has classes, only a response has a code."""
     if isinstance(request, TableRequest):
-        return [Factor(request.of)] if request.of else []
+        return [Factor(name) for name in (request.of, request.over) if name]
     if isinstance(request, RegressionRequest):
         return [request.formula.response, *(factor for term in request.formula.terms for factor in term)]
     return [Factor(name) for name in request.names]

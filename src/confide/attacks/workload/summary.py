@@ -25,6 +25,12 @@ MEASURED = (
     "quantiles",
     "coefficients",
     "correlations",
+    "percentages",
+    "ratios",
+    "index numbers",
+    "standard errors",
+    "coefficients of classes",
+    "coefficients by design",
 )
 
 

@@ -1,0 +1,47 @@
+"""Attacks on errors by the design: they succeed where errors carry no noise, and not where they do."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from confide.attacks.attack import Attack
+from confide.attacks.counts.quantile_errors import QuantileErrorCounts
+from confide.attacks.counts.sampling_units import SamplingUnitCounts
+from confide.attacks.models.sampling_unit_means import SamplingUnitMeans
+from confide.attacks.runner import LocalField, Settings, carry_out
+from confide.attacks.two_areas import two_areas
+
+Field = Callable[[str], LocalField]
+
+ATTACKS: list[tuple[Attack, float]] = [
+    (SamplingUnitCounts(("age_group", "sex")), 0.6),
+    (QuantileErrorCounts(), 0.4),
+    (SamplingUnitMeans(), 0.9),
+]
+
+
+@pytest.mark.parametrize(("attack", "least"), ATTACKS)
+def test_errors_without_noise_tell_of_sampling_units(attack: Attack, least: float, two_a_county: Field) -> None:
+    result = carry_out(attack, two_a_county("open"), Settings(questions=60))
+    assert result.claimed > 30
+    assert result.success > least
+
+
+@pytest.mark.parametrize("attack", [attack for attack, _ in ATTACKS])
+def test_errors_with_noise_tell_no_more_than_tables_by_sampling_unit(attack: Attack, two_a_county: Field) -> None:
+    result = carry_out(attack, two_a_county("standard"), Settings(questions=60))
+    assert result.claimed > 30
+    # two standard errors of a share of so many; the lifts were -0.03, -0.3 and -0.05
+    assert result.lift < 2 * (0.25 / result.targets) ** 0.5
+
+
+def test_without_areas_or_a_design_there_is_nothing_to_tell(
+    field: Callable[[str], LocalField], two_a_county: Field
+) -> None:
+    for attack, _ in ATTACKS:
+        assert not carry_out(attack, field("standard"), Settings(questions=3)).applies
+    book = two_a_county("standard").truth.dataset
+    assert two_areas(book).area == "district"
+    assert len(two_areas(book).pairs) == 20
+    assert two_areas(replace(book, variables=book.variables)).stratum == "county"
