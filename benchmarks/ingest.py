@@ -12,12 +12,9 @@ when it needs room. A file that is not there is made, with so many rows, and sta
 """
 
 import argparse
-import re
-import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -26,16 +23,18 @@ from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
+from memory import Memory
 
 from confide import demo
 from confide.demo.texts import catalog_text
-from confide.records import ingest, levels, protect
+from confide.records import ingest, protect
+from confide.records.levels import protecting
 
 LIMIT = 2.0
 
 PARTS = {
     ingest: ("read_source", "encode"),
-    levels: ("write_stores", "write_kept"),
+    protecting: ("write_stores", "write_kept"),
     protect: (
         *("find_exposed", "plan_exchanges", "_exchanged", "_noised", "find_ceilings", "measure_spread", "compare"),
         *("data_mark", "square_shifts", "_spreads"),
@@ -79,25 +78,6 @@ def parts(source: Any, place: Path, name: str) -> Counter[str]:
             setattr(module, part, timed(getattr(module, part), part.strip("_"), seconds))
     seconds["all"] = taken(source, place, name, "standard")
     return seconds
-
-
-class Memory:
-    """The most memory that this process had for itself, and mapped from files, looked at twenty times a second."""
-
-    def __init__(self) -> None:
-        self.own = self.mapped = 0.0
-        self._ended = threading.Event()
-        threading.Thread(target=self._watch, daemon=True).start()
-
-    def _watch(self) -> None:
-        while not self._ended.wait(0.05):
-            now = dict(re.findall(r"(RssAnon|RssFile):\s+(\d+) kB", Path("/proc/self/status").read_text()))
-            self.own, self.mapped = max(self.own, int(now["RssAnon"])), max(self.mapped, int(now["RssFile"]))
-
-    def told(self) -> str:
-        self._ended.set()
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return f"memory {most / 1e6:.1f} GB at most, {self.own / 1e6:.1f} of its own, {self.mapped / 1e6:.1f} mapped"
 
 
 def ingest_large(file: Path, name: str, preset: str) -> None:

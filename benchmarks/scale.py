@@ -5,7 +5,7 @@
                                                                   of which the table in docs/reference/performance.md is made
                                                                   (then: CONFIDE_UPDATE_DOCS=1 pytest tests/docs -k performance)
 
-People are generated into a Parquet file a million at a time, and ingested by a process of their own, whose memory is its peak.
+People are generated into a Parquet file a million at a time, and ingested by a process of their own, whose memory is watched.
 A question is a whole request under `standard`: admitted, gathered, judged, protected, released; not the ledger's wait for the disk.
 Two to five different ones of each kind follow one that warms up, because an answer that is kept costs nothing. Beside each stands what
 the engine's own SQL takes: the plain GROUP BY of the same tables, or a sum over every column that the model reads. Seconds are of the
@@ -35,6 +35,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from memory import Memory
 
 import confide
 from confide import demo
@@ -84,7 +85,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 @dataclass(frozen=True)
 class Figure:
     """What was measured: seconds of the processor, of Confide and of the engine's own SQL where there is such; Confide's by the clock;
-    memory in megabytes.
+    memory in megabytes, of its own and with the pages of files.
     """
 
     what: str
@@ -92,6 +93,7 @@ class Figure:
     raw: float | None = None
     clock: float | None = None
     megabytes: float | None = None
+    own: float | None = None
 
 
 def people_file(rows: int, file: Path) -> None:
@@ -219,11 +221,6 @@ def _model(response: str, names: tuple[str, ...], where: object) -> Request[Any]
     )
 
 
-def peak() -> float:
-    """The most memory that this process had, in megabytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def ingested(engine: str, file: str, site: Path, where: str) -> None:
     catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
     named = "" if engine == "duckdb" else f'engine = "{engine}"\n{where}'
@@ -260,18 +257,18 @@ def step(*words: str) -> Iterator[dict[str, Any]]:
 
 def stepped(words: list[str]) -> Iterator[Figure]:
     kind, site, servers, *more = words
-    watch = Watch(json.loads(servers))
+    watch, memory = Watch(json.loads(servers)), Memory()
     if kind == "ingest":
         engine, file, where = more
         seconds, clock = watch.taken(lambda file: ingested(engine, file, Path(site), where), file)
-        yield Figure("ingest", seconds, clock=clock, megabytes=peak())
+        yield Figure("ingest", seconds, clock=clock, megabytes=memory.all, own=memory.own)
         return
     benches: list[Bench] = []
     seconds, clock = watch.taken(lambda site: benches.append(Bench(site, watch)), Path(site))
     yield Figure("opening the site", seconds, clock=clock)
     with benches[0].service:
         yield from benches[0].questions()
-    yield Figure("answering", 0.0, megabytes=peak())
+    yield Figure("answering", 0.0, megabytes=memory.all, own=memory.own)
 
 
 def measured(part: str) -> Iterator[dict[str, Any]]:
@@ -287,7 +284,7 @@ def measured(part: str) -> Iterator[dict[str, Any]]:
 
 def shown(one: dict[str, Any]) -> str:
     raw = f"   raw {one['raw']:7.2f} s   ratio {one['seconds'] / one['raw']:6.2f}" if one["raw"] else ""
-    memory = f"   {one['megabytes']:,.0f} MB" if one["megabytes"] else ""
+    memory = f"   {one['megabytes']:,.0f} MB, {one['own']:,.0f} of its own" if one["megabytes"] else ""
     return f"{one['engine']:<9} {one['rows']:>11,}   {one['what']:<38} {one['seconds']:8.2f} s{raw}{memory}"
 
 
