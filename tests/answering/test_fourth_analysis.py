@@ -108,6 +108,9 @@ class SharesAnalysis:
         grid = Grid("shares", "Shares", ("class", "share"), rows)
         return ModelRelease(question.request, grids={"shares": grid}, notes=(), **vars(facts))
 
+    def instead(self, question: Admitted[Shares], protected: Any) -> None:
+        return None
+
     def near(self, question: Admitted[Shares]) -> Iterator[Near[Shares]]:
         if question.request.where:
             yield Near("everyone instead of this universe", replace(question.request, where=EVERYONE))

@@ -5,14 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import confide
 from asking import python_correlation, python_regression, python_table
+from confide.answering.reproducing import reproduce
 from confide.answering.service import Service
 from confide.errors import Fault, Mistake, Refused
 from confide.model.request import Request
 from confide.site.ledger import read
+from confide.spelling.json import write_request
 from edges import OFF, people
 
 QUESTIONS: dict[str, Request[Any]] = {
@@ -133,3 +136,21 @@ def test_what_is_suggested_would_pass_and_is_tried_under_the_same_policy(town: A
     """Nothing is offered where nothing near passes either."""
     strict = town.under(universe={"gamma": 5000})
     assert list(town.desk().suggest(NARROW)) and not list(strict.desk().suggest(NARROW))
+
+
+def test_what_is_answered_instead_is_what_is_recorded_reproduced_and_limited(tmp_path: Path, town: Any) -> None:
+    """Nobody in b1 is ill: the question is answered without b1, under the receipt of that question, and counts as it."""
+    people, at = town.people, np.arange(len(town.people))
+    towns = np.array(people["town"].to_pylist())
+    ill = np.where(towns == "b1", "no", np.array(["no", "yes"])[at % 2])
+    people = people.set_column(people.column_names.index("ill"), "ill", [ill])
+    confide.add(people, tmp_path / "site", name="people", catalog=town.catalog, preset="open")
+    asked = python_regression("people", "ill=yes ~ town + age", family="binomial")
+    with Service.open(tmp_path / "site", allow_open=True) as service:
+        answer = service.answer(asked, who="ana")
+        assert answer.notes[0].startswith("Records of town b1 are left out")
+        [entry] = list(read(tmp_path / "site" / "ledger.jsonl"))
+        assert entry.request == write_request(answer.request) and "b1" not in str(entry.request["where"])
+        assert entry.receipt == answer.receipt == service.answer(answer.request, who="ben").receipt
+        assert answer.receipt != service.receipt(service.admit(asked))
+    assert reproduce(tmp_path / "site", answer.receipt).same

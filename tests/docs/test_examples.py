@@ -454,7 +454,14 @@ def _performance() -> Iterator[list[str]]:
             yield [what, *(_seconds(found.get(part)) for part in parts)]
     for what in ("ingest", "answering"):
         held = [scaled[what].get(part) for part in parts]
-        yield [f"memory: {what}", *(f"{one['megabytes'] / 1024:.1f} GB" if one else "–" for one in held)]
+        yield [f"memory: {what}", *map(_memory, held)]
+
+
+def _memory(one: Any) -> str:
+    if one is None:
+        return "–"
+    own = f", {one['own'] / 1024:.1f} of its own" if one.get("own") else ""
+    return f"{one['megabytes'] / 1024:.1f} GB{own}"
 
 
 def _seconds(one: Any) -> str:

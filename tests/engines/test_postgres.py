@@ -27,7 +27,8 @@ from confide.engines.postgres.failures import failures
 from confide.engines.postgres.store import read_pointer, remove_postgres, write_postgres
 from confide.errors import Fault, Mistake
 from confide.model.evidence import Cells, Tally
-from confide.records import ingest, levels
+from confide.records import ingest
+from confide.records.levels import protecting
 from confide.site.doctor import Examined, examine
 from confide.site.folder import Folder
 from confide.web.under_way.job import Job
@@ -425,7 +426,7 @@ def test_an_ingest_that_fails_leaves_no_records_in_the_database(
     def fails(*given: object) -> None:
         raise Fault("no room")
 
-    monkeypatch.setattr(levels if hasattr(levels, at) else ingest, at, fails)
+    monkeypatch.setattr(protecting if hasattr(protecting, at) else ingest, at, fails)
     with pytest.raises(Fault, match="no room"):
         confide.ingest(town.people, site, name="people")
     assert schemas(admin) == before and sorted(site.rglob("*")) == files

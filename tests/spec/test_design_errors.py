@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 from scipy.sparse import csr_array
-from scipy.special import fdtrc, stdtr
+from scipy.special import fdtrc, stdtr, stdtrit
 
 from asking import python_regression
 from confide.answering.rounding import significant
@@ -249,11 +249,29 @@ def test_the_noise_is_the_same_whatever_the_terms_and_their_names(town: Any) -> 
         assert renamed == pytest.approx(noise(place, exact, "income ~ age + sex", secret))
 
 
-def noise(place: Any, exact: Any, formula: str, secret: int, **words: Any) -> float:
-    """What noise adds to the variance of the coefficient of age, relative to it, before anything is rounded."""
+def noise(place: Any, exact: Any, formula: str, secret: int, column: int = 1, **words: Any) -> float:
+    """What noise adds to the variance of a coefficient, relative to it, before anything is rounded: that of age, which is first."""
     request = python_regression("people", formula, errors="design", **words)
-    noisy, plain = (each.desk(secret).consider(request).model.inference.covariance[1, 1] for each in (place, exact))
+    covariances = (each.desk(secret).consider(request).model.inference.covariance for each in (place, exact))
+    noisy, plain = (each[column, column] for each in covariances)
     return float(noisy / plain - 1)
+
+
+def test_the_noise_of_a_class_is_the_same_whoever_else_is_in_the_universe(town: Any) -> None:
+    """Else its error could be had without noise, as the mean over universes that differ in other classes."""
+    exact, place = designed(town, STRATA, **BARE), designed(town, STRATA, **NOISY)
+    people = place.people.to_pandas()
+    people["town"] = np.repeat(["a1", "a2", "b1", "b2"], [120, 100, 80, 300])
+    people["county"] = people["town"].str[0].str.upper()
+    exact, place = (each.of(pa.Table.from_pandas(people, preserve_index=False)) for each in (exact, place))
+    for secret in range(3):
+        # the intercept is of b2, the most common, and the next column of a1
+        drawn = [
+            [noise(place, exact, "income ~ town", secret, column, where={"town": towns}) for column in (0, 1)]
+            for towns in (["a1", "a2", "b1", "b2"], ["a1", "b1", "b2"], ["a1", "b2"])
+        ]
+        assert drawn[1] == pytest.approx(drawn[0])
+        assert drawn[2] == pytest.approx(drawn[0])
 
 
 @pytest.mark.parametrize("psus", [2, 6])
@@ -316,3 +334,26 @@ def test_noise_hides_a_unit_more_or_less_in_a_small_class(town: Any, design: str
     drawn = [noise(place, exact, "income ~ sex", secret) for secret in range(16)]
     assert np.std(drawn) > 3 / few
     assert sum(abs(each) < 0.2 / few for each in drawn) < 4
+
+
+def test_intervals_are_of_t_with_the_degrees_of_freedom_of_the_design(town: Any) -> None:
+    """As the p-values are: those of odds ratios and those that a page draws, by one number that the answer tells."""
+    release = released(designed(town, STRATA, **BARE), "ill=yes ~ age + sex", family="binomial")
+    left = 24 - 4 + 1 - 3
+    wide = stdtrit(left, 0.975)
+    assert dict(release.grids["statistics"].rows)["interval_errors"] == pytest.approx(wide, rel=1e-3)
+    assert release.interval_errors == pytest.approx(wide, rel=1e-3) and wide > 2.09
+    told = {row[0]: row[1:3] for row in release.grids["coefficients"].rows}
+    for label, _, low, high in release.grids["ratios"].rows:
+        estimate, error = told[label]
+        assert low == pytest.approx(np.exp(estimate - wide * error), rel=6e-3)
+        assert high == pytest.approx(np.exp(estimate + wide * error), rel=6e-3)
+    plain = released(designed(town, STRATA, **BARE), "ill=yes ~ age + sex", family="binomial", errors="model")
+    assert plain.interval_errors == 1.96 and "interval_errors" not in dict(plain.grids["statistics"].rows)
+
+
+def test_effects_are_tested_by_t_with_the_degrees_of_freedom_of_the_design(town: Any) -> None:
+    release = released(designed(town, STRATA, **BARE), "ill=yes ~ age + sex", family="binomial", also="effects")
+    for _, effect, error, statistic, p in release.grids["effects"].rows:
+        assert statistic == pytest.approx(effect / error, rel=6e-3)
+        assert p == pytest.approx(max(2 * stdtr(24 - 4 + 1 - 3, -abs(statistic)), 1e-4), rel=6e-3)

@@ -219,19 +219,102 @@ def test_absorbed_classes_count_in_the_cells_of_the_reference(exact: Any) -> Non
     assert rules(open_.under(models={"interaction": 3}).of(people), "income ~ sex*town + ill + age") == []
 
 
-@pytest.mark.parametrize(("number", "absorbed"), [(0, True), (1, True), (9, True), (10, False)])
-def test_a_class_with_too_few_other_outcomes_is_absorbed(exact: Any, number: int, absorbed: bool) -> None:
-    """In b1 there are 100 people of whom so many are ill; in a2 half of them."""
+def one_sided(number: int) -> pa.Table:
+    """In b1 there are 100 people of whom so many are ill; elsewhere half of them."""
     at = np.arange(600)
     place = np.where(at < 100, "b1", np.where(at < 250, "a2", "a1"))
     ill = np.where(at < number, "yes", np.where(at < 100, "no", np.array(["no", "yes"])[at % 2]))
-    people = exact.of(crowd(600, town=place, county=np.char.upper(place.astype("<U1")), ill=ill))
+    return crowd(600, town=place, county=np.char.upper(place.astype("<U1")), ill=ill)
+
+
+ILL = python_regression("people", "ill=yes ~ town + age", family="binomial")
+LEFT_OUT = "Records of town b1 are left out: nearly all of their units have the same outcome"
+
+
+@pytest.mark.parametrize(("number", "absorbed"), [(0, True), (1, True), (9, True), (10, False)])
+def test_a_class_with_too_few_other_outcomes_is_absorbed(exact: Any, number: int, absorbed: bool) -> None:
+    """Where it may not be left out, since towns may define no universe: and it is warned of."""
+    catalog = exact.catalog.replace("[variables.town]\n", "[variables.town]\nuniverse = false\n")
+    people = replace(exact, catalog=catalog).of(one_sided(number))
     found = terms(people, "ill=yes ~ town + age", family="binomial")
     assert ("town=b1" in found) != absorbed and "town=a2" in found
-    notes = people.desk().consider(python_regression("people", "ill=yes ~ town + age", family="binomial")).notes
+    notes = people.desk().consider(ILL).notes
     warned = [note for note in notes if note.startswith("Beware: of town, b1 has hardly any unit of one outcome")]
-    assert len(warned) == absorbed
+    assert len(warned) == absorbed and all("may not be asked" in note for note in warned)
     assert not any("Beware" in note for note in people.desk().consider(python_regression("people", "age ~ town")).notes)
+
+
+@pytest.mark.parametrize(("number", "gone"), [(0, True), (9, True), (10, False), (90, False), (91, True), (100, True)])
+def test_a_class_in_which_nearly_all_have_one_outcome_is_left_out(exact: Any, number: int, gone: bool) -> None:
+    """The answer is the one to the question without the class, which the asker could have asked."""
+    desk = exact.of(one_sided(number)).desk()
+    answer = desk.consider(ILL)
+    assert not answer.reasons and dict(answer.grids["statistics"].rows)["n"] == (500 if gone else 600)
+    assert answer.notes[0].startswith(LEFT_OUT) == gone
+    assert not any("Beware" in note for note in answer.notes)
+    stated = {"town": ["a1", "a2", "a9", "b2"]}
+    plain = desk.consider(python_regression("people", "ill=yes ~ town + age", family="binomial", where=stated))
+    assert ((answer.grids, answer.release.receipt) == (plain.grids, plain.release.receipt)) == gone
+    assert answer.release.request.where == (plain.release.request.where if gone else ILL.where)
+
+
+def test_the_most_common_class_is_left_out_too(exact: Any) -> None:
+    """Or its odds, of which there are none, would be those that all others are compared with."""
+    at = np.arange(600)
+    place = np.where(at < 300, "b1", np.where(at < 450, "a2", "a1"))
+    ill = np.where(at < 300, np.where(at < 5, "yes", "no"), np.array(["no", "yes"])[at % 2])
+    answer = exact.of(crowd(600, town=place, county=np.char.upper(place.astype("<U1")), ill=ill)).desk().consider(ILL)
+    assert answer.notes[0].startswith(LEFT_OUT) and dict(answer.grids["statistics"].rows)["n"] == 300
+
+
+def test_two_variables_lose_no_more_classes_than_they_must(exact: Any) -> None:
+    """Who lives in b1 has trade r, and nobody else: without b1 there is nobody with r, and no second condition."""
+    people = one_sided(5).to_pandas()
+    people["trade"] = np.where(people.town == "b1", "r", np.array(["p", "q"])[people.index // 2 % 2])
+    people = pa.Table.from_pandas(people, preserve_index=False)
+    open_ = exact.under(**LEVERAGE_OPEN, tables={"sparsity": 1.0, "mean_cell": 0.0, "class_disclosure": False})
+    asked = python_regression("people", "ill=yes ~ trade + sex + age", family="binomial")
+    both = python_regression("people", "ill=yes ~ town + age + sex", family="binomial")
+    for request in (asked, both):
+        answer = open_.of(people).desk().consider(request)
+        assert sum(note.startswith("Records of ") for note in answer.notes) == 1
+        assert len(answer.release.request.where.variables) == 1
+
+
+def test_what_class_disclosure_withholds_is_not_told_by_leaving_a_class_out(exact: Any) -> None:
+    """That nearly all of b1 have one outcome is what the table may not tell: the model is refused as it was."""
+    strict = exact.under(tables={"class_disclosure": True})
+    people = strict.of(one_sided(0))
+    table = people.desk().consider(python_table("people", rows="town", columns="ill"))
+    answer = people.desk().consider(ILL)
+    assert bool(table.reasons) and [reason.rule for reason in answer.reasons] == ["models.implied"]
+
+
+def test_whether_a_class_is_left_out_is_decided_on_protected_counts(exact: Any) -> None:
+    """At the limit of ten it depends on the secret: the same records, both ways."""
+    town = exact.under(counts={"mechanism": "cell-key"}, universe={"decide_on": "protected"}).of(one_sided(10))
+    found = {town.desk(secret).consider(ILL).notes[0].startswith(LEFT_OUT) for secret in range(16)}
+    assert found == {True, False}
+
+
+@pytest.mark.parametrize(("family", "more"), [("multinomial", {}), ("ordered", {}), ("survival", {"event": "ill=yes"})])
+def test_families_of_several_classes_leave_out_classes_of_one_outcome(exact: Any, family: str, more: Any) -> None:
+    people = one_sided(0).to_pandas()
+    people["trade"] = np.where(people.town == "b1", "p", np.array(["p", "q", "r"])[people.index % 3])
+    desk = exact.of(pa.Table.from_pandas(people, preserve_index=False)).desk()
+    answer = desk.consider(python_regression("people", "trade ~ town + age", family=family, **more))
+    assert not answer.reasons and answer.notes[0].startswith(LEFT_OUT)
+    assert not any(note.startswith("Beware") for note in answer.notes)
+
+
+def test_a_class_that_lacks_one_class_of_several_is_warned_of_and_stays(exact: Any) -> None:
+    people = one_sided(50).to_pandas()
+    two, three = np.array(["p", "q"])[people.index % 2], np.array(["p", "q", "r"])[people.index % 3]
+    people["trade"] = np.where(people.town == "b1", two, three)
+    desk = exact.of(pa.Table.from_pandas(people, preserve_index=False)).desk()
+    answer = desk.consider(python_regression("people", "trade ~ town + age", family="multinomial"))
+    assert dict(answer.grids["statistics"].rows)["n"] == 600
+    assert any(note.startswith("Beware: of town, b1 has") and "'where'" in note for note in answer.notes)
 
 
 # Implied tables

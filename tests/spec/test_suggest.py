@@ -8,6 +8,7 @@ from asking import PLACES_AND_WORK, python_regression, python_table
 from confide.answering.nearby import BEFORE_TABLES
 from confide.answering.regressions.nearby import near_models
 from confide.answering.tables.nearby import near_tables
+from confide.demo.texts import catalog_text
 from confide.model.catalog.toml import read_dataset
 
 CATALOG = """
@@ -95,6 +96,15 @@ def test_two_changes_come_after_one_and_everyone_after_what_keeps_some_of_the_un
     assert words[0] == "'county' instead of 'town'" and words[first_pair - 1] == "everyone instead of this universe"
     assert all(", and " in each for each in words[first_pair:])
     assert "'county' instead of 'town', and without the condition on 'sex'" in words
+
+
+def test_what_one_change_brings_in_no_second_takes_out() -> None:
+    dataset = read_dataset(catalog_text("people"), name="people", read_file=str)
+    near = list(near_tables(python_table("people", rows=["municipality", "occupation"]), dataset))
+    words = [each.words for each in near]
+    assert "'occupation_sub' instead of 'occupation', and 'region' instead of 'municipality'" in words
+    assert not [each for each in words if "instead of 'county'" in each or "without 'county'" in each]
+    assert len({each.request for each in near}) == len(near)
 
 
 def test_those_who_have_a_value_are_offered_instead_of_missing_codes() -> None:

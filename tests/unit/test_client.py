@@ -343,6 +343,10 @@ def test_plots_are_of_tables_models_correlations_and_diagnostics(site, tmp_path)
         assert json.loads(json.dumps(plot._repr_mimebundle_()))["application/vnd.vegalite.v5+json"] == plot.spec
     drawn = [row["class"] for row in plots[2].spec["data"]["values"]]
     assert drawn == [row["term"] for row in fit.coefficients.to_pylist()[1:]]
+    several = people.regression("employment ~ sex", where={"age_group": ["30-39", "40-49"]}, family="multinomial")
+    told = [row for row in several.coefficients.to_pylist() if row["term"] != "(Intercept)"]
+    values = several.plot().spec["data"]["values"]
+    assert [(row["term"].split(" – ")[0], row["class"]) for row in values] == [(r["response"], r["term"]) for r in told]
     for ending, begin in (("svg", b"<svg"), ("png", b"\x89PNG"), ("json", b"{")):
         plots[0].save(tmp_path / f"p.{ending}")
         assert (tmp_path / f"p.{ending}").read_bytes().startswith(begin)

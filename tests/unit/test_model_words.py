@@ -100,6 +100,24 @@ def test_ratios_are_those_of_the_released_estimates():
     )
 
 
+def test_intervals_are_as_wide_as_the_answer_says():
+    numbers = Grid("statistics", "S", ("name", "value"), (("interval_errors", 3.0),))
+    made = release("income ~ age", [row("(Intercept)"), row("age", 1.0, 0.1)], statistics=numbers)
+    [age] = coefficients(made, DATASET)[1].rows
+    assert (age.low, age.high) == (pytest.approx(0.7), pytest.approx(1.3))
+    assert [name for name, _ in statistics(made)] == ["Standard errors on either side in 95 % intervals"]
+
+
+def test_effects_on_classes_of_the_response_are_told_in_words():
+    terms = read_formula("sex ~ odd").terms
+    grid = Grid("effects", "E", ("response", "term", "effect"), (("m", "odd=c", 0.1), ("f", "age", 0.2)))
+    named = {"m": "label m", "f": "label f"}
+    assert list(relabelled(grid, DATASET, terms, named)) == [
+        ("label m", class_words("odd=c", DATASET), 0.1),
+        ("label f", "Age", 0.2),
+    ]
+
+
 def test_transformations_are_told_in_words():
     [term] = read_formula("income ~ log(age):sex").terms
     assert term_words(term, DATASET) == "Age (logarithm) × Sex"

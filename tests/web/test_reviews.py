@@ -7,7 +7,7 @@ import pytest
 import confide
 from confide.answering.service import Service
 from confide.errors import Fault, Mistake, Refused, Waiting
-from confide.model.request import CorrelationRequest, TableRequest
+from confide.model.request import CorrelationRequest, RegressionRequest, TableRequest
 from confide.site import ledger
 from confide.site.access import (
     Person,
@@ -128,6 +128,23 @@ def test_all_results_of_a_project_wait_and_models_where_the_policy_says(file, si
         service.answer(model, who=own)
         with pytest.raises(Waiting):
             service.answer(model, who=ana)
+
+
+def test_a_model_answered_without_some_classes_waits_and_is_there_after_the_yes(file, site, policy):
+    """No child is employed: what waits is the model without them, and it is given to who asked for the other."""
+    policy(site, models="true")
+    shown = add_token(file, name="ana", role=PersonRole.ANALYST, terms=TokenTerms("own", datasets=("people",)))
+    own = load_access(file).person(shown).asking
+    words = {"formula": "employment=employed ~ age_group + sex", "family": "binomial"}
+    model = read_arguments(RegressionRequest, "people", words)
+    with Service.open(site) as service:
+        for _ in range(2):
+            with pytest.raises(Waiting):
+                service.answer(model, who=own)
+        [review] = service.reviews_of(own.person)
+        service.decide(review.id, ReviewState.YES, custodian=CARLA, reason="Fine")
+        answer = service.answer(model, who=own)
+        assert answer.notes[0].startswith("Records of age_group ") and answer.receipt == review.receipt
 
 
 class Later(Service):

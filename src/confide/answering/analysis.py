@@ -87,5 +87,8 @@ class Analysis(Protocol[Q, E, P]):
     def release(self, question: Admitted[Q], protected: P, facts: ReleaseFacts, *, diagnostics: bool) -> Any:
         """What leaves; with its diagnostics if they are wanted, which only a diagnosable kind has."""
 
+    def instead(self, question: Admitted[Q], protected: P) -> Near[Q] | None:
+        """What to answer in place of a question, if that may be asked, and the words that say so; most often nothing else."""
+
     def near(self, question: Admitted[Q]) -> Iterator[Near[Any]]:
         """What to ask instead, of this kind or another, nearest first. Found from public metadata alone."""

@@ -22,6 +22,7 @@ __all__ = [
     "near_universes",
     "one_or_two",
     "with_tables",
+    "without_classes",
     "without_missing",
 ]
 
@@ -33,7 +34,10 @@ BEFORE_TABLES = 8
 
 
 def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q]]:
-    """Over wider bins; then what one change leads to, everyone last, and then two; each once, in the order of the changes."""
+    """Over wider bins; then what one change leads to, everyone last, and then two; each once, in the order of the changes.
+
+    What one change brings in no second takes out: where that leads there is a change that does so at once, and says it plainly.
+    """
     yield from _wider_bins(request, dataset)
     seen, firsts = {request}, list[Near[Q]]()
     for near in (*moves(request, dataset), *_everyone(request)):
@@ -42,10 +46,15 @@ def one_or_two(request: Q, dataset: Dataset, moves: Moves[Q]) -> Iterator[Near[Q
             firsts.append(near)
             yield near
     for first in firsts:
+        brought = _named(first.request) - _named(request)
         for second in moves(first.request, dataset):
-            if second.request not in seen:
+            if second.request not in seen and brought <= _named(second.request):
                 seen.add(second.request)
                 yield Near(f"{first.words}, and {second.words}", second.request)
+
+
+def _named(request: Request[Any]) -> set[str]:
+    return {*request.names, *request.where.variables}
 
 
 def with_tables(near: Iterator[Near[Q]], tables: Iterable[Near[TableRequest]]) -> Iterator[Near[Any]]:
@@ -103,6 +112,20 @@ def without_missing(request: Q, names: Iterable[str], dataset: Dataset) -> Itera
             stated = Condition(name, tuple(_codes(variable)[place] for place in present))
             wanted = tuple(Piece((*(piece.conditions if piece else ()), stated)) for piece in pieces)
             yield Near(f"those whose {name!r} is not missing", _over(request, Universe(wanted)))
+
+
+def without_classes(request: Q, variable: Variable, places: Iterable[int]) -> Q | None:
+    """The same over those who are not of some classes; None if nobody would be left."""
+    kept = [place for place in range(len(_codes(variable))) if place not in set(places)]
+    pieces = []
+    for piece in request.where.pieces or (None,):
+        conditions = {c.variable: c for c in piece.conditions} if piece else {}
+        own = conditions.pop(variable.name, None)
+        left = [place for place in kept if own is None or place in _places(own, variable)]
+        if left:
+            stated = Condition(variable.name, tuple(_codes(variable)[place] for place in left))
+            pieces.append(Piece((*conditions.values(), stated)))
+    return _over(request, Universe(tuple(pieces))) if pieces else None
 
 
 def _everyone(request: Q) -> Iterator[Near[Q]]:

@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any
 
-from confide.answering.analysis import Admitted, Analysis, ReleaseFacts
+from confide.answering.analysis import Admitted, Analysis, Near, ReleaseFacts
 from confide.answering.auditing.counting import Store
 from confide.answering.correlations.analysis import CorrelationAnalysis
 from confide.answering.cross import JudgedCross
@@ -41,7 +41,7 @@ from confide.model.evidence import Box, Step, Tally
 from confide.model.policy import Policy
 from confide.model.request import Family, Request
 from confide.model.universe import EVERYONE, Universe
-from confide.records.ceiling import Ceiling, ceiling_note, read_ceilings
+from confide.records.ceilings.ceiling import Ceiling, ceiling_note, read_ceilings
 from confide.site.secret import Secret
 from confide.site.vintages import parse
 from confide.spelling.json import write_request
@@ -67,12 +67,16 @@ _ON_NUMBERS = tuple(stage for stage in Stage if stage > Stage.UNIVERSE)
 
 @dataclass(frozen=True)
 class Considered:
-    """What the policy makes of a question: how every rule came out, and the protected numbers if none said no."""
+    """What the policy makes of a question: how every rule came out, and the protected numbers if none said no.
+
+    It may be another question than the one that was asked, if an analysis answers that instead; `said` are the words for it.
+    """
 
     question: Admitted[Request[Any]]
     checked: tuple[Checked, ...]
     reasons: tuple[Reason, ...]
     protected: Any
+    said: tuple[str, ...] = ()
 
 
 class Road:
@@ -124,7 +128,19 @@ class Road:
                 protected = analysis.protect(question, evidence, shield)
             if protected is not None and not verdicts.passes(protected, _ON_NUMBERS):
                 protected = None
-        return Considered(question, tuple(verdicts.checked()), tuple(verdicts.reasons), protected)
+        instead = None if protected is None else self._instead(analysis.instead(question, protected))
+        return instead or Considered(question, tuple(verdicts.checked()), tuple(verdicts.reasons), protected)
+
+    def _instead(self, near: Near[Any] | None) -> Considered | None:
+        """What the policy makes of a question that is answered in place of another, which passed: judged, recorded and told as if
+        it had been asked. None if it is refused."""
+        with suppress(Mistake):
+            if near is None:
+                return None
+            considered = self.consider(self.admit(near.request))
+            if not considered.reasons:
+                return replace(considered, said=(near.words, *considered.said))
+        return None
 
     def release(self, considered: Considered, *, diagnostics: bool = False) -> Any:
         """The answer as it leaves."""
@@ -142,7 +158,7 @@ class Road:
         release = analysis.release(question, considered.protected, facts, diagnostics=diagnostics)
         own = definition_notes(question.request.define)
         said = ceiling_note(self.ceilings)
-        return replace(release, notes=(*own, *release.notes, *([said] if said else [])))
+        return replace(release, notes=(*considered.said, *own, *release.notes, *([said] if said else [])))
 
     def suggest(self, question: Admitted[Request[Any]]) -> Iterator[Suggestion]:
         """Nearby requests that pass. Each could have been asked by the analyst, so naming them tells nothing more.

@@ -305,8 +305,8 @@ class Service:
         person = asked_by(who)
         self._must_be_for(person, request)
         question = self.admit(request, who=who)
-        if diagnostics and not question.request.plotted:
-            raise Mistake("Only a regression has diagnostics, of a number, a yes or no, or a count.")
+        if diagnostics and not question.request.diagnosable:
+            raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)
         with opened.answering():
             release: Any = self._answer(opened, question, person, diagnostics=diagnostics)
@@ -320,6 +320,9 @@ class Service:
         reviewed = to_review and self._must_not_be_refused(road, question, person)
         with self._turn(road, question, person) as asked, self._stoppable(asked):
             considered = road.consider(question)
+            asked = replace(asked, question=considered.question)  # what is answered is what is recorded and limited
+            if reviewed and considered.question != question:
+                reviewed = self._must_not_be_refused(road, considered.question, person)
             if considered.reasons:
                 suggestions = list(islice(road.suggest(question), self._suggestions))
                 self._record(asked, considered.reasons, "")

@@ -12,9 +12,9 @@ from confide.formats.charts.tables import table_chart
 from confide.formats.charts.theme import dressed, lettered
 from confide.formats.frames import library
 from confide.formats.models.charts import coefficient_chart, correlation_chart
-from confide.formats.models.words import Coefficient, TermGroup
+from confide.formats.models.words import INTERCEPT, Coefficient, TermGroup
 from confide.model.formula import write_term
-from confide.model.model_release import NORMAL, Grid, ModelRelease
+from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 
 __all__ = ["AnswerPlot", "plot_charts", "plot_model", "plot_table"]
@@ -73,7 +73,7 @@ def plot_model(release: ModelRelease[Any]) -> AnswerPlot:
     """The coefficients of a regression with their intervals, or correlations as a heat map."""
     if "coefficients" in release.grids:
         response = write_term((release.request.formula.response,))
-        return AnswerPlot(coefficient_chart(list(_groups(release.grids["coefficients"])), response=response))
+        return AnswerPlot(coefficient_chart(list(_groups(release)), response=response))
     grid = release.grids["correlations"]
     return AnswerPlot(
         correlation_chart(grid.columns[1:], [[float(value or 0) for value in row[1:]] for row in grid.rows])
@@ -88,16 +88,22 @@ def plot_charts(charts: dict[str, Any], name: str | None) -> AnswerPlot:
     return AnswerPlot(charts[chosen])
 
 
-def _groups(grid: Grid) -> Iterator[TermGroup]:
-    """The coefficients of each term, the intercept aside."""
-    told = [dict(zip(grid.columns, row, strict=True)) for row in grid.rows[1:]]
-    for term, rows in groupby(told, key=lambda row: re.sub(r"=[^:]*", "", str(row["term"]))):
-        found = [_coefficient(row) for row in rows if isinstance(row["estimate"], float | int)]
+def _groups(release: ModelRelease[Any]) -> Iterator[TermGroup]:
+    """The coefficients of each term, and of each class of the response where there are several; intercepts aside."""
+    grid = release.grids["coefficients"]
+    told = [row for row in (dict(zip(grid.columns, row, strict=True)) for row in grid.rows) if row["term"] != INTERCEPT]
+    for (level, term), rows in groupby(told, key=_group):
+        found = [_coefficient(row, release.interval_errors) for row in rows if isinstance(row["estimate"], float | int)]
         if found:
-            yield TermGroup(term, tuple(found))
+            yield TermGroup(term, tuple(found), heading=level)
 
 
-def _coefficient(row: dict[str, Any]) -> Coefficient:
+def _group(row: dict[str, Any]) -> tuple[str, str]:
+    """The class of the response, where there are several, and the term that a coefficient is of."""
+    return str(row.get("response", "")), re.sub(r"=[^:]*", "", str(row["term"]))
+
+
+def _coefficient(row: dict[str, Any], width: float) -> Coefficient:
     estimate, error = float(row["estimate"]), float(row["standard_error"] or 0)
-    ends = (estimate - NORMAL * error, estimate + NORMAL * error)
+    ends = (estimate - width * error, estimate + width * error)
     return Coefficient(str(row["term"]), estimate, error, *ends, None, ())

@@ -36,8 +36,8 @@ class StoreFacts:
     stand with the others'. Of protected records, `records` and `roles` mark how they were protected, `noise` has the relative noise of
     each number (root mean square over its squares; of its logarithm, root and square, as `log(x)`, over what these square),
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
-    `confide.records.spread`), `deviations` the same of standard deviations, as a multiple of their standard error (see
-    `confide.records.deviation_spread`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceiling`).
+    `confide.records.spreads.totals`), `deviations` the same of standard deviations, as a multiple of their standard error (see
+    `confide.records.spreads.deviations`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceilings`).
     `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`).
     """
 

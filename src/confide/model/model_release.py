@@ -9,13 +9,16 @@ from typing import Any, Generic, Self, TypeVar
 from confide.errors import Fault
 from confide.model.request import Request
 
-__all__ = ["NORMAL", "PLOT", "Grid", "ModelRelease"]
+__all__ = ["INTERVAL_ERRORS", "NORMAL", "PLOT", "Grid", "ModelRelease"]
 
 PLOT = "plot: "
 """How the names of grids begin that hold the points of a plot."""
 
 NORMAL = 1.96
 """Standard errors on either side of an estimate that make a 95 percent interval."""
+
+INTERVAL_ERRORS = "interval_errors"
+"""The statistic of a model that says how many they are, where they are others."""
 
 Value = str | float | int | None
 Q = TypeVar("Q", bound=Request[Any])
@@ -55,6 +58,12 @@ class ModelRelease(Generic[Q]):
         """A fingerprint of the numbers released; plots are drawn from these and the secret, and are left out."""
         grids = sorted((name, grid) for name, grid in self.grids.items() if not name.startswith(PLOT))
         return hashlib.sha256(repr(grids).encode()).hexdigest()
+
+    @property
+    def interval_errors(self) -> float:
+        """Standard errors on either side of an estimate in a 95 percent interval: more where these rest on few sampling units."""
+        rows = self.grids["statistics"].rows if "statistics" in self.grids else ()
+        return next((float(row[1]) for row in rows if row[0] == INTERVAL_ERRORS and row[1]), NORMAL)
 
     @property
     def size(self) -> int:

@@ -99,11 +99,6 @@ class Request(Generic[R_co]):
         return self.names
 
     @property
-    def plotted(self) -> bool:
-        """Whether the answer to this very question may have diagnostics."""
-        return self.diagnosable
-
-    @property
     def title(self) -> str:
         """What is asked for, by names."""
         raise NotImplementedError
@@ -364,10 +359,6 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
             )
         if self.formula.response.reference is not None and self.family is not Family.MULTINOMIAL:
             raise Mistake("A reference goes with a predictor; with the response only in family='multinomial'.")
-        if self.family.several and (self.also or self.against is not None):
-            raise Mistake(
-                f"A model with family='{self.family}' tells its coefficients and their tests: leave 'also' and 'against' out."
-            )
         if self.by_design and self.family.several:
             raise Mistake(
                 f"A model with family='{self.family}' has no errors by the design: leave errors='design' out.",
@@ -382,8 +373,13 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
             raise Mistake(
                 "The tests of terms of a gaussian model are in its analysis of variance: leave 'deviance' out."
             )
-        if self.family is not Family.BINOMIAL and Extra.EFFECTS in self.also:
-            raise Mistake("Average marginal effects are those of family='binomial'; leave 'effects' out.")
+        if self.family in (Family.GAUSSIAN, Family.POISSON) and Extra.EFFECTS in self.also:
+            raise Mistake(
+                "Average marginal effects are those on shares of classes, of family='binomial', 'multinomial', 'ordered' and "
+                "'survival': leave 'effects' out."
+            )
+        if self.family.several and Extra.COVARIANCE in self.also:
+            raise Mistake(f"A model with family='{self.family}' tells no covariance: leave 'covariance' out.")
         if Extra.COVARIANCE in self.also and self.formula.references:
             raise Mistake(
                 "A covariance is told for the most common classes as references: leave relevel(...) out of it."
@@ -408,10 +404,6 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
         response = self.formula.response
         classes = response.codes or self.family.several
         return (*([response.variable] if classes else []), *([self.event.variable] if self.event else []))
-
-    @property
-    def plotted(self) -> bool:
-        return not self.family.several
 
     def classes(self, dataset: Dataset) -> tuple[str, ...]:
         """The variables that enter by their classes, the response too if it is one."""

@@ -14,7 +14,7 @@ import pyarrow.parquet
 from confide.errors import Mistake, nearest
 from confide.sources.by_column import ParquetColumns
 from confide.sources.delimited import read_delimited
-from confide.sources.dictionaries.entry import Study
+from confide.sources.dictionaries.entry import StudyFacts
 from confide.sources.labelled import read_labelled
 from confide.sources.sealed import open_sealed
 
@@ -36,7 +36,7 @@ class Source:
     missing: Mapping[str, Sequence[str]] = field(default_factory=dict)
     universes: Mapping[str, str] = field(default_factory=dict)
     """Whom each question was asked of."""
-    study: Study = field(default_factory=Study)
+    study: StudyFacts = field(default_factory=StudyFacts)
     notes: Sequence[str] = ()
     """What the custodian should know of how it was read."""
 

@@ -1,5 +1,6 @@
 """Regressions and correlations in a browser without scripts: built step by step, answered in words, mistakes at their field."""
 
+import html
 import json
 import re
 import shutil
@@ -369,6 +370,31 @@ def test_a_model_of_several_classes_tells_each_against_the_one_compared_with(loo
 def test_a_model_of_classes_in_order_tells_its_thresholds(look):
     page = look(SEVERAL.format(quote("pay ~ sex"), "ordered") + PAY)
     assert page.status == 200 and "Thresholds" in page.text and "higher class" in page.text
+
+
+def test_a_model_of_several_classes_tells_tests_effects_and_comparisons(look, server):
+    more = "&also=deviance,effects&against=" + quote("employment ~ sex")
+    address = SEVERAL.format(quote("employment ~ sex + education"), "multinomial") + more
+    page = look(address)
+    assert page.status == 200 and "Analysis of deviance" in page.text and "Comparison of two models" in page.text
+    assert re.search(r"Employed Sex: Male −?0\.0\d", page.text.replace("-", "−")), "in the words of labels"
+    for code in ("also=['deviance', 'effects']", 'also = "deviance,effects"', "--also=deviance,effects"):
+        assert code in html.unescape(page.html), "in Python, in R and on the command line"
+    answer = server.get(address.replace("regression?", "regression.json?")).json()
+    assert answer["grids"]["effects"]["columns"][:3] == ["response", "term", "effect"]
+    assert len(answer["grids"]["deviance"]["rows"]) == 3 and len(answer["grids"]["comparison"]["rows"]) == 2
+
+
+def test_a_model_of_several_classes_has_residuals_of_each(look, server):
+    address = SEVERAL.format(quote("employment ~ age + sex"), "multinomial")
+    page = look(address)
+    page = look(page.links["Look at the residuals"])
+    assert page.status == 200 and "mean residual of a group" in page.text
+    captions = set(re.findall(r"<strong>([^<]+)</strong>", page.html))
+    assert {"Residuals along the fitted values (Employed)", "Residuals along Age in years (Student)"} <= captions
+    assert "plot: student: age" in server.get(page.links["CSV"]).text
+    pay = look(SEVERAL.format(quote("pay ~ age"), "survival") + PAY + "&diagnostics=true&event=employment%3Demployed")
+    assert pay.status == 200 and "while a person was seen" in pay.text
 
 
 def test_a_model_of_durations_asks_for_what_ends_them(look):

@@ -83,6 +83,9 @@ class CorrelationAnalysis:
         notes = rank_notes(policy) if question.request.ranked else model_notes(policy)
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
+    def instead(self, question: Admitted[CorrelationRequest], protected: JudgedCorrelation | JudgedRanks) -> None:
+        return None
+
     def near(self, question: Admitted[CorrelationRequest]) -> Iterator[Near[Any]]:
         request, dataset = question.request, question.dataset
         numbers = [name for name in request.names if dataset.variables[name].measurable]

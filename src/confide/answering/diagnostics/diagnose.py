@@ -13,11 +13,13 @@ from confide.answering.diagnostics.charts import categorical_chart, fitted_chart
 from confide.answering.diagnostics.logistic import logistic_plot
 from confide.answering.diagnostics.noise import Blurred, Flipped, blur, flip
 from confide.answering.diagnostics.plots import CategoricalPlot, GroupedPlot, NumericPlot
+from confide.answering.diagnostics.several import several_outcomes, several_rows
 from confide.answering.diagnostics.synthetic import categorical_plot, fitted_plot, numeric_plot
 from confide.answering.regressions.judged import JudgedRegression
-from confide.arrays import Floats
+from confide.answering.regressions.several.judged import JudgedSeveral
+from confide.arrays import Floats, Ints
 from confide.model.catalog.dataset import Dataset
-from confide.model.design import Number
+from confide.model.design import Design, Number
 from confide.model.evidence import Rows, Step
 from confide.model.model_release import PLOT, Grid
 from confide.model.request import Family
@@ -27,6 +29,7 @@ __all__ = ["Diagnosed", "diagnose", "key_range"]
 
 Chart = dict[str, Any]
 Plot = NumericPlot | CategoricalPlot | GroupedPlot
+Plots = dict[str, tuple[Plot, Chart]]
 
 MOST_UNITS = 200_000
 """Plots are drawn from about so many units at most: those with keys in a range that the secret picks for the response."""
@@ -65,12 +68,14 @@ def diagnose(judged: JudgedRegression) -> Diagnosed:
     assert model is not None
     secret, step = sums.shield.secret, replace(model.question, beta=tuple(model.fitted.beta.tolist()))
     low, high = key_range(model.fitted.moments.units, secret, name)
+    if isinstance(judged, JudgedSeveral):
+        return _diagnosed(_several(judged, low, high))
     taken = _one_a_unit(sums.selection.rows(step, model.fitted.inverse, low, high))
     seed = secret.digest("diagnostics", name.encode())
-    units = round(len(taken.unit) * judged.published / max(model.fitted.moments.units, 1))
+    units = _published(judged, taken)
     if step.family is Family.BINOMIAL:
         outcomes = flip(taken.response > 0.5, taken.unit, seed=seed, chance=CHANCE)
-        plots: dict[str, tuple[Plot, Chart]] = _logistic(step, taken, outcomes, units)
+        plots: Plots = _logistic(step, taken, outcomes, units)
     else:
         residual = taken.response - taken.fitted
         root = np.sqrt(np.mean(residual**2)) if len(residual) else 1.0
@@ -81,8 +86,18 @@ def diagnose(judged: JudgedRegression) -> Diagnosed:
         noise = NOISE * float(np.sqrt(TRANSFORMS)) * _spread_of_everyone(judged)
         blurred = blur(residual, taken.unit, seed=seed, noise=noise, scale=np.maximum(scale, 1e-12))
         plots = _residuals(step, judged.question.dataset, taken, blurred, secret, units)
+    return _diagnosed(plots)
+
+
+def _diagnosed(plots: Plots) -> Diagnosed:
     charts = {key: chart for key, (_, chart) in plots.items()}
     return Diagnosed(charts, {key: _grid(key, plot) for key, (plot, _) in plots.items()})
+
+
+def _published(judged: JudgedRegression, rows: Rows) -> int:
+    """As many units as plots are drawn from, of the protected number of all."""
+    assert judged.fitted is not None
+    return round(len(rows.unit) * judged.published / max(judged.fitted.fitted.moments.units, 1))
 
 
 def _spread_of_everyone(judged: JudgedRegression) -> float:
@@ -96,17 +111,20 @@ def _spread_of_everyone(judged: JudgedRegression) -> float:
 
 def _one_a_unit(rows: Rows) -> Rows:
     """The first record of each unit: thresholds of plots count units."""
-    _, first = np.unique(rows.unit, return_index=True)
-    return Rows(
-        *(getattr(rows, name)[first] for name in ("unit", "fitted", "response", "leverage", "numbers", "classes"))
-    )
+    return _these(rows, _first_of_units(rows))
 
 
-def _residuals(
-    step: Step, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret, units: int
-) -> dict[str, tuple[Plot, Chart]]:
+def _first_of_units(rows: Rows) -> Ints:
+    return np.unique(rows.unit, return_index=True)[1]
+
+
+def _these(rows: Rows, at: Ints) -> Rows:
+    return Rows(*(getattr(rows, name)[at] for name in ("unit", "fitted", "response", "leverage", "numbers", "classes")))
+
+
+def _residuals(step: Step, dataset: Dataset, rows: Rows, blurred: Blurred, secret: Secret, units: int) -> Plots:
     along = fitted_plot(rows.fitted, blurred, seed=secret.digest("diagnostics x", b"fitted"), units=units)
-    plots: dict[str, tuple[Plot, Chart]] = {"fitted": (along, fitted_chart(along))}
+    plots: Plots = {"fitted": (along, fitted_chart(along))}
     for column, number in enumerate(step.design.numbers):
         name = _named(number)
         seed = secret.digest("diagnostics x", name.encode())
@@ -121,11 +139,25 @@ def _residuals(
     return plots
 
 
-def _logistic(step: Step, rows: Rows, outcomes: Flipped, units: int) -> dict[str, tuple[Plot, Chart]]:
-    plots: dict[str, tuple[Plot, Chart]] = {}
-    columns = {"fitted": rows.fitted}
-    columns |= {_named(number): rows.numbers[:, i] for i, number in enumerate(step.design.numbers)}
-    for name, values in columns.items():
+def _several(judged: JudgedSeveral, low: int, high: int) -> Plots:
+    """Those of a yes or no for each class of the response, or for the event."""
+    found, by_predictor = several_rows(judged, low, high)
+    first, secret, plots = _first_of_units(found), judged.sums.shield.secret, Plots()
+    rows = _these(found, first)
+    along, units = _numbers(judged.compiled.design, rows), _published(judged, rows)
+    for outcome in several_outcomes(judged, rows, by_predictor[first]):
+        for name, plot in outcome.plots(along, rows, secret, chance=CHANCE, units=units):
+            plots[name] = (plot, grouped_chart(plot, name=name))
+    return plots
+
+
+def _numbers(design: Design, rows: Rows) -> dict[str, Floats]:
+    return {_named(number): rows.numbers[:, at] for at, number in enumerate(design.numbers)}
+
+
+def _logistic(step: Step, rows: Rows, outcomes: Flipped, units: int) -> Plots:
+    plots = Plots()
+    for name, values in {"fitted": rows.fitted, **_numbers(step.design, rows)}.items():
         plot = logistic_plot(values, outcomes, rows.fitted, units=units)
         plots[name] = (plot, grouped_chart(plot, name=name))
     return plots

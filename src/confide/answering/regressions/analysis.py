@@ -7,14 +7,14 @@ from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.diagnostics.diagnose import diagnose
 from confide.answering.mechanisms.safe.base import Base
 from confide.answering.notes import design_notes, model_notes
-from confide.answering.regressions.absorbed import absorbed
+from confide.answering.regressions.absorbed import absorbed, left_out
 from confide.answering.regressions.contrasts import contrasts
 from confide.answering.regressions.covariance import covariance_grid
 from confide.answering.regressions.effects import effects_grid
 from confide.answering.regressions.grids import grids
 from confide.answering.regressions.judged import JudgedRegression, Sums
 from confide.answering.regressions.nearby import near_models
-from confide.answering.regressions.nested import comparison_grid, deviance_grid, smaller_models
+from confide.answering.regressions.nested import comparison_grid, deviance_grid, smaller_models, told_ratios
 from confide.answering.regressions.several.grids import several_grids, several_notes
 from confide.answering.regressions.several.judged import JudgedSeveral
 from confide.answering.rules.models import MODEL_RULES
@@ -63,8 +63,11 @@ def _nested(model: JudgedRegression, policy: Policy) -> list[Reason]:
     for smaller in smaller_models(model):
         verdicts = Verdicts([rule for rule in (*FORMULA_RULES, *MODEL_RULES) if rule.concerns(policy)], policy)
         if not (verdicts.passes(smaller.question, [Stage.SHAPE]) and verdicts.passes(smaller, _ON_MODELS)):
-            return [Reason("models.nested", "A model within this one, which the comparison would tell, is refused.")]
-    return []
+            return [_NOT_COMPARED]
+    return [_NOT_COMPARED] if None in told_ratios(model) else []
+
+
+_NOT_COMPARED = Reason("models.nested", "A model within this one, which the comparison would tell, is refused.")
 
 
 _ON_MODELS = tuple(stage for stage in Stage if Stage.CELLS <= stage < Stage.NESTED)
@@ -148,8 +151,10 @@ class RegressionAnalysis:
         notes = (*design_notes(question.request, question.dataset), *notes)
         if isinstance(protected, JudgedSeveral):
             notes = (*several_notes(protected), *notes)
-            return ModelRelease(question.request, grids=several_grids(protected), notes=notes, **vars(facts))
-        found = {**self._grids(question, protected), **self._more(question, protected)}
+            own = several_grids(protected)
+        else:
+            own = self._grids(question, protected)
+        found = {**own, **self._more(question, protected)}
         diagnosed = diagnose(protected) if diagnostics else None
         plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}
         charts = diagnosed.charts if diagnosed else {}
@@ -176,6 +181,11 @@ class RegressionAnalysis:
             compiled = protected.compiled
             found["covariance"] = covariance_grid(protected.inference, compiled.design, labels=compiled.labels, n=n)
         return found
+
+    def instead(
+        self, question: Admitted[RegressionRequest], protected: JudgedRegression
+    ) -> Near[RegressionRequest] | None:
+        return left_out(protected.classes, question)
 
     def near(self, question: Admitted[RegressionRequest]) -> Iterator[Near[Any]]:
         return near_models(question.request, question.dataset)

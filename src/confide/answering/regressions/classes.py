@@ -1,6 +1,6 @@
 """Which classes of the categorical predictors enter a model: chosen on protected counts of the records that it uses."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,7 @@ from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.sums import Sums
 from confide.arrays import Bools
 from confide.model.design import Number
-from confide.model.request import Family, RegressionRequest
+from confide.model.request import RegressionRequest
 
 __all__ = ["Classes"]
 
@@ -71,34 +71,42 @@ class Classes:
 
     @cached_property
     def one_sided(self) -> Mapping[str, tuple[int, ...]]:
-        """Of each predictor of a yes or no the classes with enough units, but too few of one outcome."""
-        found: dict[str, tuple[int, ...]] = {}
-        if self.question.request.family is not Family.BINOMIAL:
-            return found
-        for name in self.names:
-            counts, varied = self.sums.counts([name], complete=self.complete)[:-1], self._varied(name)
-            enough = counts >= max(self.sums.shield.policy.models.dummy, 1)
-            places = [] if varied is None else np.flatnonzero(enough & ~varied).tolist()
-            found[name] = tuple(place for place in places if place != self.levels[name].reference)
-        return found
+        """Of each predictor of classes the classes with enough units, but too few that have not the same outcome."""
+        names = self.names if self.question.request.outcome else []
+        return {
+            name: tuple(np.flatnonzero(self._enough(name) & ~self._varied(name, alike=True)).tolist()) for name in names
+        }
+
+    @cached_property
+    def without_odds(self) -> Mapping[str, tuple[int, ...]]:
+        """Of each predictor of classes those with enough units that stand with the reference, some outcome having too few."""
+        names = self.names if self.question.request.outcome else []
+        found = {name: np.flatnonzero(self._enough(name) & ~self._varied(name)).tolist() for name in names}
+        return {name: tuple(p for p in places if p != self.levels[name].reference) for name, places in found.items()}
+
+    def units(self, name: str, places: Sequence[int]) -> int:
+        """How many units some classes have, as rules see it."""
+        return int(self.sums.counts([name], complete=self.complete)[list(places)].sum())
+
+    def _enough(self, name: str) -> Bools:
+        counts = self.sums.counts([name], complete=self.complete)[:-1]
+        return np.asarray(counts >= max(self.sums.shield.policy.models.dummy, 1))
 
     def _levels(self, name: str) -> Levels:
         counts = self.sums.counts([name], complete=self.complete)[:-1]
         least = self.sums.shield.policy.models.dummy
-        return levels_of(name, counts, least=least, varied=self._varied(name), missing=self._missing(name))
+        varied = self._varied(name) if self.question.request.outcome else None
+        return levels_of(name, counts, least=least, varied=varied, missing=self._missing(name))
 
     def _missing(self, name: str) -> Bools:
         return np.array([code.missing for code in self.question.dataset.variables[name].codes or ()], bool)
 
-    def _varied(self, name: str) -> Bools | None:
-        """For each class, whether the outcomes of a response of classes have enough units in it; None for numbers."""
-        outcome = self.question.request.outcome
-        if not outcome:
-            return None
+    def _varied(self, name: str, *, alike: bool = False) -> Bools:
+        """For each class, whether the outcomes of a response of classes have enough units in it; `alike`: more than one has."""
         least = max(self.sums.shield.policy.models.interaction, LEAST_OUTCOMES)
-        counts = self.sums.counts([name, *outcome], complete=self.complete)
+        counts = self.sums.counts([name, *self.question.request.outcome], complete=self.complete)
         if self.question.request.family.several:
-            return self.explained.varied(counts, least)
+            return self.explained.varied(counts, least, alike=alike)
         counts = counts[:-1]
         inside = counts[:, self.places].sum(axis=1)
         varied: Bools = np.minimum(inside, counts[:, -1] - inside) >= least

@@ -1,9 +1,9 @@
-"""Average marginal effects of a logistic model: by how much the share of yes differs, over the people there are.
+"""Average marginal effects: by how much the share of yes, or of each class, differs, over the people there are.
 
 For a class: the mean of the fitted shares if everyone were in it, less that if everyone were in the reference. For a number:
-the mean slope of the fitted share. Both follow from sums that engines give anyway: with coefficients b the score is
-gram b + sum w x (y - mu), so its first entry tells the mean of mu; and the first row of the gram is sum w mu (1 - mu) x.
-Errors are by the delta method, given who the people are (Greene 2012, section 17.3; Leeper's `margins` has the same numbers).
+the mean slope of the fitted share. Both follow from mean shares and from how these move with the coefficients, which models
+have from sums that engines give anyway: `JudgedRegression.shares`. Errors are by the delta method, given who the people are
+(Greene 2012, section 17.3; Leeper's `margins` has the same numbers).
 """
 
 from collections.abc import Iterator
@@ -11,35 +11,39 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr
 
 from confide.answering.regressions.contrasts import columns_of, without_class
-from confide.answering.regressions.grids import p_value
+from confide.answering.regressions.grids import p_value, two_sided
 from confide.answering.regressions.judged import FittedModel, JudgedRegression
 from confide.answering.regressions.scaling import original_units, same_without
 from confide.answering.rounding import DOUBLE, significant, to_error
 from confide.arrays import Floats
 from confide.model.design import Block, Design
-from confide.model.evidence import Moments
 from confide.model.formula import Transform
 from confide.model.model_release import Grid, Value
+from confide.model.request import Family
 
 __all__ = ["effects_grid"]
 
 NUDGE = 1e-4
-"""Of a standard error: so far a coefficient is moved to see how a mean slope moves with it."""
+"""Of a standard error: so far coefficients are moved to see how a mean slope moves with them."""
+
+_TITLES = {
+    Family.BINOMIAL: "Average marginal effects, as shares of 1",
+    Family.SURVIVAL: "Average marginal effects on the share it happens to in a period, as shares of 1",
+}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """An effect with its gradient in the coefficients of the fit; exact, so it stays inside."""
+    """An effect on each share, with the gradients (rows) in the coefficients of the fit; exact, so it stays inside."""
 
     label: str
-    value: float
-    gradient: Floats
+    values: Floats
+    gradients: Floats
 
     def less(self, other: "Effect") -> "Effect":
-        return replace(self, value=self.value - other.value, gradient=self.gradient - other.gradient)
+        return replace(self, values=self.values - other.values, gradients=self.gradients - other.gradients)
 
 
 def effects_grid(judged: JudgedRegression) -> Grid:
@@ -48,9 +52,15 @@ def effects_grid(judged: JudgedRegression) -> Grid:
     Against a chosen reference a class has the difference of two rounded effects, as its coefficient has.
     """
     effects = Effects(judged)
-    rows = [row for name in judged.present for row in effects.rows(name)]
+    found = [effects.rows(name) for name in judged.present]
     columns = ("term", "effect", "standard_error", "statistic", "p_value")
-    return Grid("effects", "Average marginal effects, as shares of 1", columns, tuple(rows))
+    title = _TITLES.get(
+        judged.question.request.family, "Average marginal effects on the share of each class, as shares of 1"
+    )
+    if not judged.shared:
+        return Grid("effects", title, columns, tuple(row for rows in found for [row] in rows))
+    told = [(name, *row[at]) for at, name in judged.shared for rows in found for row in rows]
+    return Grid("effects", title, ("response", *columns), tuple(told))
 
 
 @dataclass(frozen=True)
@@ -59,12 +69,10 @@ class Effects:
 
     judged: JudgedRegression
 
-    def rows(self, variable: str) -> Iterator[tuple[Value, ...]]:
-        """The rows of one predictor."""
+    def rows(self, variable: str) -> list[list[tuple[Value, ...]]]:
+        """What is told of each class or number of a predictor: a row for each share."""
         if variable not in self.judged.levels:
-            for effect in self._of_number(variable):
-                yield self._told(effect, effect.value)
-            return
+            return [self._told(effect, effect.values) for effect in self._of_number(variable)]
         found = self._of_classes(variable)
         rounded = {place: self._rounded(effect) for place, effect in found.items()}
         dataset, chosen = self.judged.question.dataset, self.judged.question.request.formula.references.get(variable)
@@ -72,24 +80,31 @@ class Effects:
         place = levels.reference if chosen is None else dataset.variables[variable].place(chosen)
         against = place if place in found else levels.reference
         assert codes is not None
-        for at in sorted(found):
-            if at != against:
-                effect = replace(found[at].less(found[against]), label=f"{variable}={codes.names[at]}")
-                yield self._told(effect, rounded[at] - rounded[against])
+        return [
+            self._told(
+                replace(found[at].less(found[against]), label=f"{variable}={codes.names[at]}"),
+                rounded[at] - rounded[against],
+            )
+            for at in sorted(found)
+            if at != against
+        ]
 
-    def _told(self, effect: Effect, value: float) -> tuple[Value, ...]:
-        error = np.array([self._error(effect)])
-        shown = [float(to_error(np.array([part]), error, digits=DOUBLE)[0]) + 0.0 for part in (value, error[0])]
-        z = float(significant(np.array([shown[0] / shown[1]]), 3)[0]) + 0.0
-        return effect.label, *shown, z, p_value(float(2 * ndtr(-abs(z))))
+    def _told(self, effect: Effect, values: Floats) -> list[tuple[Value, ...]]:
+        errors = self._errors(effect)
+        shown = [to_error(part, errors, digits=DOUBLE) + 0.0 for part in (values, errors)]
+        z = significant(shown[0] / shown[1], 3) + 0.0
+        p_values = two_sided(z, self._model.inference, self.judged.published)
+        parts = (*shown, z, p_values)
+        return [(effect.label, *row[:-1], p_value(row[-1])) for row in zip(*(p.tolist() for p in parts), strict=True)]
 
-    def _rounded(self, effect: Effect) -> float:
+    def _rounded(self, effect: Effect) -> Floats:
         """The effect against the most common class, as it is told; that class has none."""
-        error = np.array([self._error(effect)])
-        return float(to_error(np.array([effect.value]), error, digits=DOUBLE)[0]) if error[0] > 0 else 0.0
+        errors = self._errors(effect)
+        told = to_error(effect.values, np.where(errors > 0, errors, 1.0), digits=DOUBLE)
+        return np.where(errors > 0, told, 0.0)
 
-    def _error(self, effect: Effect) -> float:
-        return float(np.sqrt(effect.gradient @ self._covariance @ effect.gradient))
+    def _errors(self, effect: Effect) -> Floats:
+        return np.asarray(np.sqrt(((effect.gradients @ self._covariance) * effect.gradients).sum(axis=1)))
 
     @cached_property
     def _model(self) -> FittedModel:
@@ -100,19 +115,20 @@ class Effects:
     def _design(self) -> Design:
         return self._model.question.design
 
-    @cached_property
-    def _back(self) -> Floats:
-        return original_units(self._design)[2]
+    @property
+    def _coefficients(self) -> Floats:
+        """Of every linear predictor, one after the other."""
+        return np.asarray(self.judged.constraint @ self._model.fitted.beta)
 
     @cached_property
     def _covariance(self) -> Floats:
         """Of the coefficients of the fit, whose numbers may be shifted."""
-        there = np.linalg.inv(self._back)
+        there = np.linalg.inv(self.judged.back)
         return np.asarray(there @ self._model.inference.covariance @ there.T)
 
-    def _moments(self, design: Design, beta: Floats) -> Moments:
-        question = replace(self._model.question, design=design, beta=tuple(beta.tolist()))
-        return self.judged.sums.selection.moments(question)
+    def _of_all(self, matrix: Floats) -> Floats:
+        """What a matrix on the columns of a design does to those of every linear predictor."""
+        return np.asarray(np.kron(np.eye(self._design.predictors), matrix), np.float64)
 
     # classes
 
@@ -124,12 +140,10 @@ class Effects:
         return found | {place: self._as_if(variable, slot).less(base) for slot, place in enumerate(levels.kept)}
 
     def _as_if(self, variable: str, slot: int | None) -> Effect:
-        """The mean share if everyone were in one class."""
-        design, matrix = _everyone_in(self._design, self._design.classes.index(variable), slot)
-        beta = matrix @ self._model.fitted.beta
-        sums = self._moments(design, beta)
-        fitted = sums.response - (sums.score[0] - sums.gram[0] @ beta)
-        return Effect("", float(fitted / sums.weight), sums.gram[0] / sums.weight @ matrix)
+        """The mean shares if everyone were in one class."""
+        matrix = self._of_all(_everyone_in(self._design, self._design.classes.index(variable), slot))
+        means, slopes = self.judged.shares(matrix @ self._coefficients)
+        return Effect("", means, slopes @ matrix @ self.judged.constraint)
 
     # numbers
 
@@ -140,33 +154,22 @@ class Effects:
         if not raw and len(forms) > 1:
             return
         form = Transform.NONE if raw else next(iter(forms))
-        slope = self._slope(variable, raw=raw)
-        weight, means = self._weights
-        value = float(means @ slope @ self._beta / weight)
-        gradient = (means @ slope @ self._back + (self._moving @ (slope @ self._beta))) / weight
-        yield Effect(f"{form}({variable})" if form else variable, value, gradient)
+        back = original_units(self._design)[2]
+        slope = self._of_all(np.linalg.inv(back) @ self._slope(variable, raw=raw) @ back)
+        ahead = slope @ self._coefficients
+        _, moves = self.judged.shares(self._coefficients)
+        gradients = (moves @ slope + self._bending(ahead, moves)) @ self.judged.constraint
+        yield Effect(f"{form}({variable})" if form else variable, moves @ ahead, gradients)
 
-    @cached_property
-    def _beta(self) -> Floats:
-        """The coefficients in the units of the data."""
-        return np.asarray(self._back @ self._model.fitted.beta)
+    def _bending(self, ahead: Floats, moves: Floats) -> Floats:
+        """How a mean slope moves with the coefficients because shares are no straight lines.
 
-    @cached_property
-    def _weights(self) -> tuple[float, Floats]:
-        """The sum of weights, and sum w mu (1 - mu) x over the columns in the units of the data."""
-        return self._weighted(self._model.fitted.beta)
-
-    def _weighted(self, beta: Floats) -> tuple[float, Floats]:
-        sums = self._moments(self._design, beta)
-        return sums.weight, np.asarray(sums.gram[0] @ np.linalg.inv(self._back))
-
-    @cached_property
-    def _moving(self) -> Floats:
-        """How sum w mu (1 - mu) x moves with each coefficient of the fit (rows), by differences."""
-        beta, start = self._model.fitted.beta, self._weights[1]
-        nudges = NUDGE * np.sqrt(np.diag(self._covariance))
-        moved = [self._weighted(beta + nudge * unit)[1] for nudge, unit in zip(nudges, np.eye(len(beta)), strict=True)]
-        return np.array([(after - start) / nudge for after, nudge in zip(moved, nudges, strict=True)])
+        It is the second derivative of the mean share, once in a coefficient and once along `ahead`, in which the linear
+        predictors of all records go when the number grows: so one step that way tells it for all coefficients.
+        """
+        errors = np.sqrt(np.diag(self.judged.constraint @ self._covariance @ self.judged.constraint.T))
+        step = NUDGE * float(np.min(errors[ahead != 0] / np.abs(ahead[ahead != 0]), initial=1.0))
+        return (self.judged.shares(self._coefficients + step * ahead)[1] - moves) / step
 
     def _slope(self, variable: str, *, raw: bool) -> Floats:
         """The matrix that takes coefficients to those of the derivative of the linear predictor in a number."""
@@ -184,24 +187,17 @@ class Effects:
         return matrix
 
 
-def _everyone_in(design: Design, at: int, slot: int | None) -> tuple[Design, Floats]:
-    """The design of a model in which everyone is in one class of a variable, and how its coefficients come of the others."""
-    kept = [block for block in design.blocks if at not in {of for of, _ in block.classes}]
-    blocks, offset = {}, 0
-    for block in kept:
-        classes = tuple((of - (of > at), levels) for of, levels in block.classes)
-        blocks[block] = replace(block, classes=classes, offset=offset)
-        offset += block.width
-    matrix = np.zeros((offset, design.columns))
-    for old, new in blocks.items():
-        matrix[columns_of(new).ravel(), columns_of(old).ravel()] = 1
+def _everyone_in(design: Design, at: int, slot: int | None) -> Floats:
+    """The matrix that gives coefficients by which everyone's linear predictor is that of one class of a variable."""
+    matrix = np.zeros((design.columns, design.columns))
     for block in design.blocks:
-        axes = [of for of, _ in block.classes]
-        if at in axes and slot is not None:
-            places = np.moveaxis(columns_of(block), axes.index(at), 0)[slot]
-            matrix[columns_of(blocks[without_class(block, at, design)]).ravel(), places.ravel()] += 1
-    classes_left = tuple(name for of, name in enumerate(design.classes) if of != at)
-    return replace(design, classes=classes_left, blocks=tuple(blocks.values())), matrix
+        axes, own = [of for of, _ in block.classes], columns_of(block)
+        if at not in axes:
+            matrix[own.ravel(), own.ravel()] = 1
+        elif slot is not None:
+            places = np.moveaxis(own, axes.index(at), 0)[slot]
+            matrix[columns_of(without_class(block, at, design)).ravel(), places.ravel()] += 1
+    return matrix
 
 
 def _square_root(block: Block, at: int, design: Design) -> Block:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from math import exp, floor, log10
 
 import numpy as np
-from scipy.special import fdtrc, ndtr, stdtr
+from scipy.special import fdtrc, ndtr, stdtr, stdtrit
 
 from confide.answering.regressions.inference import Inference, VarianceAnalysis, analysis
 from confide.answering.rounding import DOUBLE, significant, to_error
 from confide.arrays import Floats
-from confide.model.model_release import NORMAL, Grid, Value
+from confide.model.model_release import INTERVAL_ERRORS, NORMAL, Grid, Value
 
 __all__ = [
     "coefficient_grid",
@@ -20,6 +20,7 @@ __all__ = [
     "p_value",
     "ratio",
     "rounded",
+    "two_sided",
     "wald_tests",
 ]
 
@@ -63,9 +64,14 @@ def grids(
         statistics = _gaussian_statistics(table, n)
     if by_design:  # tests of the whole model are of units drawn by themselves
         statistics = [row for row in statistics if row[0] not in ("f_statistic", "f_p_value")]
+        statistics.append((INTERVAL_ERRORS, interval_errors(inference, n)))
     named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
     coefficients = coefficient_grid(inference, labels, n)
-    ratios = {} if inference.analysis else {"ratios": _ratios(coefficients, binomial=binomial)}
+    ratios = (
+        {}
+        if inference.analysis
+        else {"ratios": _ratios(coefficients, interval_errors(inference, n), binomial=binomial)}
+    )
     return {"coefficients": coefficients, **ratios, "anova": tests, "statistics": named}
 
 
@@ -74,7 +80,7 @@ def coefficient_grid(inference: Inference, labels: Sequence[str], n: int) -> Gri
     estimates, errors = inference.estimates, inference.errors
     shown = [to_error(part, errors, digits=DOUBLE) + 0.0 for part in (estimates, errors)]
     statistics = significant(shown[0] / shown[1], 3)
-    parts = (*shown, statistics, _p_values(statistics, inference, n))
+    parts = (*shown, statistics, two_sided(statistics, inference, n))
     rows: Rows = [
         (label, estimate, error, statistic, p_value(p))
         for label, estimate, error, statistic, p in zip(labels, *(part.tolist() for part in parts), strict=True)
@@ -85,29 +91,34 @@ def coefficient_grid(inference: Inference, labels: Sequence[str], n: int) -> Gri
     return Grid("coefficients", f"Coefficients ({kind} standard errors)", columns, tuple(rows))
 
 
-def _ratios(coefficients: Grid, *, binomial: bool) -> Grid:
+def _ratios(coefficients: Grid, width: float, *, binomial: bool) -> Grid:
     """By how much each unit more, or a class, multiplies the odds or the rate: what follows from the rounded coefficients."""
     kind = "odds" if binomial else "rate"
-    rows = tuple((row[0], *ratio(row[1], row[2])) for row in coefficients.rows[1:])
+    rows = tuple((row[0], *ratio(row[1], row[2], width)) for row in coefficients.rows[1:])
     columns = ("term", f"{kind}_ratio", "low", "high")
     return Grid("ratios", f"{kind.capitalize()} ratios with 95 % intervals", columns, rows)
 
 
-def interval(estimate: float, error: float) -> tuple[float, float, float]:
-    """An estimate and the ends of its 95 percent interval."""
-    return estimate, estimate - NORMAL * error, estimate + NORMAL * error
+def interval_errors(inference: Inference, n: int) -> float:
+    """Standard errors on either side of an estimate that make a 95 percent interval: by the design of t, as its p-value is."""
+    return NORMAL if inference.freedom is None else rounded(float(stdtrit(_dof(inference, n), 0.975)), 4)
 
 
-def ratio(estimate: Value, error: Value) -> tuple[Value, ...]:
+def interval(estimate: float, error: float, width: float = NORMAL) -> tuple[float, float, float]:
+    """An estimate and the ends of its interval, so many errors wide on either side."""
+    return estimate, estimate - width * error, estimate + width * error
+
+
+def ratio(estimate: Value, error: Value, width: float = NORMAL) -> tuple[Value, ...]:
     """The ratio and the ends of its interval; nothing where they are too large or small to be written."""
-    ends = interval(float(estimate or 0), float(error or 0))
+    ends = interval(float(estimate or 0), float(error or 0), width)
     if max(map(abs, ends)) > LARGEST_LOGARITHM:
         return None, None, None
     return tuple(rounded(exp(value), 3) for value in ends)
 
 
-def _p_values(statistics: Floats, inference: Inference, n: int) -> Floats:
-    """Of t with the degrees of freedom that the protected n, or the design, leaves; or of z."""
+def two_sided(statistics: Floats, inference: Inference, n: int) -> Floats:
+    """P-values: of t with the degrees of freedom that the protected n, or the design, leaves; or of z."""
     if inference.analysis is None and inference.freedom is None:
         return np.asarray(2 * ndtr(-abs(statistics)))
     return np.asarray(2 * stdtr(_dof(inference, n), -abs(statistics)))

@@ -15,15 +15,17 @@ from confide.answering.regressions.compile import Compiled, Levels, compile_desi
 from confide.answering.regressions.design_errors import DesignErrors
 from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
+from confide.answering.regressions.scaling import original_units
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
-from confide.arrays import Floats
+from confide.arrays import Bools, Floats
 from confide.model.admission.regression import label
 from confide.model.design import Design
 from confide.model.evidence import Moments, Spread, Step
+from confide.model.formula import Factor
 from confide.model.request import RegressionRequest
 
-__all__ = ["FittedModel", "JudgedRegression", "Sums"]
+__all__ = ["FittedModel", "JudgedRegression", "Sums", "response_name"]
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ class JudgedRegression:
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            scaled, inner, null = _normalised(fitted, design.spread(fitted, spread) if design else spread, null)
+            by_design = design.spread(self.compiled.design, fitted, spread) if design else spread
+            scaled, inner, null = _normalised(fitted, by_design, null)
             robust, noise = facts.weighted or facts.several or attenuation.shrinks, None
             if counts is not None:
                 weight = fitted.moments.records / fitted.moments.weight
@@ -191,10 +194,63 @@ class JudgedRegression:
         return few or tight or _too_well(spread, rules.class_fit**2 * leeway[3])
 
     @property
+    def constraint(self) -> Floats:
+        """The matrix from coefficients to the columns of every linear predictor, one after the other."""
+        return np.eye(self.columns)
+
+    @property
+    def back(self) -> Floats:
+        """The matrix that takes coefficients to those of numbers not shifted nor scaled."""
+        return original_units(self.compiled.design)[2]
+
+    @property
+    def shared(self) -> list[tuple[int, str]]:
+        """Which of the `shares` are of which class of the response, in the order of these; none where there is one share only."""
+        return []
+
+    def shares(self, coefficients: Floats) -> tuple[Floats, Floats]:
+        """The mean shares that a model of classes gives at coefficients, and how these move with them (a row for each share).
+
+        With coefficients b the score is gram b + sum w x (y - mu), so its first entry tells the mean of mu; and the first row of
+        the gram is sum w mu (1 - mu) x.
+        """
+        sums = self.sums.selection.moments(replace(self._model.question, beta=tuple(coefficients.tolist())))
+        fitted = sums.response - (sums.score[:1] - sums.gram[:1] @ coefficients)
+        return fitted / sums.weight, sums.gram[:1] / sums.weight
+
+    @property
+    def levels_alone(self) -> int:
+        """The columns of a model without predictors."""
+        return 1
+
+    def likelihood_ratio(self, smaller: "JudgedRegression | None") -> float | None:
+        """Against a model with some of its columns, or with none but levels; None if it cannot be had.
+
+        A difference of deviances is that of classes of their protected sizes: with the true ones, a class whose share stands out
+        would tell its size to a fraction of a unit. What protected sizes make of it is what they make of Wald's chi-square of the
+        same columns, which is the same in large classes: that is known for protected and true sizes.
+        """
+        model, inference = self._model, self.inference
+        before = inference.null_deviance if smaller is None else smaller.inference.deviance
+        added = ~self._shared_with(smaller)
+        root = np.sqrt(model.sizes)
+        beta, inverse = model.fitted.beta[added], model.fitted.inverse
+        moved = inverse / np.outer(root, root)
+        true, protected = (
+            beta @ np.linalg.pinv(one[np.ix_(added, added)], hermitian=True) @ beta for one in (inverse, moved)
+        )
+        taken = (before - inference.deviance) / model.sizes[0]
+        return float(taken * protected / true) if true > 0 else 0.0
+
+    def _shared_with(self, smaller: "JudgedRegression | None") -> Bools:
+        """Which columns of the design a smaller model has, too."""
+        labels = self.compiled.labels
+        return np.isin(labels, labels[:1] if smaller is None else smaller.compiled.labels)
+
+    @property
     def response(self) -> str:
         """The response as a person reads it."""
-        response = self.question.request.formula.response
-        return label([response]) + (f"={' or '.join(response.codes)}" if response.codes else "")
+        return response_name(self.question.request.formula.response)
 
     @property
     def _model(self) -> FittedModel:
@@ -217,6 +273,11 @@ class JudgedRegression:
         units = shield.decision.units(cube.sets)
         withheld = shield.totals.protect(cube, f"decide {of}", shield.draws, units=units, scale=0).withheld
         return bool((withheld & (units >= shield.policy.models.dummy)).any())
+
+
+def response_name(factor: Factor) -> str:
+    """What is explained, as a person reads it: the variable, and which of its classes."""
+    return label([factor]) + (f"={' or '.join(factor.codes)}" if factor.codes else "")
 
 
 def _too_well(spread: Spread, share: float) -> bool:

@@ -1,11 +1,9 @@
 """Models within a model: likelihood-ratio tests term by term, and the comparison with a smaller model that was named.
 
 A smaller model has the classes, the records and the drawn counts of the whole one, and is judged by all rules on models as if
-it had been asked for. A difference of deviances is that of classes of their protected sizes: with the true ones, a class whose
-share stands out would tell its size to a fraction of a unit.
+it had been asked for. How a likelihood ratio is had of protected counts is the model's business: `likelihood_ratio`.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +16,7 @@ from confide.model.choices import CoefficientErrors, Extra
 from confide.model.formula import Formula, write_formula
 from confide.model.model_release import Grid, Value
 
-__all__ = ["comparison_grid", "deviance_grid", "ratio", "smaller_models"]
+__all__ = ["comparison_grid", "deviance_grid", "smaller_models", "told_ratios"]
 
 
 def smaller_models(whole: JudgedRegression) -> list[JudgedRegression]:
@@ -28,18 +26,24 @@ def smaller_models(whole: JudgedRegression) -> list[JudgedRegression]:
     return [_within(whole, formula) for formula in [*formulas, *([request.against] if request.against else [])]]
 
 
+def told_ratios(whole: JudgedRegression) -> list[float | None]:
+    """The likelihood ratios that would be told, None where one cannot be had."""
+    request = whole.question.request
+    pairs = _pairs(whole) if Extra.DEVIANCE in request.also else []
+    if request.against is not None and whole.inference.analysis is None:
+        pairs = [*pairs, (whole, _within(whole, request.against))]
+    return [model.likelihood_ratio(small) for model, small in pairs]
+
+
 def deviance_grid(whole: JudgedRegression) -> Grid:
     """An analysis of deviance: what each term takes from the deviance that the terms before it left."""
-    n, steps = whole.published, _steps(whole)
-    models = [*(_within(whole, formula) for formula in steps[:-1]), whole]
-    left = [whole.inference.null_deviance, *(model.inference.deviance for model in models)]
-    columns = [1, *(model.columns for model in models)]
-    rows: list[tuple[Value, ...]] = [("(Intercept)", None, None, rounded(left[0], digits(n)), None)]
-    for at, term in enumerate(whole.compiled.terms):
-        dof = columns[at + 1] - columns[at]
-        before = _null_columns(whole) if not at else models[at - 1].compiled.labels
-        taken = _statistic(ratio(models[at], left[at], before), dof)
-        rows.append((term, dof, taken, rounded(left[at + 1], digits(n)), p_value(float(chdtrc(dof, taken)))))
+    n = whole.published
+    left = rounded(whole.inference.null_deviance, digits(n))
+    rows: list[tuple[Value, ...]] = [("(Intercept)", None, None, left, None)]
+    for term, (model, small) in zip(whole.compiled.terms, _pairs(whole), strict=True):
+        dof = model.columns - (whole.levels_alone if small is None else small.columns)
+        statistic, p = _ratio_test(model, small, dof)
+        rows.append((term, dof, statistic, rounded(model.inference.deviance, digits(n)), p))
     title = "Analysis of deviance (each term added to those before it)"
     return Grid("deviance", title, ("term", "dof", "deviance", "residual_deviance", "p_value"), tuple(rows))
 
@@ -51,7 +55,7 @@ def comparison_grid(whole: JudgedRegression) -> Grid:
     small = _within(whole, request.against)
     dof = whole.columns - small.columns
     rows = [_fit(model, n) for model in (small, whole)]
-    statistic, p = _f_test(small, whole, dof, n) if whole.inference.analysis else _ratio_test(small, whole, dof)
+    statistic, p = _f_test(small, whole, dof, n) if whole.inference.analysis else _ratio_test(whole, small, dof)
     left, test = (
         ("residual_squares", "f_statistic") if whole.inference.analysis else ("residual_deviance", "likelihood_ratio")
     )
@@ -70,8 +74,10 @@ def _fit(model: JudgedRegression, n: int) -> tuple[Value, ...]:
     return write_formula(model.question.request.formula), model.columns, left, aic
 
 
-def _ratio_test(small: JudgedRegression, whole: JudgedRegression, dof: int) -> tuple[float, Value]:
-    statistic = _statistic(ratio(whole, small.inference.deviance, small.compiled.labels), dof)
+def _ratio_test(model: JudgedRegression, small: JudgedRegression | None, dof: int) -> tuple[float, Value]:
+    taken = model.likelihood_ratio(small)
+    assert taken is not None, "a comparison that cannot be made is refused"
+    statistic = _statistic(taken, dof)
     return statistic, p_value(float(chdtrc(dof, statistic)))
 
 
@@ -82,28 +88,6 @@ def _f_test(small: JudgedRegression, whole: JudgedRegression, dof: int, n: int) 
     explained, free = rounded(max(more - left, 0.0), digits(n)), max(1, n - whole.columns)
     f = rounded(explained / dof / (rounded(left, digits(n)) / free), 3)
     return f, p_value(float(fdtrc(dof, free, f)))
-
-
-def ratio(model: JudgedRegression, before: float, columns: Sequence[str]) -> float:
-    """The likelihood ratio of a model against one with some of its columns, which leaves the deviance `before`.
-
-    What protected sizes make of it is what they make of Wald's chi-square of the same columns, which is the same in large
-    classes: that is known for protected and true sizes.
-    """
-    assert model.fitted is not None
-    added = np.array([label not in columns for label in model.compiled.labels])
-    root = np.sqrt(model.fitted.sizes)
-    beta, inverse = model.fitted.fitted.beta[added], model.fitted.fitted.inverse
-    moved = inverse / np.outer(root, root)
-    true, protected = (
-        beta @ np.linalg.pinv(one[np.ix_(added, added)], hermitian=True) @ beta for one in (inverse, moved)
-    )
-    taken = (before - model.inference.deviance) / model.fitted.sizes[0]
-    return float(taken * protected / true) if true > 0 else 0.0
-
-
-def _null_columns(whole: JudgedRegression) -> Sequence[str]:
-    return whole.compiled.labels[:1]
 
 
 def _statistic(taken: float, dof: int) -> float:
@@ -120,9 +104,15 @@ def _steps(whole: JudgedRegression) -> list[Formula]:
     return [replace(formula, terms=tuple(terms[: at + 1])) for at in range(len(terms))]
 
 
+def _pairs(whole: JudgedRegression) -> list[tuple[JudgedRegression, JudgedRegression | None]]:
+    """Each model of the steps with the one before it; the first with nothing but levels."""
+    models = [*(_within(whole, formula) for formula in _steps(whole)[:-1]), whole]
+    return list(zip(models, [None, *models[:-1]], strict=True))
+
+
 def _within(whole: JudgedRegression, formula: Formula) -> JudgedRegression:
     request = replace(whole.question.request, formula=formula, also=(), against=None, errors=CoefficientErrors.MODEL)
     key = write_formula(formula)
     if key not in whole.smaller:
-        whole.smaller[key] = JudgedRegression(replace(whole.question, request=request), whole.sums, whole=whole)
+        whole.smaller[key] = type(whole)(replace(whole.question, request=request), whole.sums, whole=whole)
     return whole.smaller[key]

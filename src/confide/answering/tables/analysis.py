@@ -76,5 +76,8 @@ class TableAnalysis:
             **vars(facts),
         )
 
+    def instead(self, question: Admitted[TableRequest], protected: ProtectedTable) -> None:
+        return None
+
     def near(self, question: Admitted[TableRequest]) -> Iterator[Near[TableRequest]]:
         return near_tables(question.request, question.dataset)

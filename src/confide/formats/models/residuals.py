@@ -27,7 +27,10 @@ def plot_words(request: RegressionRequest, dataset: Dataset) -> dict[str, str]:
     words = {"fitted": "the fitted values"}
     for factor in (factor for term in request.formula.terms for factor in term):
         words[grid_name((factor,))] = factor_words(factor, dataset)
-    return words
+    if not request.family.several or request.event is not None:
+        return words
+    codes = dataset.variables[request.formula.response.variable].codes or ()
+    return {f"{code.code}: {name}": f"{told} ({code.label})" for code in codes for name, told in words.items()}
 
 
 def in_words(chart: Chart, *, name: str, words: str, labels: Mapping[str, str]) -> Chart:

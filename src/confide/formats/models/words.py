@@ -13,11 +13,12 @@ from typing import Any
 from confide.formats.about import shown_value
 from confide.model.catalog.dataset import Dataset
 from confide.model.formula import Factor, Term, Transform, read_variable
-from confide.model.model_release import NORMAL, Grid, ModelRelease, Value
+from confide.model.model_release import INTERVAL_ERRORS, Grid, ModelRelease, Value
 from confide.model.request import Family, RegressionRequest
 
 __all__ = [
     "COLUMN_WORDS",
+    "INTERCEPT",
     "Coefficient",
     "TermGroup",
     "class_words",
@@ -54,6 +55,7 @@ _STATISTICS = {
     "null_deviance": "Deviance without predictors",
     "residual_deviance": "Deviance of the model",
     "dispersion": "Dispersion",
+    INTERVAL_ERRORS: "Standard errors on either side in 95 % intervals",
 }
 COLUMN_WORDS = {
     "term": "Term",
@@ -155,8 +157,8 @@ def _groups(
 ) -> Iterator[TermGroup]:
     """Coefficients by term, the intercept first where there is one."""
     request = release.request
-    ratio = request.family is not Family.GAUSSIAN
-    if intercepts := tuple(_coefficient("", row, ratio=False) for row in rows if row[0] == INTERCEPT):
+    ratio, width = request.family is not Family.GAUSSIAN, release.interval_errors
+    if intercepts := tuple(_coefficient("", row, width, ratio=False) for row in rows if row[0] == INTERCEPT):
         told = (
             tuple(_with_level(row, _LEVELS[request.family]) for row in intercepts)
             if request.family in _LEVELS
@@ -166,7 +168,7 @@ def _groups(
     for term in request.formula.terms:
         own = [(words, row) for row in rows if (words := _classes(str(row[0]), term, dataset)) is not None]
         if own:
-            made = tuple(_coefficient(words, row, ratio=ratio) for words, row in own)
+            made = tuple(_coefficient(words, row, width, ratio=ratio) for words, row in own)
             yield TermGroup(term_words(term, dataset), made, *_reference(release, term, dataset))
 
 
@@ -189,10 +191,11 @@ def level_words(request: RegressionRequest, dataset: Dataset) -> dict[str, str]:
 def relabelled(
     grid: Grid, dataset: Dataset, terms: Sequence[Term], names: Mapping[str, str] | None = None
 ) -> Iterator[tuple[Value, ...]]:
-    """Give the rows of a grid with the first column in words: of an analysis of variance, or of correlations."""
+    """Give the rows of a grid with the names of classes and terms in words: of an analysis of variance, effects, correlations."""
     known = {grid_name(term): term_words(term, dataset) for term in terms} | dict(names or {})
-    for first, *rest in grid.rows:
-        yield (known.get(str(first)) or class_words(str(first), dataset), *rest)
+    named = 1 + (grid.columns[0] == "response")
+    for row in grid.rows:
+        yield (*(known.get(str(one)) or class_words(str(one), dataset) for one in row[:named]), *row[named:])
 
 
 def split_label(label: str, dataset: Dataset) -> tuple[str, str | None]:
@@ -253,6 +256,7 @@ def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup
     """Give the words that a reader of the coefficients needs: scale, references, absorbed classes, marks."""
     few = ", or too few of one outcome," if release.request.family is Family.BINOMIAL else ""
     yield f"{_SCALES[release.request.family]} A number is told for each unit more of it, a class beside its reference."
+    yield from (note for note in release.notes if note.startswith(("Records of ", "Beware: ")))
     for group in {group.words: group for group in groups}.values():
         if group.reference:
             yield (
@@ -274,10 +278,10 @@ def p_words(value: Value) -> str:
     return "≤ 0.0001" if value == 1e-4 else shown_value(value)
 
 
-def _coefficient(words: str, row: tuple[Value, ...], *, ratio: bool) -> Coefficient:
+def _coefficient(words: str, row: tuple[Value, ...], width: float, *, ratio: bool) -> Coefficient:
     estimate, error, statistic, p = (float(value or 0.0) for value in row[1:])
     places = max(0, 1 - floor(log10(error) + 1e-12)) if error > 0 else 0
-    low, high = estimate - NORMAL * error, estimate + NORMAL * error
+    low, high = estimate - width * error, estimate + width * error
     times = exp(estimate) if ratio and abs(estimate) < 50 else None
     shown = [_fixed(estimate, places), f"{_fixed(low, places)} to {_fixed(high, places)}", _fixed(error, places)]
     shown += [] if times is None else [f"{times:.3g} ({_power(low)} to {_power(high)})"]

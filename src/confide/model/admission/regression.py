@@ -44,15 +44,16 @@ def admit_regression(request: RegressionRequest, dataset: Dataset) -> Regression
         names = [factor.variable for factor in term]
         if len(set(names)) < len(names):
             raise Mistake(f"{names[0]!r} cannot interact with itself.")
-    return replace(request, formula=formula, against=_smaller(request.against, formula, dataset))
+    return replace(request, formula=formula, against=_smaller(request, formula, dataset))
 
 
-def _smaller(against: Formula | None, formula: Formula, dataset: Dataset) -> Formula | None:
+def _smaller(request: RegressionRequest, formula: Formula, dataset: Dataset) -> Formula | None:
     """The model to compare with, its terms in the order of the whole; a Mistake unless they are some of its terms."""
+    against = request.against
     if against is None:
         return None
     terms = Formula(formula.response, (*against.terms, *formula.terms)).terms
-    if _response(against.response, dataset) != formula.response:
+    if _response_alone(against.response, request.family, dataset) != replace(formula.response, reference=None):
         raise Mistake("The model to compare with explains something else: give it the same response.")
     if set(terms) != set(formula.terms) or len(against.terms) >= len(formula.terms):
         raise Mistake(
@@ -62,6 +63,11 @@ def _smaller(against: Formula | None, formula: Formula, dataset: Dataset) -> For
     named = {tuple((f.variable, f.transform) for f in term) for term in against.terms}
     kept = [term for term in formula.terms if tuple((f.variable, f.transform) for f in term) in named]
     return replace(formula, terms=tuple(kept))
+
+
+def _response_alone(factor: Factor, family: Family, dataset: Dataset) -> Factor:
+    """The response, whatever its classes are compared with."""
+    return replace(factor, reference=None) if family.several else _response(factor, dataset)
 
 
 def admit_response(factor: Factor, family: Family, dataset: Dataset) -> Factor:

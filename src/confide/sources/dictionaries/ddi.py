@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from confide.errors import Mistake
-from confide.sources.dictionaries.entry import DictionaryEntry, Study
+from confide.sources.dictionaries.entry import DictionaryEntry, StudyFacts
 
 __all__ = ["read_ddi", "read_xml"]
 
@@ -24,14 +24,14 @@ MOST = 5_000_000
 _STUDY = ("citation/titlStmt/titl", "citation/prodStmt/producer", "stdyInfo/sumDscr/timePrd")
 
 
-def read_ddi(path: Path) -> tuple[Mapping[str, DictionaryEntry], Study]:
+def read_ddi(path: Path) -> tuple[Mapping[str, DictionaryEntry], StudyFacts]:
     """What a DDI-Codebook file says of each variable, and of the study."""
     root = read_xml(path)
     found = [variable for variable in root.iter("var") if variable.get("name")]
     if not found:
         raise Mistake(f"{path.name} is no DDI-Codebook: it has no <var name=...>.")
     facts = (_text(root, f"stdyDscr/{place}") for place in _STUDY)
-    return {variable.get("name", ""): _described(variable) for variable in found}, Study(*facts)
+    return {variable.get("name", ""): _described(variable) for variable in found}, StudyFacts(*facts)
 
 
 def _described(variable: Element) -> DictionaryEntry:

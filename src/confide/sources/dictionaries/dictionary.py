@@ -8,7 +8,7 @@ from pathlib import Path
 from confide.errors import Mistake, nearest
 from confide.sources.columns import distinct, texts
 from confide.sources.dictionaries.ddi import read_ddi
-from confide.sources.dictionaries.entry import DictionaryEntry, Study
+from confide.sources.dictionaries.entry import DictionaryEntry, StudyFacts
 from confide.sources.dictionaries.json import read_json
 from confide.sources.dictionaries.tabular import read_rows, read_sheet
 from confide.sources.labelled import READERS, read_labelled
@@ -31,7 +31,7 @@ class Dictionary:
 
     file: str
     variables: Mapping[str, DictionaryEntry] = field(default_factory=dict)
-    study: Study = field(default_factory=Study)
+    study: StudyFacts = field(default_factory=StudyFacts)
 
     def describe(self, source: Source) -> Source:
         """The data with what the codebook says of them; a Mistake if it is that of other data."""
@@ -117,7 +117,7 @@ def read_dictionary(path: Path) -> Dictionary:
     if path.stat().st_size > LARGEST:
         raise Mistake(f"{path.name} is too large for a codebook (over {LARGEST >> 20} MB).")
     kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
-    variables, study = read_ddi(path) if kind == "xml" else (_read(path, kind), Study())
+    variables, study = read_ddi(path) if kind == "xml" else (_read(path, kind), StudyFacts())
     if not variables:
         raise Mistake(f"{path.name} describes no variables.")
     return Dictionary(path.name, variables, study)

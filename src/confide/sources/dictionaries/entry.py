@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["DictionaryEntry", "Study"]
+__all__ = ["DictionaryEntry", "StudyFacts"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class DictionaryEntry:
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyFacts:
     """What the data are called, who made them and of what time they are."""
 
     title: str = ""

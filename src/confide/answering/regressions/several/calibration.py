@@ -38,6 +38,11 @@ class Calibration:
     classes: Bools
     grams: Floats
 
+    @property
+    def totals(self) -> Floats:
+        """The weight of each outcome as calibrated."""
+        return np.asarray(self.weights[:, 0] + (self.grams[:, 0] * self.rows[:, self.classes]).sum(axis=1))
+
     def added(self, pull: Floats) -> Floats:
         """The covariance that the noise of the counts gives the score, which follows a calibration by `pull`."""
         found = np.zeros((pull.shape[1], pull.shape[1]))

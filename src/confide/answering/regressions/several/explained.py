@@ -95,14 +95,17 @@ class Explained:
         levels = self.response.levels
         return [[at for at, level in enumerate(levels) if level == own] for own in range(max(levels, default=-1) + 1)]
 
-    def varied(self, counts: Ints, least: int) -> Bools:
-        """For each class of a predictor, by its counts in the table with the response, whether enough outcomes have units in it."""
+    def varied(self, counts: Ints, least: int, *, alike: bool = False) -> Bools:
+        """For each class of a predictor, by its counts in the table with the response, whether enough outcomes have units in it.
+
+        With `alike`, whether more than one has: the odds of two classes of the response may be there where a third has no units.
+        """
         if not self.enough:
             return np.zeros(len(counts) - 1, bool)
         each = np.stack([_added(counts, cells) for cells in self.cells], axis=1)
-        if self.family is Family.MULTINOMIAL:
+        if self.family is Family.MULTINOMIAL and not alike:
             return np.asarray(each.min(axis=1) >= least)
-        if self.family is Family.ORDERED:
+        if self.family is not Family.SURVIVAL:
             return np.asarray(each.sum(axis=1) - each.max(axis=1) >= least)
         happened = each[:, 1::2].sum(axis=1)
         lived = (each * np.repeat(np.arange(1, each.shape[1] // 2 + 1), 2)).sum(axis=1) - happened

@@ -25,7 +25,7 @@ from confide.model.request import Family
 __all__ = ["several_grids", "several_notes"]
 
 
-class _Told(NamedTuple):
+class _ToldCoefficients(NamedTuple):
     """What is told of each coefficient, with the names of the classes or thresholds, and of the columns."""
 
     rows: tuple[tuple[Value, ...], ...]
@@ -44,7 +44,7 @@ def several_grids(judged: JudgedSeveral) -> dict[str, Grid]:
     return {**found, "statistics": Grid("statistics", "Statistics", ("name", "value"), statistics)}
 
 
-def _told(judged: JudgedSeveral) -> tuple[Inference, _Told]:
+def _told(judged: JudgedSeveral) -> tuple[Inference, _ToldCoefficients]:
     """The estimates against the chosen references, as they are told."""
     question, predictors = judged.question, judged.predictors
     chosen = contrasts(judged.compiled, question.request.formula, question.dataset, judged.levels)
@@ -53,7 +53,7 @@ def _told(judged: JudgedSeveral) -> tuple[Inference, _Told]:
     matrix[np.abs(matrix) < 1e-12] = 0.0
     inference = Contrasts(chosen.labels, matrix).told(judged.inference)
     grid = coefficient_grid(inference, [""] * judged.columns, judged.published)
-    return inference, _Told(grid.rows, grid.title, chosen.labels, levels)
+    return inference, _ToldCoefficients(grid.rows, grid.title, chosen.labels, levels)
 
 
 def _levels(judged: JudgedSeveral) -> tuple[tuple[str, ...], Floats]:
@@ -77,7 +77,7 @@ def _levels(judged: JudgedSeveral) -> tuple[tuple[str, ...], Floats]:
     return tuple(codes[others[k]] for k in order), matrix[order]
 
 
-def _multinomial(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
+def _multinomial(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
     """Class by class of the response: the log odds of it against the class that it is compared with."""
     by_class = sorted(zip(judged.predictors.places, told.rows, strict=True), key=lambda one: one[0])
     rows = [(told.levels[k], told.labels[column], *row[1:]) for (k, column), row in by_class]
@@ -91,7 +91,7 @@ def _multinomial(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
     }
 
 
-def _ordered(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
+def _ordered(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
     """One coefficient for all thresholds: the log odds of a higher class; and the thresholds."""
     many = judged.predictors.many
     thresholds = [(name, *row[1:3]) for name, row in zip(told.levels, told.rows[:many], strict=True)]
@@ -102,7 +102,7 @@ def _ordered(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
     return {**_slopes(judged, told), "thresholds": Grid("thresholds", title, columns, tuple(thresholds))}
 
 
-def _survival(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
+def _survival(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
     """One coefficient for all periods: the log odds that it happens in a period; and the baseline of every period."""
     many = judged.predictors.many
     rows: list[tuple[Value, ...]] = []
@@ -119,7 +119,7 @@ def _hazard(estimate: float, error: float) -> tuple[float, ...]:
     return tuple(rounded(1 / (1 + exp(-max(min(end, 700.0), -700.0))), 3) for end in interval(estimate, error))
 
 
-def _slopes(judged: JudgedSeveral, told: _Told) -> dict[str, Grid]:
+def _slopes(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
     many = judged.predictors.many
     rows = [
         (told.labels[column], *row[1:])

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -10,11 +11,11 @@ from confide.answering.regressions.compile import Compiled
 from confide.answering.regressions.fit import Fitted, Unfit, fit, solved
 from confide.answering.regressions.inference import PERFECT, Inference, sandwich, wald
 from confide.answering.regressions.judged import FittedModel, JudgedRegression
-from confide.answering.regressions.scaling import original_units
 from confide.answering.regressions.several.calibration import Calibration, calibrated
 from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.several.predictors import LinearPredictors
-from confide.arrays import Floats
+from confide.answering.regressions.several.shares import MeanShares, mean_shares, periods
+from confide.arrays import Bools, Floats
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
@@ -46,26 +47,85 @@ class JudgedSeveral(JudgedRegression):
         return sum(self.predictors.widths)
 
     @cached_property
+    def calibration(self) -> Calibration:
+        return calibrated(self.compiled.design, self.explained, self.sums.selection, self.sums.shield)
+
+    @cached_property
     def fitted(self) -> FittedModel | None:
-        selection, shield = self.sums.selection, self.sums.shield
         if not self.explained.enough:
             return None
-        calibration = calibrated(self.compiled.design, self.explained, selection, shield)
+        calibration = self.calibration
         rows = tuple(map(tuple, calibration.rows.tolist())) if calibration.rows.any() else ()
-        question = replace(selection.step(self.compiled.design, self.question.request.family), calibration=rows)
+        question = replace(
+            self.sums.selection.step(self.compiled.design, self.question.request.family), calibration=rows
+        )
         try:
             return self._fitted(question, calibration)
         except Unfit:
             return None
 
-    def _fitted(self, question: Step, calibration: Calibration) -> FittedModel:
-        facts, constraint = self.sums.selection.facts, self.predictors.constraint
-        start = self._start(calibration)
+    @property
+    def constraint(self) -> Floats:
+        return self.predictors.constraint
+
+    @property
+    def back(self) -> Floats:
+        return self.predictors.of(super().back)
+
+    @property
+    def shared(self) -> list[tuple[int, str]]:
+        if self.predictors.family is Family.SURVIVAL:
+            return []
+        codes = self.explained.variable.codes
+        assert codes is not None
+        return [
+            (level, codes.names[place]) for place, level in sorted(zip(self.explained.places, count(), strict=False))
+        ]
+
+    def shares(self, coefficients: Floats) -> MeanShares:
+        at = replace(self._model.question, beta=tuple(coefficients.tolist()))
+        return mean_shares(at, self.calibration, self.sums.selection)
+
+    @property
+    def levels_alone(self) -> int:
+        return self.predictors.many
+
+    def likelihood_ratio(self, smaller: JudgedRegression | None) -> float | None:
+        """Both models are fitted to the calibrated records of this one, so that it is a ratio of likelihoods of the same counts,
+        all of them protected; and the same whatever larger model this one is told within."""
+        shared = tuple(self._shared_with(smaller).tolist())
+        if shared not in self._ratios:
+            self._ratios[shared] = self._ratio(np.array([shared[column] for _, column in self.predictors.places]))
+        return self._ratios[shared]
+
+    @cached_property
+    def _ratios(self) -> dict[tuple[bool, ...], float | None]:
+        """Ratios by the columns of the smaller model, each worked out once."""
+        return {}
+
+    def _ratio(self, free: Bools) -> float | None:
+        sums = self._model.fitted.moments
+        try:
+            before = self._fit(self._model.question, free).moments.deviance
+        except Unfit:
+            return None
+        return float((before - sums.deviance) * sums.response / sums.weight)
+
+    def _fit(self, question: Step, free: Bools) -> Fitted:
+        """The coefficients of greatest likelihood, those that are not `free` being 0."""
+        start = np.array(self._start(self.calibration))[free]
 
         def step(asked: Step) -> Moments:
-            return self._constrained(self._moments(question, np.array(asked.beta or start)))
+            beta = np.zeros(len(free))
+            beta[free] = np.array(asked.beta) if asked.beta else start
+            moments = self._constrained(self._moments(question, beta))
+            return replace(moments, gram=moments.gram[np.ix_(free, free)], score=moments.score[free])
 
-        fitted = fit(step, question)
+        return fit(step, question)
+
+    def _fitted(self, question: Step, calibration: Calibration) -> FittedModel:
+        facts, constraint = self.sums.selection.facts, self.predictors.constraint
+        fitted = self._fit(question, np.ones(self.columns, bool))
         attenuation = Attenuation(question.design, facts.noise)
         if attenuation.shrinks:
             fitted = self._corrected(fitted, question, attenuation)
@@ -102,7 +162,7 @@ class JudgedSeveral(JudgedRegression):
             below = np.cumsum(whole)[:-1]
             levels = np.log(below / (whole.sum() - below))
         else:
-            happened, lived = _periods(whole)
+            happened, lived = periods(whole)
             levels = np.log(happened / lived)
         return [*levels.tolist(), *[0.0] * (self.columns - len(levels))]
 
@@ -119,7 +179,7 @@ class JudgedSeveral(JudgedRegression):
             covariance = sandwich(scaled, inner, covariance)
         noise = c.T @ calibration.added(spread.pull) @ c * k * k
         covariance = covariance + scaled.inverse @ noise @ scaled.inverse
-        back = self.predictors.of(original_units(self.compiled.design)[2])
+        back = self.back
         told = back @ covariance @ back.T
         if not np.all(np.diag(told) > 0):
             raise Unfit
@@ -134,13 +194,6 @@ class JudgedSeveral(JudgedRegression):
         whole = np.maximum(calibration.wanted[:, 0], 1e-300)
         if self.predictors.family is not Family.SURVIVAL:
             return float(-2 * (whole * np.log(whole / whole.sum())).sum())
-        happened, lived = _periods(whole)
+        happened, lived = periods(whole)
         hazard = happened / (happened + lived)
         return float(-2 * (happened * np.log(hazard) + lived * np.log1p(-hazard)).sum())
-
-
-def _periods(whole: Floats) -> tuple[Floats, Floats]:
-    """Of each period the weight of those it happened to in it, and of those who were there and it did not."""
-    both = whole.reshape(-1, 2)
-    there = np.cumsum(both.sum(axis=1)[::-1])[::-1]
-    return both[:, 1], there - both[:, 1]

@@ -82,7 +82,6 @@ def show_regression(
         "formula": write_formula(question.formula),
         "family": question.family,
         "event": factor_words(question.event, dataset) if question.event else "",
-        "residuals": question.plotted,
         "groups": groups,
         "reading": list(reading(release, groups, dataset)),
         "columns": _coefficient_columns(question.family, release.grids["coefficients"]),
@@ -175,7 +174,7 @@ def _coefficient_columns(family: Family, grid: Grid) -> list[str]:
 
 def _grid(grid: Grid, dataset: Dataset, question: RegressionRequest) -> tuple[str, Table]:
     columns = [
-        (column_words(name) if name in TOLD else class_words(name, dataset), "number" if place else "")
+        (_column(name, grid, dataset), "number" if place and name != "term" else "")
         for place, name in enumerate(grid.columns)
     ]
     tested = grid.columns[-1] == "p_value"
@@ -184,6 +183,13 @@ def _grid(grid: Grid, dataset: Dataset, question: RegressionRequest) -> tuple[st
         for row in relabelled(grid, dataset, question.formula.terms, level_words(question, dataset))
     ]
     return grid.title, (columns, rows)
+
+
+def _column(name: str, grid: Grid, dataset: Dataset) -> str:
+    """The heading of a column: what is tested by z in effects is tested by F in terms."""
+    if name == "statistic" and grid.name == "effects":
+        return "z"
+    return column_words(name) if name in TOLD else class_words(name, dataset)
 
 
 def _plots(

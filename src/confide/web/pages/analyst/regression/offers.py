@@ -40,7 +40,7 @@ FAMILIES = {
 EXTRAS = {
     Extra.COVARIANCE: "The covariance of the coefficients",
     Extra.DEVIANCE: "Likelihood-ratio tests term by term (not of a number by least squares)",
-    Extra.EFFECTS: "Average marginal effects (of a yes or no)",
+    Extra.EFFECTS: "Average marginal effects (on shares of classes)",
 }
 
 Options = list[tuple[str, str, bool]]
