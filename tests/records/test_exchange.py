@@ -312,7 +312,7 @@ def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_s
         shares.begin(0, 0.02, 0.3, single)
         counts = cells.counts(names)
         assert (len(cells.few(names, counts, counts, 50)) < size / 2) is fewer
-        shares.raise_in(cells, names, {1: 0.5, 0: 1.0}, 0.4)
+        shares.raise_in(cells, names, cells.counts(names), {1: 0.5, 0: 1.0}, 0.4)
         usual, plain = np.where(single, 0.3, 0.02), np.zeros(size)
         cell = cells.of(names)
         raise_shares([(plain, 0.5), (usual, 1.0)], lambda cell=cell: [(slice(None), cell)], cells.size(names), 0.4)  # type: ignore[misc]

@@ -1,10 +1,14 @@
 """Work on many records, on every core."""
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
-__all__ = ["in_parts"]
+__all__ = ["cores_for", "in_order", "in_parts"]
+
+T = TypeVar("T")
 
 PARTS = 8
 """Parts that a core gets, so that one slow part does not keep the others waiting."""
@@ -12,6 +16,30 @@ PARTS = 8
 
 MOST = 1 << 18
 """Parts are no larger than this, so that what is made of each fits into memory."""
+
+MANY = 20_000_000
+"""More records than this are worked on by one core at a time: two would need memory for twice as many."""
+
+
+def cores_for(records: int) -> int:
+    """How many pieces of work on all of so many records are done at once."""
+    return 1 if records > MANY else os.cpu_count() or 1
+
+
+def in_order(calls: Iterable[Callable[[], T]], *, cores: int) -> Iterator[T]:
+    """What each call gives, in the order of the calls; so many run at once, and no more results than that wait to be taken.
+
+    >>> list(in_order((lambda n=n: n * n for n in range(4)), cores=2))
+    [0, 1, 4, 9]
+    """
+    with ThreadPoolExecutor(cores) as pool:
+        waiting: deque[Future[T]] = deque()
+        for call in calls:
+            if len(waiting) == cores:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(call))
+        while waiting:
+            yield waiting.popleft().result()
 
 
 def in_parts(work: Callable[[int, int], object], size: int) -> None:

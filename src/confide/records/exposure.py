@@ -10,12 +10,13 @@ came with them, which finds all who are alone in the whole file, too.
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import comb, prod
 
 import numpy as np
 
 from confide.arrays import Bools, Floats, Narrow
+from confide.data.threads import cores_for, in_order
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
@@ -106,8 +107,8 @@ def find_exposed(coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
     by_traits: dict[tuple[int, ...], list[Exposed]] = {}
     crosses = _crosses(traits, dataset, keys=rules.keys, limit=limit)
     told = np.zeros(coded.records.num_rows, bool)
-    for cross in crosses:
-        alone = cells.alone(cross.names, rules.alone)
+    looks = (partial(cells.alone, cross.names, rules.alone) for cross in crosses)
+    for cross, alone in zip(crosses, in_order(looks, cores=cores_for(coded.records.num_rows)), strict=True):
         everybody += [Exposed(cross, alone)] if measured and len(alone) else []
         if cross.cells <= by_class and len(alone):
             rows = _untold(alone, _parts(by_traits, cross), told)

@@ -5,7 +5,9 @@ update draws nothing anew for units that stay and meet nobody new; balance moves
 needed to answer.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ import pyarrow as pa
 from confide.arrays import Bools, Floats
 from confide.data.noise_law import unbiasing
 from confide.data.scratch import IN_MEMORY, Scratch
+from confide.data.threads import cores_for, in_order
 from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, Role, Taking, Variable
@@ -66,21 +69,25 @@ def protect_records(
     protected = _noised(coded, moved, people, exposure, rules, secret, scratch)
     protected = with_taken(protected, dataset, scratch.keep)
     progress.report(0.8)
-    ceilings = find_ceilings(coded, protected, people, alone)
     noise = _taken_noise(_spreads(coded, people, exposure, policy), dataset)
+    with ThreadPoolExecutor(cores_for(coded.records.num_rows)) as pool:
+        ceilings = pool.submit(find_ceilings, coded, protected, people, alone)
+        deviations = pool.submit(measure_deviation_spread, coded, protected, dataset, noise, exchanges=rules.exchanges)
+        spread = pool.submit(measure_spread, coded, protected, dataset, noise)
+        mark = pool.submit(data_mark, protected.records)
+        report = compare(coded, protected, people, exposure, plans, ceilings.result())
     facts = replace(
         protected.facts,
-        data=data_mark(protected.records),
+        data=mark.result(),
         shifts=square_shifts(protected.records, protected.facts.numbers),
         records=policy.records_mark,
         roles=roles_mark(dataset),
         noise=noise,
-        spread=measure_spread(coded, protected, dataset, noise),
-        deviations=measure_deviation_spread(coded, protected, dataset, noise, exchanges=rules.exchanges),
-        ceiling=[vars(ceiling) for ceiling in ceilings],
+        spread=spread.result(),
+        deviations=deviations.result(),
+        ceiling=[vars(ceiling) for ceiling in ceilings.result()],
     )
-    protected = replace(protected, facts=facts)
-    return by_household(protected, dataset), compare(coded, protected, people, exposure, plans, ceilings)
+    return by_household(replace(protected, facts=facts), dataset), report
 
 
 def _with_households(exposure: Exposure, coded: Coded, dataset: Dataset, policy: Policy) -> Exposure:
@@ -146,17 +153,18 @@ def _noised(
         return balanced(logs, spread, values, weights, groups, scratch)
 
     shared = {v.name for v in shared_variables(dataset)}
-    for variable in confidential_numbers(dataset):
-        values, exposed = coded.numbers(variable.name), exposure.numbers[variable.name]
-        whose = coded.households if variable.name in shared else None
-        moved = noised(
-            values, coded.units if whose is None else whose, variable, exposed, rules, secret, balance, scratch
-        )
-        moved = moved if whose is None else settled(moved, variable, Households.among(coded))
-        del values
+    before, variables = coded, confidential_numbers(dataset)
+
+    def move(variable: Variable) -> Floats:
+        values, whose = before.numbers(variable.name), before.households if variable.name in shared else None
+        units, exposed = before.units if whose is None else whose, exposure.numbers[variable.name]
+        moved = noised(values, units, variable, exposed, rules, secret, balance, scratch)
+        return moved if whose is None else settled(moved, variable, Households.among(before))
+
+    moving = in_order((partial(move, variable) for variable in variables), cores=cores_for(len(weights)))
+    for variable, moved in zip(variables, moving, strict=True):
         coded = with_numbers(coded, dataset, variable.name, moved, scratch)
-        del moved
-        coded = _with_forms(coded, variable, exposed, rules, scratch)
+        coded = _with_forms(coded, variable, exposure.numbers[variable.name], rules, scratch)
     return coded
 
 

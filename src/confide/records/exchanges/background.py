@@ -44,13 +44,16 @@ class Shares:
             shares[:] = usual
             shares[single] = larger
 
-    def raise_in(self, cells: UnitCells, names: tuple[str, ...], able: Mapping[int, float], most: float) -> None:
+    def raise_in(
+        self, cells: UnitCells, names: tuple[str, ...], counts: Ints, able: Mapping[int, float], most: float
+    ) -> None:
         """Raise the first of the ways that are `able` to change a cell of a cross, where a cell expects fewer than one change.
 
-        Only records of small cells are looked at, if they are the fewer: a large one expects enough by the least shares.
+        `counts` has the records of each cell. Only records of small cells are looked at, if they are the fewer: a large one
+        expects enough by the least shares.
         """
         surely = sum(effect * self._least.get(way, 0.0) for way, effect in able.items())
-        counts, most_few = cells.counts(names), int(min(SURELY / surely, self._records)) if surely else self._records
+        most_few = int(min(SURELY / surely, self._records)) if surely else self._records
         small = int(counts[counts <= most_few].sum())
         some = small < self._records / 2
         rows = cells.few(names, counts, counts, most_few) if some else np.empty(0, np.int32)

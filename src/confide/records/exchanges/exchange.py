@@ -18,6 +18,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
+from confide.data.threads import cores_for, in_order
 from confide.engines import ALL, Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
@@ -101,7 +102,8 @@ def plan_exchanges(
                 taken[rows] = True
                 seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
     del shares, taken
-    return [plan.exchange(some) for plan, some in zip(plans, seekers, strict=True)]
+    looks = (partial(plan.exchange, some) for plan, some in zip(plans, seekers, strict=True))
+    return list(in_order(looks, cores=cores_for(exposure.size)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +129,13 @@ def _shares(
     if not rules.background_exposed:
         return shares
     weights = explained_shares(plans[0].coded, plans[0].dataset, [p.trait.levels[0] for p in plans]) if plans else []
-    for cross in exposure.crosses:
+    counting = (partial(cells.counts, cross.names) for cross in exposure.crosses)
+    for cross, counts in zip(exposure.crosses, in_order(counting, cores=cores_for(exposure.size)), strict=True):
         across = sorted(cross.traits, key=lambda t: weights[t])
         ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
         able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
         if able:
-            shares.raise_in(cells, cross.names, able, rules.background_exposed)
+            shares.raise_in(cells, cross.names, counts, able, rules.background_exposed)
     return shares
 
 

@@ -5,6 +5,7 @@ made of the protected people, so both levels tell one protected truth, and neith
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -84,7 +85,9 @@ def write_levels(levels: Sequence[ProtectedLevel], inside: Path) -> None:
     for each in levels:
         place = inside / split_level(each.dataset.name)[1]
         place.mkdir(exist_ok=True)
-        write_stores(each.records, place / "records.duckdb", each.dataset)
+        with ThreadPoolExecutor(1) as pool:
+            kept = pool.submit(write_kept, place, each.true, each.report)
+            write_stores(each.records, place / "records.duckdb", each.dataset)
+            kept.result()
         if each.report is None and each.dataset.above is not None:
             write_truth(place, each.true)
-        write_kept(place, each.true, each.report)

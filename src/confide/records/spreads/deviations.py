@@ -25,8 +25,11 @@ from confide.records.sums import add_columns, raise_to_largest
 
 __all__ = ["measure_deviation_spread"]
 
-MOST_TABLES = 10
+FEWEST_TABLES, MOST_TABLES = 2, 10
 """About so many tables by three variables are looked at, as many by two, and all that are parts of them."""
+
+LOOKS = 400_000
+"""So many records are looked at in all tables of a kind together: cells of a large file are many in a few tables already."""
 
 LEAST_UNITS = 10
 """Of fewer no standard deviation is told."""
@@ -45,7 +48,7 @@ def measure_deviation_spread(
     names = [name for name in protected.facts.numbers if name in true.facts.numbers]
     if not names:
         return {}
-    tables = _tables(dataset)
+    tables = _tables(dataset, true.records.num_rows)
     known, seen = (_Moments(coded, names, dataset, tables) for coded in (true, protected))
     ratios: list[Floats] = [np.empty((len(CELL_SIZES) + 1, 0, len(names)))]
     for by in sorted({part for table in tables for part in _parts(table)}):
@@ -59,11 +62,11 @@ def measure_deviation_spread(
     return {name: [float(f"{multiple:.2g}") for multiple in stated[:, place]] for place, name in enumerate(names)}
 
 
-def _tables(dataset: Dataset) -> list[tuple[str, ...]]:
+def _tables(dataset: Dataset, records: int) -> list[tuple[str, ...]]:
     """Those that are looked at."""
     fine, coarse = shown_classes(dataset), coarse_classes(dataset)
-    some = [*looked_at(coarse, 3, MOST_TABLES), *looked_at(fine, 2, MOST_TABLES)]
-    return some or looked_at(fine, 1, MOST_TABLES)
+    most = min(max(LOOKS // max(records, 1), FEWEST_TABLES), MOST_TABLES)
+    return [*looked_at(coarse, 3, most), *looked_at(fine, 2, most)] or looked_at(fine, 1, most)
 
 
 def _parts(table: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
