@@ -7,11 +7,11 @@
 
 People are generated into a Parquet file a million at a time, and ingested by a process of their own, whose memory is watched.
 A question is a whole request under `standard`: admitted, gathered, judged, protected, released; not the ledger's wait for the disk.
-One to five different ones of each kind follow one that warms up, because an answer that is kept costs nothing: fewer where one takes long. Beside each stands what
-the engine's own SQL takes: the plain GROUP BY of the same tables, or a sum over every column that the model reads. Seconds are of the
-processor, of all cores together and of servers and executors too, so that other work of the machine hardly counts; those by the
-clock are kept beside them. PostgreSQL and a Spark of two workers are started as the tests start them. What was measured is kept step
-by step: a run that is cut off loses nothing.
+One to five different ones of each kind follow one that warms up, because an answer that is kept costs nothing: fewer where one takes
+long. Beside each stands what the engine's own SQL takes: the plain GROUP BY of the same tables, or a sum over every column that the
+model reads. Seconds are of the processor, of all cores together and of servers and executors too, so that other work of the machine
+hardly counts; those by the clock are kept beside them. PostgreSQL and a Spark of two workers are started as the tests start
+them. What was measured is kept step by step: a run that is cut off loses nothing.
 """
 
 import argparse

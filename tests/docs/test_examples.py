@@ -468,7 +468,8 @@ def _seconds(one: Any) -> str:
     if one is None:
         return "–"
     ratio = f", {_ratio(one['seconds'] / one['raw'])} of raw" if one["raw"] else ""
-    return f"{one['seconds']:.3g} s{ratio}"
+    seconds = one["seconds"]
+    return f"{seconds:,.0f} s{ratio}" if seconds >= 1000 else f"{seconds:.3g} s{ratio}"
 
 
 REGISTER = 1400
