@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from confide import demo
+from confide.data import threads
 from confide.demo.texts import catalog_text
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
@@ -26,6 +27,15 @@ FIRMS = replace(PRESETS["standard"].records, background=0.02, noise=0.2, dominan
 def test_protected_records_are_those_of_before(name: str, rows: int, mark: str) -> None:
     protected, _ = protect_records(*_given(name, rows), SECRET)
     assert protected.facts.data == mark
+
+
+@pytest.mark.parametrize("name", ["people", "firms"])
+def test_what_every_core_does_is_what_one_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, report = protect_records(*_given(name, 2_000), SECRET)
+    monkeypatch.setattr(threads, "FEW", 0)
+    together, other = protect_records(*_given(name, 2_000), SECRET)
+    assert (together.facts, other) == (alone.facts, report)
+    assert together.records.equals(alone.records)
 
 
 def _given(name: str, rows: int) -> tuple[Coded, Dataset, Policy]:

@@ -17,13 +17,14 @@ PARTS = 8
 MOST = 1 << 18
 """Parts are no larger than this, so that what is made of each fits into memory."""
 
-MANY = 20_000_000
-"""More records than this are worked on by one core at a time: two would need memory for twice as many."""
+FEW, MANY = 100_000, 20_000_000
+"""Fewer records than this are looked through in less time than a thread takes to be told of it; of more, two cores at once would need
+memory for twice as many."""
 
 
 def cores_for(records: int) -> int:
     """How many pieces of work on all of so many records are done at once."""
-    return 1 if records > MANY else os.cpu_count() or 1
+    return os.cpu_count() or 1 if FEW <= records <= MANY else 1
 
 
 def in_order(calls: Iterable[Callable[[], T]], *, cores: int) -> Iterator[T]:
@@ -32,6 +33,9 @@ def in_order(calls: Iterable[Callable[[], T]], *, cores: int) -> Iterator[T]:
     >>> list(in_order((lambda n=n: n * n for n in range(4)), cores=2))
     [0, 1, 4, 9]
     """
+    if cores == 1:
+        yield from (call() for call in calls)
+        return
     with ThreadPoolExecutor(cores) as pool:
         waiting: deque[Future[T]] = deque()
         for call in calls:
