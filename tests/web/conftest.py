@@ -52,7 +52,11 @@ class Server:
         return self.client.request(method, self.url + address, **options)
 
     def get(self, address: str, **options: Any) -> httpx.Response:
-        return self.ask("GET", address, **options)
+        """What is answered in the end: on a busy machine a page sends on to one that waits."""
+        while "/jobs/" in (found := self.ask("GET", address, **options)).headers.get("location", ""):
+            while self.ask("GET", found.headers["location"], **options).status_code == 200:
+                time.sleep(0.2)
+        return found
 
     def stop(self) -> int:
         self.client.close()
