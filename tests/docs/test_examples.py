@@ -509,7 +509,7 @@ def _slope(measured: Mapping[int, float], words: Callable[[float], str]) -> tupl
 
 def _time(seconds: float) -> str:
     for unit, length in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * length:
+        if seconds >= 1.5 * length:
             return f"{seconds / length:.2g} {unit}"
     return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
 
