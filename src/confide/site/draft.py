@@ -20,7 +20,7 @@ from confide.site.profiling.report import profile_page, summary
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
 
-__all__ = ["Draft", "draft", "draft_dataset"]
+__all__ = ["Draft", "draft", "draft_dataset", "sampling_lines"]
 
 HUNDRED = 100
 
@@ -91,12 +91,15 @@ def _weight(found: Profile) -> list[str]:
 
 
 def _sampling(found: Profile) -> list[str]:
-    """The design of the sample, by the names of columns, for the custodian to confirm: a wrong one gives wrong errors."""
-    design = found.named(Role.IDENTIFIER, "sample design")
+    replicates = found.named(Role.IDENTIFIER, "replicate weight") if found.weight is not None else []
+    return sampling_lines(found.named(Role.IDENTIFIER, "sample design"), replicates)
+
+
+def sampling_lines(design: list[str], replicates: list[str]) -> list[str]:
+    """The design of a sample, by the names of columns, for the custodian to confirm: a wrong one gives wrong errors."""
     strata, psus = [name for name in design if names.of_strata(name)], [n for n in design if not names.of_strata(n)]
-    replicates = found.named(Role.IDENTIFIER, "replicate weight")
     lines = [f"# {key} = {toml_value(some[0])}" for key, some in (("strata", strata), ("psu", psus)) if some]
-    if replicates and found.weight is not None:
+    if replicates:
         listed = ", ".join(map(toml_value, replicates))
         lines = [f"# replicates = [{listed}]", '# method = "brr"   # or "jackknife", "bootstrap"']
     return ["", "# [sampling]   # standard errors: take the # away if units were drawn so", *lines] if lines else []

@@ -42,8 +42,8 @@ class Grouping:
 def grouping(column: ProfiledColumn, *, share: float) -> Grouping | None:
     """A coarser level of a column's codes, if they are too many for tables by three; `share` is that of units to records.
 
-    Codes of one length, as classifications have, are grouped by the beginning that gives the most groups, of those that give few enough. What
-    other codes have in common they do not say: to join all but the commonest would only make more tables of little use.
+    Codes of one length, as classifications have, are grouped by the beginning that gives the most groups, of those that give few
+    enough. What other codes have in common they do not say: to join all but the commonest makes tables of little use.
     """
     codes = [code for code in dict.fromkeys([*column.labels, *column.codes]) if code not in column.marks]
     there = sum(int(n) for code, n in zip(column.codes, column.counts, strict=True) if code not in column.marks)
