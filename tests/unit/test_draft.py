@@ -99,6 +99,15 @@ def test_of_several_identifiers_the_finest_names_the_unit_and_the_others_are_hid
     assert "several records each" in drafting(Source(table.drop_columns("person_id")), name="d").catalog
 
 
+def test_people_are_the_units_of_their_jobs_and_visits() -> None:
+    table = pa.table({"visit_id": np.arange(ROWS), "patient_id": RNG.permutation(ROWS) // 3, "sex": SEX})
+    assert 'unit = "patient_id"   # several records each; or "visit_id"' in drafting(Source(table), name="d").catalog
+    homes = pa.table(
+        {"hh_id": np.arange(ROWS) // 3, "person_id": np.arange(ROWS), "job_id": np.arange(ROWS), "sex": SEX}
+    )
+    assert draft(homes)["unit"] == "person_id" and draft(homes)["household"] == "hh_id"
+
+
 def test_records_numbered_through_the_file_and_texts_that_are_all_different_name_units() -> None:
     assert draft({"x": np.arange(ROWS) * 100 + 7, "sex": SEX})["unit"] == "x"
     assert draft({"x": [f"E{i}" for i in RNG.permutation(ROWS)], "sex": SEX})["unit"] == "x"

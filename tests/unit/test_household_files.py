@@ -59,6 +59,8 @@ def test_what_names_households_is_found_by_its_name_or_its_values() -> None:
     assert find_key(source(PEOPLE), source(HOMES.rename(columns={"home": "hid"}))) == ("home", "hid")
     orphaned = HOMES.assign(home=["ü", "a", "c"])
     assert find_key(source(PEOPLE), source(orphaned)) == ("home", "home"), "so that orphans are told as such"
+    twice = pd.concat([HOMES, HOMES[:1]])
+    assert find_key(source(PEOPLE), source(twice)) == ("home", "home"), "and those that stand twice"
     with pytest.raises(Mistake, match="cannot be told: no column"):
         find_key(source(PEOPLE), source(pd.DataFrame({"x": [1.5, 2.5]})))
     both = HOMES.assign(person=[1, 2, 3])

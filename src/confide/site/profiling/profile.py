@@ -61,7 +61,7 @@ def profile(source: Source, household: str | None = None) -> Profile:
     weight = min(weights, key=lambda c: names.of_household_weight(c.name), default=None)
     aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c) or c.name == household]
     units = [c for c in columns if c not in aside and _names_units(c)]
-    unit = max(units, key=lambda c: (c.named_unit, c.size), default=None)
+    unit = max(units, key=lambda c: (c.named_unit, names.of_person(c.name), c.size), default=None)
     homes = [c for c in columns if (c.name == household if household else unit and _household(c, unit))]
     home = homes[0] if homes else None
     hiding = _Hiding(unit, home, replicate)
