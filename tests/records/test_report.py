@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -69,12 +70,20 @@ def test_the_sentences_say_every_figure(done: Protection) -> None:
 def test_a_ceiling_is_said_of_classes_and_of_numbers() -> None:
     assert ceiling_words(Ceiling("ill", 2, False, 10, 0.5, 0.4, 0.45)) == (
         "Ceiling: whoever had the whole protected file would know the class of 'ill' of a unit exposed on 2 keys or fewer "
-        "in 50% of cases; the best guess is right in 40%, statistics on the others in 45%."
+        "in 50% of 10 cases; the best guess is right in 40%, statistics on the others in 45%."
     )
     assert ceiling_words(Ceiling("income", 0, True, 90, 0.25, 0.2, 0.2)) == (
         "Ceiling: whoever had the whole protected file would know 'income' to within 10 % of a unit that dominates a total "
         "in 25% of cases; the best guess is right in 20%."
     )
+
+
+def test_numbers_with_as_many_noised_records_are_told_in_one_line(done: Protection) -> None:
+    report = replace(done.report, exposed_numbers={"a": 5, "b": 5, "c": 7, "d": 5, "e": 5, "f": 5})
+    assert [line for line in report.done() if "larger noise" in line] == [
+        "5 records have larger noise in 'a', 'b', 'd' and 2 more.",
+        "7 records have larger noise in 'c'.",
+    ]
 
 
 def test_records_that_are_only_noised_exchange_nothing() -> None:
@@ -87,10 +96,12 @@ def test_records_that_are_only_noised_exchange_nothing() -> None:
 
 
 def test_where_not_all_ceilings_are_asked_for_the_highest_are_told_and_the_others_counted(done: Protection) -> None:
-    ceilings = [Ceiling(f"v{n}", 2, False, 10, 0.1 * n, 0.0, 0.05) for n in range(1, 6)]
+    ceilings = [Ceiling(f"v{n}", 2, False, 100, 0.1 * n, 0.0, 0.05) for n in range(1, 6)]
     *told, rest = highest_ceilings(ceilings)
     assert [re.search(r"'(v\d)'", line)[1] for line in told] == ["v5", "v4", "v3"]  # type: ignore[index]
-    assert rest == "2 more ceilings, none further above a guess: see confide records."
+    assert rest == "2 more ceilings, lower or of fewer cases: see confide records."
     assert highest_ceilings(ceilings[:3]) == [ceiling_words(ceiling) for ceiling in ceilings[2::-1]]
     assert highest_ceilings([]) == []
+    two = replace(ceilings[0], variable="two", exposed=2, right=1.0)
+    assert highest_ceilings([two, *ceilings[:2]])[-1] == ceiling_words(two), "of two cases a share says little"
     assert len(done.report.short()) < len(done.report.lines()) and set(done.report.done()) <= set(done.report.short())

@@ -22,6 +22,7 @@ SECRET = Secret(b"s" * 32)
 ROWS = 1000
 RNG = np.random.default_rng(7)
 SEX = RNG.choice(["f", "m"], ROWS)
+REGION = RNG.choice(list("nsew"), ROWS)
 
 
 def draft(columns: dict[str, Any] | pa.Table, **facts: Any) -> dict[str, Any]:
@@ -98,6 +99,15 @@ def test_of_several_identifiers_the_finest_names_the_unit_and_the_others_are_hid
     assert "several records each" in drafting(Source(table.drop_columns("person_id")), name="d").catalog
 
 
+def test_people_are_the_units_of_their_jobs_and_visits() -> None:
+    table = pa.table({"visit_id": np.arange(ROWS), "patient_id": RNG.permutation(ROWS) // 3, "sex": SEX})
+    assert 'unit = "patient_id"   # several records each; or "visit_id"' in drafting(Source(table), name="d").catalog
+    homes = pa.table(
+        {"hh_id": np.arange(ROWS) // 3, "person_id": np.arange(ROWS), "job_id": np.arange(ROWS), "sex": SEX}
+    )
+    assert draft(homes)["unit"] == "person_id" and draft(homes)["household"] == "hh_id"
+
+
 def test_records_numbered_through_the_file_and_texts_that_are_all_different_name_units() -> None:
     assert draft({"x": np.arange(ROWS) * 100 + 7, "sex": SEX})["unit"] == "x"
     assert draft({"x": [f"E{i}" for i in RNG.permutation(ROWS)], "sex": SEX})["unit"] == "x"
@@ -122,6 +132,56 @@ def test_a_second_weight_is_hidden_and_a_text_is_no_weight() -> None:
     assert found["weight"] == "w"
     assert found["variables"]["hh_weight"]["role"] == "identifier"
     assert "weight" not in draft({"weight": np.where(SEX == "f", "light", "heavy")})
+
+
+def test_people_have_their_own_weight_where_a_file_has_that_of_households_too() -> None:
+    weights = RNG.random(ROWS) + 1
+    assert draft({"db090": weights, "rb050": weights, "sex": SEX})["weight"] == "rb050"
+    assert draft({"hh_weight": weights, "weight": weights, "sex": SEX})["weight"] == "weight"
+    assert draft({"hh_weight": weights, "sex": SEX})["weight"] == "hh_weight"
+
+
+def test_words_that_several_records_share_may_name_the_unit_too() -> None:
+    table = pa.table({"site": [f"B{i}" for i in range(ROWS)], "firm": [f"E{i // 2}" for i in range(ROWS)], "sex": SEX})
+    text = drafting(Source(table), name="d").catalog
+    assert 'unit = "site"   # or "firm"' in text
+
+
+def test_numbers_of_a_small_file_have_fewer_bins_so_that_tables_by_three_have_units_enough() -> None:
+    values = np.round(RNG.lognormal(10, 0.6, 20_000))
+    bins = {rows: len(variable(values[:rows])["cutpoints"]) + 1 for rows in (400, ROWS)}
+    assert bins == {400: 4, ROWS: 5}
+    many = draft({"sex": np.resize(SEX, len(values)), "x": values})["variables"]["x"]["cutpoints"]
+    assert 9 <= len(many) + 1 <= 10
+
+
+def test_bins_are_as_many_as_units_allow_not_records() -> None:
+    values, units = np.round(RNG.lognormal(10, 0.6, ROWS)), np.arange(ROWS) // 5
+    found = draft({"person_id": units, "sex": SEX, "x": values})["variables"]["x"]["cutpoints"]
+    assert len(found) + 1 == 3
+
+
+def test_an_amount_that_few_have_is_cut_at_zero() -> None:
+    few = np.where(np.arange(ROWS) < 40, RNG.integers(5, 900, ROWS), 0)
+    assert variable(RNG.permutation(few))["cutpoints"] == [1]
+    assert "cutpoints" not in variable(RNG.permutation(np.where(np.arange(ROWS) < 20, few, 0)))
+
+
+def test_long_codes_get_a_level_of_how_they_begin() -> None:
+    codes = np.array([f"{first}{rest}" for first in range(11, 20) for rest in range(10, 20)])
+    found = draft({"sex": SEX, "naics4": RNG.choice([*codes, ""], ROWS)})["variables"]
+    group = found["naics4_group"]
+    assert list(group["codes"]) == [str(first) for first in range(11, 20)]
+    assert found["naics4"]["parent"] == "naics4_group" and found["naics4"]["codes"]["1514"]["parent"] == "15"
+    assert group["role"] == found["naics4"]["role"] == "key" and group["missing"] == found["naics4"]["missing"]
+
+
+def test_codes_get_no_level_where_there_is_room_for_them_or_none_is_known() -> None:
+    few = RNG.choice([f"{n}" for n in range(100, 109)], ROWS)
+    uneven = RNG.choice([f"{n}" for n in range(60, 160)], ROWS)
+    below = np.char.add(np.char.add(REGION, "1"), RNG.integers(10, 99, ROWS).astype(str))
+    assert not [n for n in draft({"sex": SEX, "a_code": few, "b_code": uneven})["variables"] if "group" in n]
+    assert not [n for n in draft({"region": REGION, "a_code": below})["variables"] if "group" in n]
 
 
 @pytest.mark.parametrize(

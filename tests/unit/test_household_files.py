@@ -59,6 +59,8 @@ def test_what_names_households_is_found_by_its_name_or_its_values() -> None:
     assert find_key(source(PEOPLE), source(HOMES.rename(columns={"home": "hid"}))) == ("home", "hid")
     orphaned = HOMES.assign(home=["ü", "a", "c"])
     assert find_key(source(PEOPLE), source(orphaned)) == ("home", "home"), "so that orphans are told as such"
+    twice = pd.concat([HOMES, HOMES[:1]])
+    assert find_key(source(PEOPLE), source(twice)) == ("home", "home"), "and those that stand twice"
     with pytest.raises(Mistake, match="cannot be told: no column"):
         find_key(source(PEOPLE), source(pd.DataFrame({"x": [1.5, 2.5]})))
     both = HOMES.assign(person=[1, 2, 3])
@@ -97,6 +99,18 @@ def test_a_draft_has_both_levels(files: Path, tmp_path: Path, people: str, homes
         assert list(site) == ["p", "p.households"]
         assert len(site["p.households"].table(rows="region", measure="mean", of="household_income").to_arrow()) == 6
         assert len(site["p"].table(rows="household_size").to_arrow()) == 7
+
+
+def test_a_draft_proposes_the_design_that_households_have_in_common(files: Path, tmp_path: Path) -> None:
+    homes = pd.read_csv(files / "homes.csv")
+    homes = homes.assign(psu=homes.index % 40, stratum=homes.index % 4, **{f"hh_wgt{r}": r + 1.5 for r in range(4)})
+    confide.add(files / "people.csv", tmp_path / "s", name="p", households=homes)
+    text = (tmp_path / "s" / "p" / "households" / "dataset.toml").read_text()
+    assert '# replicates = ["hh_wgt0", "hh_wgt1", "hh_wgt2", "hh_wgt3"]' in text and 'weight = "hh_weight"' in text
+    confide.add(files / "people.csv", tmp_path / "t", name="p", households=homes.drop(columns=homes.filter(like="wgt")))
+    file = tmp_path / "t" / "p" / "households" / "dataset.toml"
+    lines = ("[sampling]", 'strata = "stratum"', 'psu = "psu"')
+    assert all(f"# {line}" in file.read_text() for line in lines)
 
 
 def test_a_new_vintage_is_of_both_files(files: Path, tmp_path: Path) -> None:

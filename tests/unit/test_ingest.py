@@ -248,6 +248,11 @@ def test_other_names_are_mistakes(name: str) -> None:
         check_name(name)
 
 
+def test_a_name_that_is_an_address_of_the_site_is_said_to_be_one() -> None:
+    with pytest.raises(Mistake, match="a page of every site is at that address.*--name my_jobs"):
+        check_name("jobs")
+
+
 def test_files_that_are_missing_or_unreadable_are_mistakes_that_name_them(tmp_path: Path) -> None:
     folder = create_folder(tmp_path / "site")
     assert folder.names() == []

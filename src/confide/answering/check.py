@@ -9,7 +9,7 @@ from confide.answering.rules.registry import RULES
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.policy import Policy
 from confide.model.request import TableRequest
-from confide.records.report import ceiling_words, highest_ceilings
+from confide.records.report import highest_ceilings
 from confide.site.access import Access, Reach
 from confide.site.profiling.relations import SAME, cramers_v
 from confide.site.profiling.suspicions import suspicions
@@ -51,8 +51,8 @@ def _ceilings(road: Road) -> Iterator[Finding]:
     """What a perfect reconstruction of the protected records would tell, where they are protected."""
     name = road.dataset.name
     high = [ceiling for ceiling in road.ceilings if ceiling.lift > HIGH]
-    for ceiling in high:
-        yield Finding("risky", f"{name}: {ceiling_words(ceiling)}")
+    for words in highest_ceilings(high):
+        yield Finding("risky", f"{name}: {words}")
     for words in highest_ceilings([ceiling for ceiling in road.ceilings if ceiling not in high]):
         yield Finding("note", f"{name}: {words}")
 

@@ -38,7 +38,8 @@ class StoreFacts:
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
     `confide.records.spreads.totals`), `deviations` the same of standard deviations, as a multiple of their standard error (see
     `confide.records.spreads.deviations`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceilings`).
-    `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`).
+    `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`), and
+    `households_sampling` the same of those of households, where these are a level of their own.
     """
 
     dataset: str
@@ -62,6 +63,7 @@ class StoreFacts:
     deviations: dict[str, list[float]] = field(default_factory=dict)
     ceiling: list[dict[str, Any]] = field(default_factory=list)
     sampling: dict[str, Any] = field(default_factory=dict)
+    households_sampling: dict[str, Any] = field(default_factory=dict)
 
     @property
     def shown(self) -> dict[str, str]:
@@ -88,7 +90,8 @@ class Coded:
     Columns of `records`: `unit` (signed 64-bit key of the unit), `key` (signed 32-bit key of the record), `weight`
     (fixed point, if declared), and those named in `facts`: a place for each class, a contribution for each number.
     `homes`, where households are declared, has the key of each record's (`household`); where they are a level of their own also
-    whether the record is the head's (`head`) and the household's weight (`weight`, fixed point). `cohort`, where units came in
+    whether the record is the head's (`head`), the household's weight (`weight`, fixed point) and the place of its sampling unit
+    (`sampled`), if these are declared. `cohort`, where units came in
     updates, is the number of the update (0 for the first data). No store has them.
     """
 

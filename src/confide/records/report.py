@@ -12,7 +12,7 @@ from confide.arrays import Floats
 from confide.engines import Coded
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
-from confide.records.ceilings.ceiling import Ceiling
+from confide.records.ceilings.ceiling import TOLD_FROM, Ceiling
 from confide.records.cells import UnitCells, parts_of
 from confide.records.exchanges.exchange import Exchange
 from confide.records.exposure import Exposure
@@ -24,7 +24,7 @@ MOST_TABLES = 40
 
 
 MOST_TOLD = 3
-"""So many ceilings are told where not all are asked for: a file with twenty numbers has fifty."""
+"""So many ceilings, or numbers alike, are told where not all are asked for: a file with twenty numbers has fifty ceilings."""
 
 ROUNDING = 1e-12
 """A number varies if its squares about the mean are more than this share of those about what is usual."""
@@ -60,10 +60,17 @@ class RecordsReport:
             f"{self.touched_at_all:,} exchanged a key ({self.touched_at_all / max(self.records, 1):.1%})."
         ]
         said += [f"  {name}: {count:,} exchanged." for name, count in self.touched.items() if count]
-        said += [f"{n:,} records have larger noise in {name!r}." for name, n in self.exposed_numbers.items()]
+        said += [f"{n:,} records have larger noise in {names}." for n, names in self._noised().items()]
         words = {1: "one variable", 2: "two variables", 3: "three variables"}
         said += [f"Counts by {words[k]} moved by {moved:.2f} on average." for k, moved in self.margins.items()]
         return [*said, f"No correlation of two numbers moved by more than {self.correlation:.3f}."]
+
+    def _noised(self) -> dict[int, str]:
+        """By how many records have larger noise, in which numbers: a file may have dozens of them, all alike."""
+        alike: dict[int, list[str]] = {}
+        for name, count in self.exposed_numbers.items():
+            alike.setdefault(count, []).append(repr(name))
+        return {count: _listed(names) for count, names in alike.items()}
 
     def write(self) -> str:
         return json.dumps(asdict(self), indent=1)
@@ -79,6 +86,11 @@ class RecordsReport:
             raise Mistake("The report on the records cannot be read.", suggestions=["Protect them anew."]) from None
 
 
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_TOLD
+    return f"{', '.join(names[:MOST_TOLD])} and {more} more" if more > 0 else ", ".join(names)
+
+
 def ceiling_words(ceiling: Ceiling) -> str:
     """A ceiling as a sentence that a respondent can read."""
     whom = "a newcomer" if ceiling.newcomers else "a unit"
@@ -87,17 +99,22 @@ def ceiling_words(ceiling: Ceiling) -> str:
     what = f"{ceiling.variable!r} to within 10 %" if ceiling.number else f"the class of {ceiling.variable!r}"
     rest = "" if ceiling.number else f", statistics on the others in {ceiling.others:.0%}"
     return (
-        f"Ceiling: whoever had {file} would know {what} of {whom} in {ceiling.right:.0%} of cases; "
+        f"Ceiling: whoever had {file} would know {what} of {whom} in {ceiling.right:.0%} of {_cases(ceiling)}; "
         f"the best guess is right in {ceiling.guess:.0%}{rest}."
     )
 
 
+def _cases(ceiling: Ceiling) -> str:
+    """So few cases say how few they are: a share of two of them says little."""
+    return f"{ceiling.exposed} cases" if ceiling.exposed < TOLD_FROM else "cases"
+
+
 def highest_ceilings(ceilings: Sequence[Ceiling]) -> list[str]:
-    """The ceilings furthest above what could be guessed, and how many others there are."""
-    ordered = sorted(ceilings, key=lambda ceiling: -ceiling.lift)
+    """The ceilings furthest above what could be guessed, those of a few cases last, and how many others there are."""
+    ordered = sorted(ceilings, key=lambda ceiling: (ceiling.exposed < TOLD_FROM, -ceiling.lift))
     told = len(ordered) if len(ordered) <= MOST_TOLD + 1 else MOST_TOLD
     left = len(ordered) - told
-    rest = [f"{left} more ceilings, none further above a guess: see confide records."] if left else []
+    rest = [f"{left} more ceilings, lower or of fewer cases: see confide records."] if left else []
     return [*map(ceiling_words, ordered[:told]), *rest]
 
 

@@ -12,14 +12,15 @@ from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
 from confide.site.profiling import names
 from confide.site.profiling.column import ProfiledColumn
+from confide.site.profiling.grouping import Grouping
 from confide.site.profiling.kept import kept_profile
-from confide.site.profiling.profile import Decision, Profile, profile
+from confide.site.profiling.profile import Decision, Profile, profile, units_for_each
 from confide.site.profiling.relations import parent_codes
 from confide.site.profiling.report import profile_page, summary
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
 
-__all__ = ["Draft", "draft", "draft_dataset"]
+__all__ = ["Draft", "draft", "draft_dataset", "sampling_lines"]
 
 HUNDRED = 100
 
@@ -72,10 +73,14 @@ def _unit(found: Profile) -> list[str]:
         return ['# unit = "..."   # the column that names whom a record is about']
     aside = (found.unit, found.household)
     named = [*found.named(Role.IDENTIFIER, "identifier"), *found.named(Role.IDENTIFIER, "running index")]
-    others = [c.name for c in found.columns if c not in aside and c.name in named and (c.named_unit or c.numbered)]
+    others = [c.name for c in found.columns if c not in aside and c.name in named and _names(c)]
     remarks = ["several records each"] if not found.unit.unique else []
     remarks += [f"or {', '.join(toml_value(name) for name in others)}"] if others else []
     return [f"unit = {toml_value(found.unit.name)}" + (f"   # {'; '.join(remarks)}" if remarks else "")]
+
+
+def _names(column: ProfiledColumn) -> bool:
+    return column.named_unit or column.numbered or column.single_words
 
 
 def _weight(found: Profile) -> list[str]:
@@ -86,12 +91,15 @@ def _weight(found: Profile) -> list[str]:
 
 
 def _sampling(found: Profile) -> list[str]:
-    """The design of the sample, by the names of columns, for the custodian to confirm: a wrong one gives wrong errors."""
-    design = found.named(Role.IDENTIFIER, "sample design")
+    replicates = found.named(Role.IDENTIFIER, "replicate weight") if found.weight is not None else []
+    return sampling_lines(found.named(Role.IDENTIFIER, "sample design"), replicates)
+
+
+def sampling_lines(design: list[str], replicates: list[str]) -> list[str]:
+    """The design of a sample, by the names of columns, for the custodian to confirm: a wrong one gives wrong errors."""
     strata, psus = [name for name in design if names.of_strata(name)], [n for n in design if not names.of_strata(n)]
-    replicates = found.named(Role.IDENTIFIER, "replicate weight")
     lines = [f"# {key} = {toml_value(some[0])}" for key, some in (("strata", strata), ("psu", psus)) if some]
-    if replicates and found.weight is not None:
+    if replicates:
         listed = ", ".join(map(toml_value, replicates))
         lines = [f"# replicates = [{listed}]", '# method = "brr"   # or "jackknife", "bootstrap"']
     return ["", "# [sampling]   # standard errors: take the # away if units were drawn so", *lines] if lines else []
@@ -110,24 +118,48 @@ def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
     head += [f"# {note}" for note in decision.notes]
     kind = "categorical" if column.categorical else "numeric"
     head += [f'kind = "{kind}"', f'role = "{decision.role}"   # {decision.why}']
-    return head + (_categories(column, found.parents.get(column.name)) if column.categorical else _number(column))
+    if not column.categorical:
+        return head + _number(column, units_for_each(found.unit))
+    group = found.groupings.get(column.name)
+    above = _group(group, column, decision.role) if group else []
+    return [*above, *head, *_categories(column, found.parents.get(column.name), group)]
 
 
-def _categories(column: ProfiledColumn, parent: ProfiledColumn | None) -> list[str]:
-    lines = []
+def _group(group: Grouping, column: ProfiledColumn, role: Role) -> list[str]:
+    """The section of a coarser level that the data do not have."""
+    missing = _missing(column)
+    return [
+        "",
+        f"[variables.{toml_key(group.name)}]",
+        f"label = {toml_value(f'{column.label or column.name}, groups')}",
+        f"# by the first {group.length} characters of {column.name!r}: label them, or remove if that is no classification",
+        'kind = "categorical"',
+        f'role = "{role}"',
+        *([f"missing = {toml_value(missing[:1])}"] if missing else []),
+        f"[variables.{toml_key(group.name)}.codes]",
+        *(f"{toml_key(code)} = {toml_value(column.labels.get(code, code))}" for code in group.groups),
+    ]
+
+
+def _categories(column: ProfiledColumn, parent: ProfiledColumn | None, group: Grouping | None) -> list[str]:
+    lines, up = [], dict(group.of) if group else {}
     if parent:
+        up = parent_codes(column, parent)
         lines.append(
             f"parent = {toml_value(parent.name)}   # every code lies within one code of it; remove if by accident"
         )
-    codes = dict.fromkeys([*column.labels, *column.codes])
-    missing = list(column.marks)
-    if column.missing:
-        missing = list(dict.fromkeys([_empty(column), *missing]))
-    if missing:
+    elif group:
+        lines.append(f"parent = {toml_value(group.name)}")
+    if missing := _missing(column):
         lines.append(f"missing = {toml_value(missing)}")
-    up = parent_codes(column, parent) if parent else {}
     lines.append(f"[variables.{toml_key(column.name)}.codes]")
+    codes = dict.fromkeys([*column.labels, *column.codes])
     return [*lines, *(f"{toml_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
+
+
+def _missing(column: ProfiledColumn) -> list[str]:
+    """The codes that mean missing, that of what is empty first."""
+    return list(dict.fromkeys([*([_empty(column)] if column.missing else []), *column.marks]))
 
 
 def _empty(column: ProfiledColumn) -> str:
@@ -145,7 +177,7 @@ def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:
     return label if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
 
 
-def _number(column: ProfiledColumn) -> list[str]:
+def _number(column: ProfiledColumn, units: float) -> list[str]:
     lines = [f"decimals = {column.decimals}"]
     if column.dates:
         century = int(column.present.min()) // HUNDRED * HUNDRED
@@ -156,5 +188,5 @@ def _number(column: ProfiledColumn) -> list[str]:
     missing = [*([""] if column.missing else []), *column.marks]
     if missing:
         lines.append(f"missing = {toml_value(missing)}")
-    cuts = round_cutpoints(column)
+    cuts = round_cutpoints(column, share=units)
     return [*lines, f"cutpoints = {toml_value(cuts)}"] if cuts else lines

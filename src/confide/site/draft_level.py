@@ -10,6 +10,7 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
+from confide.site.draft import sampling_lines
 from confide.site.homes import Households
 from confide.site.profiling import names
 from confide.site.profiling.column import column_of
@@ -28,8 +29,12 @@ def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
     Their weight is the first that all of a household have in common.
     """
     drafted = _Drafting(source, people)
-    weights = [name for name in source.table.column_names if names.of_weight(name) or name == people.weight]
+    columns = source.table.column_names
+    replicate = names.replicates(columns)
+    weights = [n for n in columns if (names.of_weight(n) and n not in replicate) or n == people.weight]
     weight = next((name for name in weights if drafted.same(name)), None)
+    design = [name for name in columns if names.of_design(name) and drafted.same(name)]
+    replicates = [name for name in columns if weight and name in replicate and drafted.same(name)]
     lines = [
         "# Drafted from the data. Read it through: what stands here is public.",
         f"title = {toml_value(f'{people.title}: households')}",
@@ -37,6 +42,7 @@ def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
         '# head = "relation=1"   # who is the head; without it, whoever comes first in the file',
         f"weight = {toml_value(weight)}" if weight else '# weight = "..."   # the column of weights of households',
         *([f"weight_decimals = {min(column_of(source, weight).decimals, 6)}"] if weight else []),
+        *sampling_lines(design, replicates),
     ]
     return "\n".join([*lines, *drafted.lines()]) + "\n"
 

@@ -18,9 +18,9 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
 from confide.model.catalog.sampling import SampleDesign
 from confide.progress import current_progress
-from confide.site.clusters import find_clusters
+from confide.site.clusters import Clusters, find_clusters
 from confide.site.columns import LARGEST, bins, contributions, data_mark, narrow, small
-from confide.site.homes import find_homes, with_taken
+from confide.site.homes import Households, find_homes, with_taken
 from confide.site.keys import draw_keys, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
@@ -102,17 +102,38 @@ def _with_homes(coded: Coded, dataset: Dataset, table: pa.Table, secret: Secret,
     if level is None:
         return replace(coded, homes=pa.table({"household": households}))
     weight = None if level.weight is None else _weights(level.weight, level.weight_decimals, table)
-    homes = find_homes(coded, dataset, households, weight)
-    return with_taken(replace(coded, homes=homes), dataset, keep)
+    lived = replace(coded, homes=find_homes(coded, dataset, households, weight))
+    if level.sampling is not None:
+        lived = _with_clusters_of_homes(lived, level, level.sampling, table)
+    return with_taken(lived, dataset, keep)
+
+
+def _clusters(design: SampleDesign, table: pa.Table, unit: Ints, weight: Floats) -> Clusters:
+    return find_clusters(design, table, unit, weight, lambda name: _floats(name, table[name], ()))
+
+
+def _with_clusters_of_homes(coded: Coded, level: Dataset, design: SampleDesign, table: pa.Table) -> Coded:
+    """The records with the sampling units of their households: those that all of a household have in common."""
+    homes = Households.among(coded)
+    assert coded.homes is not None
+    for name in design.columns:
+        if not homes.same(distinct(name, table[name]).places):
+            raise Mistake(
+                f"{name!r}, which [sampling] of {level.name!r} names, differs within some households.",
+                suggestions=["Name strata and sampling units that hold whole households, or leave [sampling] out."],
+            )
+    heads = table.select(design.columns).take(pa.array(homes.head))
+    weight = np.ones(len(homes.head))
+    if level.weight is not None:
+        weight = coded.homes["weight"].to_numpy()[homes.head] / 10.0**level.weight_decimals
+    found = _clusters(design, heads, homes.keys, weight)
+    lived = coded.homes.append_column("sampled", found.places.take(pa.array(homes.of)))
+    return replace(coded, homes=lived, facts=replace(coded.facts, households_sampling=found.facts))
 
 
 def _with_clusters(coded: Coded, design: SampleDesign, table: pa.Table, keep: Keep) -> Coded:
     """The records with their sampling units."""
-
-    def numbers(name: str) -> Floats:
-        return _floats(name, table[name], ())
-
-    clusters = find_clusters(design, table, coded.units, coded.weights, numbers)
+    clusters = _clusters(design, table, coded.units, coded.weights)
     records = coded.records.append_column("sampled", keep(clusters.places))
     classes = {**coded.facts.classes, CLUSTER: "sampled"}
     facts = replace(coded.facts, classes=classes, data=data_mark(records), sampling=clusters.facts)
@@ -156,11 +177,11 @@ def catalog_mark(dataset: Dataset) -> str:
     """A fingerprint of everything in the catalog that decides how records are coded and checked; labels do not."""
     variables = [_coding(v) for v in dataset.variables.values()]
     more: list[Any] = [dataset.household] if dataset.household else []
-    more += [dataset.sampling.coding] if dataset.sampling else []
+    more += [dataset.sampling.coding] if dataset.sampling and not dataset.level else []
     for level in (dataset, dataset.above):
-        more += (
-            [level.level.head, level.weight, level.weight_decimals, [*level.variables]] if level and level.level else []
-        )
+        if level and level.level:
+            more += [level.level.head, level.weight, level.weight_decimals, [*level.variables]]
+            more += [level.sampling.coding] if level.sampling else []
     text = json.dumps([dataset.unit, dataset.weight, dataset.weight_decimals, variables, *more])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -193,7 +214,7 @@ def _check_columns(dataset: Dataset, shown: list[Variable], table: pa.Table) -> 
     """Every column the catalog names is there, but for coarser levels, which follow from finer ones."""
     levels = {level.name for v in shown if v.column in table.column_names for level in dataset.chain(v.name)}
     named = [v.column for v in shown if v.name not in levels or v.numeric]
-    design = dataset.sampling.columns if dataset.sampling else ()
+    design = [name for each in (dataset, dataset.above) if each and each.sampling for name in each.sampling.columns]
     others = [dataset.unit, dataset.household, dataset.weight, dataset.above.weight if dataset.above else None]
     for name in [*named, *(n for n in others if n), *design]:
         if name not in table.column_names:

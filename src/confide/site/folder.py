@@ -282,7 +282,12 @@ def write_whole(file: Path, text: str) -> None:
 
 def check_name(name: str) -> None:
     """A data set's name stands in addresses, so it is made of letters, digits, _ and - only."""
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name) or name.lower() in RESERVED:
+    if name.lower() in RESERVED:
+        raise Mistake(
+            f"{name!r} cannot name a data set: a page of every site is at that address.",
+            suggestions=[f"Use --name, as in --name my_{name}."],
+        )
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,59}", name):
         raise Mistake(
             f"{name[:60]!r} cannot name a data set.",
             suggestions=["Use --name with letters, digits, _ and -, beginning with a letter."],

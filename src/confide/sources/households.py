@@ -75,12 +75,14 @@ def _check_apart(people: Source, more: list[str]) -> None:
 
 def find_key(people: Source, households: Source) -> tuple[str, str]:
     """The columns that name households in either file: of the same name, and different in each record of households; or, where
-    none is, with the same values."""
+    none is, with the same values; or the only one of the same name, so that households that stand twice are told as such."""
     unique = [name for name in households.table.column_names if _unique(households, name)]
-    shared = [name for name in unique if name in people.table.column_names]
-    pairs = [(name, name) for name in shared] or [
+    both = [name for name in households.table.column_names if name in people.table.column_names]
+    pairs = [(name, name) for name in unique if name in both] or [
         (name, own) for own in unique for name in people.table.column_names if _alike(people, name, households, own)
     ]
+    if not pairs and len(both) == 1:
+        pairs = [(both[0], both[0])]
     if len(pairs) != 1:
         what = " or ".join(dict.fromkeys(name for name, _ in pairs))
         raise Mistake(

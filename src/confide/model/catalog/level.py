@@ -10,6 +10,7 @@ from typing import Any
 
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, HouseholdLevel, Role, Taken, Taking, Variable
+from confide.model.catalog.sampling import read_design
 from confide.model.catalog.toml import known_keys, member, read_variables, text_of, whole_of
 from confide.model.toml import parse_toml
 
@@ -18,7 +19,7 @@ __all__ = ["read_level"]
 Reader = Callable[[str], str]
 Raw = Mapping[str, Any]
 
-_KEYS = {"title", "source", "period", "key", "head", "weight", "weight_decimals", "variables"}
+_KEYS = {"title", "source", "period", "key", "head", "weight", "weight_decimals", "sampling", "variables"}
 _OWN = {"label", "subject", "asked_of", "universe"}
 """What may be said of a variable that people have too: all else is as it is for them."""
 
@@ -54,7 +55,7 @@ def read_level(text: str, people: Dataset, *, name: str, read_file: Reader) -> t
         weight=text_of(raw, "weight", where) or None,
         weight_decimals=whole_of(raw, "weight_decimals", 2, where=where),
         level=HouseholdLevel(people.name, text_of(raw, "key", where) or people.household, _head(raw, people, where)),
-        sampling=None,
+        sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
         variables=named | variables,
     )
     return households, replace(people, variables={**people.variables, **more}, above=households)

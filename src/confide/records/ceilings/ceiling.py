@@ -22,7 +22,7 @@ from confide.records.cells import UnitCells
 from confide.records.exposure import Exposed, Exposure, KeyCross, confidential_numbers
 from confide.records.sums import Places, count_classes, number_cells, right_claims
 
-__all__ = ["WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
+__all__ = ["TOLD_FROM", "WITHIN", "Ceiling", "best_guess", "ceiling_note", "find_ceilings", "read_ceilings"]
 
 WITHIN = 0.1
 """A number is disclosed by a claim that is off by no more than this share of it."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from confide.arrays import Floats, Ints
-from confide.engines import Coded, StoreFacts
+from confide.engines import CLUSTER, Coded, StoreFacts
 from confide.engines.squares import square_shifts
 from confide.model.catalog.dataset import Dataset, Taking, Variable
 from confide.model.formula import Transform
@@ -90,6 +90,8 @@ def household_records(people: Coded, dataset: Dataset) -> Coded:
     made = _Columns(people, homes, weight, level.weight_decimals if weight is not None else 0)
     for place, variable in enumerate(v for v in level.variables.values() if v.classifies or v.measurable):
         made.add(variable, place)
+    if "sampled" in people.homes.column_names:
+        made.add_sampled(people.homes["sampled"])
     keys = _together(np.asarray(people.records["key"].to_numpy()), homes)
     records = pa.table({"unit": homes.keys, "key": keys, **made.columns})
     facts = StoreFacts(
@@ -108,6 +110,7 @@ def household_records(people: Coded, dataset: Dataset) -> Coded:
         forms=made.forms,
         shifts=square_shifts(records, made.numbers),
         noise={label: spread for label, spread in people.facts.noise.items() if label in made.labels},
+        sampling=people.facts.households_sampling,
     )
     return Coded(facts, records, cohort=_cohorts(people, homes))
 
@@ -149,6 +152,11 @@ class _Columns:
             self._add_number(variable, place)
             for number, transform in enumerate(transform for transform in Transform if transform):
                 self._add_form(f"{transform}({name})", f"n{place}t{number}")
+
+    def add_sampled(self, places: pa.ChunkedArray) -> None:
+        """The column of sampling units, which all of a household have in common."""
+        self.classes[CLUSTER] = "sampled"
+        self.columns["sampled"] = places.take(pa.array(self._homes.head))
 
     def _add_number(self, variable: Variable, place: int) -> None:
         name, amounts = variable.name, self._people.numbers(variable.name)[self._homes.head]

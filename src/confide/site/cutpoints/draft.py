@@ -13,6 +13,7 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.bins import span
 from confide.site.cutpoints.methods import Bins, fixed, increasing, minimum_width, partitioned
 from confide.site.profiling.column import ProfiledColumn, column_of
+from confide.site.profiling.grouping import room
 from confide.sources.source import read_source
 
 __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]
@@ -21,6 +22,9 @@ __all__ = ["METHODS", "draft_cutpoints", "round_cutpoints"]
 METHODS = ("fixed", "minimum", "increasing", "partitioned")
 LEAST = 30
 """A drafted bin holds at least so many records."""
+
+FEWEST_BINS, MOST_BINS = 3, 10
+"""A number is drafted with about so many bins: fewer where tables by three numbers would have too few units a cell."""
 
 
 def draft_cutpoints(
@@ -82,16 +86,20 @@ def _nodes(bins: Bins, cuts: Sequence[Decimal], column: ProfiledColumn) -> list[
     return [span(edges[a], edges[b + 1], decimals=column.decimals) for a, b in inner]
 
 
-def round_cutpoints(column: ProfiledColumn) -> list[float]:
-    """Cutpoints with about a tenth of the records between them, at round numbers; zero is a bin of its own if common."""
+def round_cutpoints(column: ProfiledColumn, *, share: float = 1.0) -> list[float]:
+    """Cutpoints with about as many records between them, at round numbers; zero is a bin of its own if common, also where one in a
+    hundred has more: then there are those two.
+
+    `share` is that of units to records.
+    """
     values = column.present
-    least = max(LEAST, len(values) // 10)
+    least = max(LEAST, len(values) // max(FEWEST_BINS, min(MOST_BINS, room(len(values) * share))))
     zeros = int((values == 0).sum())
     if (values < 0).any() or zeros < least:
         return _filled(_rounded(values, least, column.decimals), values)
     more = values[values > 0]
     cuts = _rounded(more, least, column.decimals)
-    parts = [_parting(cuts, column.decimals)] if len(more) >= least else []
+    parts = [_parting(cuts, column.decimals)] if len(more) >= max(LEAST, len(values) // 100) else []
     return _filled([*parts, *cuts], values)
 
 

@@ -9,6 +9,7 @@ from confide.arrays import Floats
 from confide.sources.dates import DAY
 
 __all__ = [
+    "LONG",
     "MISSING_WORDS",
     "dates",
     "long_texts",

@@ -136,6 +136,16 @@ class ProfiledColumn:
         return self.numbers is not None and names.of_weight(self.name)
 
     @cached_property
+    def single_words(self) -> bool:
+        """Whether all are short texts without a space, as names of records are."""
+        if self.numbers is not None or self.temporal:
+            return False
+        words = pc.and_(
+            pc.less_equal(pc.utf8_length(self.values), said.LONG), pc.invert(pc.match_substring(self.values, " "))
+        )
+        return bool(pc.all(words).as_py())
+
+    @cached_property
     def remarks(self) -> bool:
         """Whether it is free text: long ones, or many, most of which a single record has."""
         if self.numbers is not None or self.labels:

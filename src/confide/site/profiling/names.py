@@ -8,8 +8,10 @@ __all__ = [
     "of_confidential",
     "of_design",
     "of_household",
+    "of_household_weight",
     "of_index",
     "of_key",
+    "of_person",
     "of_postcode",
     "of_strata",
     "of_unit",
@@ -22,12 +24,17 @@ Pattern = re.Pattern[str]
 _UNIT = re.compile(
     r"(^|[_. ])(id|pid|hid|hhid|uid|uuid|guid|key|ident|identifier|serial|serialno|user)$", re.IGNORECASE
 )
+_PERSON = re.compile(
+    r"(^|[_. ])(person|pers|pid|individual|patient|employee|worker|respondent|client|customer|user|rb030)",
+    re.IGNORECASE,
+)
 _CAMEL = re.compile(r"[a-z]I[dD]$")
 _INDEX = re.compile(r"^(unnamed(: ?\d+)?|index|rownames?|row_?(no|nr|num|number)?|obs(_?no)?|_n_)$", re.IGNORECASE)
 _HOUSEHOLD = re.compile(
     r"(^|[_. ])(hid|hh_?id|hh|hhold|household|dwelling|serialno|db030)|household|hhid", re.IGNORECASE
 )
 _WEIGHT = re.compile(r"^(w|wt|p?wgtp?|fnlwgt|rb050|pb040|db090|p?weights?|.*[_. ](weights?|wgt|wt))$", re.IGNORECASE)
+_HOUSEHOLD_WEIGHT = re.compile(r"^(db090|wgtp)$", re.IGNORECASE)
 _BODY = re.compile(r"birth|body|kg", re.IGNORECASE)
 _REPLICATE = re.compile(
     r"^(.*(?:wgt|wt|weight|repl?|brr|fay|jack|jk|boot|bsw|bs)[a-z]*[_. ]?)(\d{1,4})$|^(rw[_. ]?)(\d{1,4})$",
@@ -56,8 +63,8 @@ _CONFIDENTIAL = re.compile(
 )
 _KEY = re.compile(
     r"sex|gender|\bagep?\b|\baged\b|birth|born|year|\brace|ethnic|hisp|\bnation|citizen|country|origin|language|migra|\bmig\b|abroad"
-    r"|marital|marri|spouse|civil|famil|house|\bhh|relation|child|kids|member|size|hsize|npf|noc\b|msp\b|rac1p"
-    r"|region|county|\bstates?\b|town|\bcity|munic|district|area|province|canton|nuts|\blau\b|puma|\bpost|zip|urban|rural|density|\bgeo"
+    r"|marital|marri|spouse|civil|famil|house|\bhh|\brelat|child|kids|member|size|hsize|npf|noc\b|msp\b|rac1p"
+    r"|region|county|\bstates?\b|town|\bcity|munic|district|area|province|canton|nuts|\blau\b|puma|\bpost|zip|urban|rural|urbrur|density|\bgeo"
     r"|place|residence|address|\bedu|school|degree|qualif|student|occup|job|profess|employ|\bemp\b|work|labou?r|industr"
     r"|activity|\becon|sector|branch|nace|naics|isco|isic|\bsic\b|\bsoc\b|\bind\b|indp|\bocc\b|legal|\bown|tenure|hous"
     r"|dwelling|accom|vet\b|veteran|military|db040|rb090|pl030|pb220|community|founded",
@@ -78,6 +85,15 @@ def of_unit(name: str) -> bool:
     return bool(_UNIT.search(name) or _CAMEL.search(name))
 
 
+def of_person(name: str) -> bool:
+    """Whether the name of an identifier is that of people, whose jobs or visits the records may be.
+
+    >>> of_person("patient_id"), of_person("visit_id")
+    (True, False)
+    """
+    return bool(_PERSON.search(name))
+
+
 def of_index(name: str) -> bool:
     """Whether a name is that of a running index, as programs write it."""
     return bool(_INDEX.match(name))
@@ -95,6 +111,15 @@ def of_household(name: str) -> bool:
 def of_weight(name: str) -> bool:
     """Whether a name is that of a survey weight, not of somebody's own weight."""
     return bool(_WEIGHT.match(name)) and not _BODY.search(name)
+
+
+def of_household_weight(name: str) -> bool:
+    """Whether a name is that of a weight of households, beside which people may have their own.
+
+    >>> of_household_weight("hh_weight"), of_household_weight("db090"), of_household_weight("rb050")
+    (True, True, False)
+    """
+    return bool(_HOUSEHOLD_WEIGHT.search(name)) or of_household(name)
 
 
 def of_age(name: str) -> bool:

@@ -1,16 +1,17 @@
 """What a draft makes of each column of a data file, and why: units, weights, the sample's design, codes, numbers, roles."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confide.model.catalog.dataset import Role
 from confide.site.profiling import codes as said
 from confide.site.profiling import names
 from confide.site.profiling.column import EVIDENCE, MANY, ProfiledColumn, column_of
+from confide.site.profiling.grouping import Grouping, grouping
 from confide.site.profiling.relations import bands, duplicates, parents
 from confide.sources.source import Source
 
-__all__ = ["Decision", "Profile", "profile"]
+__all__ = ["Decision", "Profile", "profile", "units_for_each"]
 
 LEAST_KEYS = 3
 """Where fewer columns than this sound like what others know, their names say little, and codes are drafted as keys."""
@@ -37,13 +38,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Profile:
-    """The columns with what was decided of each, and the next coarser level of those that have one."""
+    """The columns with what was decided of each, and the next coarser level of those that have one, or want one."""
 
     columns: tuple[ProfiledColumn, ...]
     unit: ProfiledColumn | None
     household: ProfiledColumn | None
     weight: ProfiledColumn | None
     parents: Mapping[str, ProfiledColumn]
+    groupings: Mapping[str, Grouping]
     decisions: Mapping[str, Decision]
 
     def named(self, role: Role, kind: str) -> list[str]:
@@ -55,10 +57,11 @@ def profile(source: Source, household: str | None = None) -> Profile:
     """What the columns of a data file probably are; which names households may be known."""
     columns = tuple(column_of(source, name) for name in source.table.column_names)
     replicate = names.replicates([c.name for c in columns if c.numbers is not None])
-    weight = next((c for c in columns if c.weighs and c.name not in replicate), None)
+    weights = [c for c in columns if c.weighs and c.name not in replicate]
+    weight = min(weights, key=lambda c: names.of_household_weight(c.name), default=None)
     aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c) or c.name == household]
     units = [c for c in columns if c not in aside and _names_units(c)]
-    unit = max(units, key=lambda c: (c.named_unit, c.size), default=None)
+    unit = max(units, key=lambda c: (c.named_unit, names.of_person(c.name), c.size), default=None)
     homes = [c for c in columns if (c.name == household if household else unit and _household(c, unit))]
     home = homes[0] if homes else None
     hiding = _Hiding(unit, home, replicate)
@@ -68,17 +71,37 @@ def profile(source: Source, household: str | None = None) -> Profile:
     classes = [c for c in shown if c.size > 1 and c.categorical]
     banded = bands(classes, [c for c in shown if not c.categorical and not c.dates])
     role = _roles(shown, banded)
-    decisions = {c.name: _decide(c, weight, hiding, twice, role) for c in columns}
-    return Profile(columns, unit, home, weight, parents(classes), decisions)
+    levels = parents(classes)
+    groups = _groupings([c for c in classes if c.name not in levels], columns, unit)
+    decisions = {c.name: _with_grouping(_decide(c, weight, hiding, twice, role), groups) for c in columns}
+    return Profile(columns, unit, home, weight, levels, groups, decisions)
+
+
+def _groupings(
+    classes: list[ProfiledColumn], columns: tuple[ProfiledColumn, ...], unit: ProfiledColumn | None
+) -> dict[str, Grouping]:
+    """A coarser level for each column of classes that has none and has too many codes."""
+    taken, share = {c.name for c in columns}, units_for_each(unit)
+    found = {c.name: grouping(c, share=share) for c in classes}
+    return {name: group for name, group in found.items() if group is not None and group.name not in taken}
+
+
+def _with_grouping(decision: Decision, groups: Mapping[str, Grouping]) -> Decision:
+    group = groups.get(decision.column.name)
+    if group is None:
+        return decision
+    note = f"too many codes for most tables by three; {group.name!r} has their first {group.length} characters"
+    return replace(decision, notes=(*decision.notes, note))
+
+
+def units_for_each(unit: ProfiledColumn | None) -> float:
+    """How many units there are for each record."""
+    return 1.0 if unit is None else unit.size / max(1, unit.rows)
 
 
 def _names_units(column: ProfiledColumn) -> bool:
-    word = column.unique and column.rows >= EVIDENCE and column.numbers is None and not column.temporal
-    return (
-        column.named_unit
-        or column.numbered
-        or (word and all(" " not in code and len(code) <= said.LONG for code in column.codes))
-    )
+    word = column.unique and column.rows >= EVIDENCE and column.single_words
+    return column.named_unit or column.numbered or word
 
 
 def _household(column: ProfiledColumn, unit: ProfiledColumn) -> bool:
@@ -106,7 +129,7 @@ class _Hiding:
             ("weight", "another weight", lambda: column.weighs),
             ("dates", "exact times", lambda: column.temporal and column.identifies),
             ("postcodes", "postcodes of few records each; add a larger area", lambda: _postcodes(column)),
-            ("free text", "free text", lambda: column.identifies and column.remarks),
+            ("free text", "free text", lambda: column.identifies and column.remarks and not column.single_words),
             ("identifier", "many different texts", lambda: column.identifies),
         ]
         return next(((kind, why) for kind, why, holds in reasons if holds()), ("", ""))

@@ -1,0 +1,58 @@
+"""How fine a draft may be: the classes that tables by three variables have room for, and a coarser level for codes beyond it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confide.site.profiling.column import ProfiledColumn
+
+__all__ = ["Grouping", "grouping", "room"]
+
+MEAN_CELL = 5
+"""So many units a cell the standard policy asks for, on average."""
+
+FEWEST = 5
+"""Fewer groups than this are no level of a classification, but an accident of how codes are written."""
+
+TOO_MANY = 2
+"""Codes that are more than so many times as many as there is room for get a coarser level of no more than that."""
+
+
+def room(units: float) -> int:
+    """How many classes each of three variables may have, for their table to have enough units a cell on average.
+
+    >>> room(834), room(5000), room(100_000)
+    (5, 10, 27)
+    """
+    return int((units / MEAN_CELL) ** (1 / 3) + 1e-9)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A coarser level of a column's codes: its name, and the group of each code, which is how the code begins."""
+
+    name: str
+    of: Mapping[str, str]
+    length: int
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.of.values()))
+
+
+def grouping(column: ProfiledColumn, *, share: float) -> Grouping | None:
+    """A coarser level of a column's codes, if they are too many for tables by three; `share` is that of units to records.
+
+    Codes of one length, as classifications have, are grouped by the beginning that gives the most groups, of those that give few
+    enough. What other codes have in common they do not say: to join all but the commonest makes tables of little use.
+    """
+    codes = [code for code in dict.fromkeys([*column.labels, *column.codes]) if code not in column.marks]
+    there = sum(int(n) for code, n in zip(column.codes, column.counts, strict=True) if code not in column.marks)
+    most = TOO_MANY * room(there * share)
+    if len(codes) <= most or len({len(code) for code in codes}) > 1 or not all(code.isalnum() for code in codes):
+        return None
+    groups = {length: len({code[:length] for code in codes}) for length in range(1, len(codes[0]))}
+    few = [length for length, number in groups.items() if FEWEST <= number <= most]
+    if not few:
+        return None
+    length = max(few, key=lambda length: (groups[length], -length))
+    return Grouping(f"{column.name}_group", {code: code[:length] for code in codes}, length)
