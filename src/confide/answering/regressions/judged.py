@@ -12,12 +12,13 @@ from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.class_counts import ClassCounts, class_counts
 from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Compiled, Levels, compile_design
-from confide.answering.regressions.design_errors import DesignErrors
+from confide.answering.regressions.design_errors import ColumnUnits, DesignErrors
 from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
 from confide.answering.regressions.scaling import original_units
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
+from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
 from confide.model.admission.regression import label
 from confide.model.design import Design
@@ -152,7 +153,7 @@ class JudgedRegression:
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            by_design = design.spread(self.compiled.design, fitted, spread) if design else spread
+            by_design = design.spread(fitted, spread, self._units_of_columns) if design else spread
             scaled, inner, null = _normalised(fitted, by_design, null)
             robust, noise = facts.weighted or facts.several or attenuation.shrinks, None
             if counts is not None:
@@ -164,6 +165,10 @@ class JudgedRegression:
             return None
         sizes = np.ones(self.columns) if counts is None else counts.size
         return FittedModel(question, fitted, spread, inference, sizes)
+
+    @property
+    def _units_of_columns(self) -> UnitSets:
+        return ColumnUnits(self.compiled.design, self.sums.selection).having()
 
     def _step(self, counts: ClassCounts | None) -> StepFunction:
         """The sums of a step of the fit, with the protected counts of classes in a model of a yes or no."""
