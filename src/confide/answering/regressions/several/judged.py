@@ -12,6 +12,7 @@ from confide.answering.regressions.design_errors import ColumnUnits
 from confide.answering.regressions.fit import Fitted, Unfit, fit, solved
 from confide.answering.regressions.inference import PERFECT, Inference, sandwich, wald
 from confide.answering.regressions.judged import FittedModel, JudgedRegression
+from confide.answering.regressions.misclassification import NoisyClasses
 from confide.answering.regressions.several.calibration import Calibration, calibrated
 from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.several.predictors import LinearPredictors
@@ -136,7 +137,13 @@ class JudgedSeveral(JudgedRegression):
         spread = self.sums.selection.spread(at, constraint @ fitted.inverse @ constraint.T)
         robust = facts.weighted or facts.several or attenuation.shrinks
         inference = self._inferred(fitted, spread, calibration, robust=robust)
+        fitted, inference = self._put_right(fitted, inference)
         return FittedModel(question, fitted, spread, inference, np.ones(self.columns))
+
+    def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
+        ordered = self.predictors.family is Family.ORDERED
+        kept, many = noisy.kept(counts, ordered=ordered), self.predictors.many
+        return np.array([kept[0 if ordered else k] for k, _ in self.predictors.places[many:]])
 
     def _moments(self, question: Step, beta: Floats) -> Moments:
         full = tuple((self.predictors.constraint @ beta).tolist())
