@@ -81,6 +81,7 @@ def test_the_page_offers_errors_and_shows_them(surveyed: Path, serve: Any, tmp_p
 MODELS = [
     "survey/regression?formula=log(income) ~ age%2Bsex&errors=design&also=covariance",
     "survey/regression?formula=employment=unemployed ~ age%2Bsex&family=binomial&errors=design&also=effects",
+    "survey/regression?formula=employment ~ sex&family=multinomial&errors=design&also=effects",
 ]
 
 

@@ -74,7 +74,7 @@ def _place(cube: Cube, cells: Cells, kept: Sequence[int]) -> None:
         index[axis] = cells.places[:, column]
     for name, array in vars(cube).items():
         if array is not None:
-            array[tuple(index)] = getattr(cells, name)
+            array[(*index, ...)] = getattr(cells, name)
 
 
 def _sum_axis(cube: Cube, axis: int) -> None:

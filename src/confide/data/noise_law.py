@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from confide.arrays import Floats
 
-__all__ = ["REACH", "factors", "log_mean", "log_variance", "log_with_power", "power_mean", "unbiasing"]
+__all__ = ["REACH", "factors", "factors_below", "log_mean", "log_variance", "log_with_power", "power_mean", "unbiasing"]
 
 REACH = 2.5
 """No factor lies further out than so many standard deviations of its logarithm."""
@@ -26,6 +26,18 @@ def factors(uniform: Floats, spread: Floats | float) -> Floats:
     """
     z = ndtri(_LOW + uniform * (_HIGH - _LOW))
     return np.asarray(np.exp(spread * z) / _generating(spread))
+
+
+def factors_below(logs: Floats, spread: float) -> Floats:
+    """The share of factors whose logarithm is not above some values.
+
+    >>> factors_below(np.log(factors(np.array([0.1, 0.5, 0.9]), 0.25)), 0.25).round(6).tolist()
+    [0.1, 0.5, 0.9]
+    """
+    if not spread:
+        return np.asarray(logs >= 0, np.float64)
+    z = np.clip((logs + np.log(_generating(spread))) / spread, -REACH, REACH)
+    return np.asarray((ndtr(z) - _LOW) / (_HIGH - _LOW))
 
 
 def power_mean(power: float, spread: Floats | float) -> Floats:

@@ -61,7 +61,7 @@ class Step:
     A record is complete if its response and every number of the design are there (and defined: no logarithm of 0). With several
     linear predictors `beta` has all columns of the first, then of the second, and so on. A `calibration` has a row for each of
     the outcomes of the response: a record with columns x and that outcome counts 1 + row' x times. With `clusters`, the number of
-    sampling units, the spread of a model with one linear predictor has the scores of each.
+    sampling units, the spread has the scores of each.
     """
 
     design: Design
@@ -112,7 +112,7 @@ class Spread:
     scores, if asked for, = for each sampling unit the sum of w (y - mu) x over its records (one row a sampling unit).
 
     With several linear predictors of a record, s and the leverage are sums over these, a record that counts c times by the
-    calibration has the root of c in s (it is c units with that score), (y - mu)^2 is summed over the classes
+    calibration has the root of c in s and in scores (it is c units with that score), (y - mu)^2 is summed over the classes
     (or periods), and `pull` has for each outcome of the response the sum of w g (x) x x' over its records, w as it came: how the
     score follows a calibration.
     """

@@ -359,11 +359,6 @@ class RegressionRequest(Request["ModelRelease[RegressionRequest]"]):
             )
         if self.formula.response.reference is not None and self.family is not Family.MULTINOMIAL:
             raise Mistake("A reference goes with a predictor; with the response only in family='multinomial'.")
-        if self.by_design and self.family.several:
-            raise Mistake(
-                f"A model with family='{self.family}' has no errors by the design: leave errors='design' out.",
-                suggestions=["Use family='binomial' for one class or some."],
-            )
         if self.by_design and (Extra.DEVIANCE in self.also or self.against is not None):
             raise Mistake(
                 "Likelihood ratios take every unit as drawn by itself: leave 'deviance' and 'against' out of errors='design'.",

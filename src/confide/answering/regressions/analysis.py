@@ -154,6 +154,8 @@ class RegressionAnalysis:
             own = several_grids(protected)
         else:
             own = self._grids(question, protected)
+        if protected.noisy is not None:
+            notes = (protected.noisy.words(protected.kept), *notes)
         found = {**own, **self._more(question, protected)}
         diagnosed = diagnose(protected) if diagnostics else None
         plots = {grid.name: grid for grid in diagnosed.grids.values()} if diagnosed else {}

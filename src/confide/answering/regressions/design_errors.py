@@ -23,9 +23,9 @@ from confide.answering.universe.census import UnitSets
 from confide.arrays import Floats
 from confide.errors import Mistake
 from confide.model.design import Block, Design, Number
-from confide.model.evidence import Moments, Spread
+from confide.model.evidence import Spread
 
-__all__ = ["DesignErrors"]
+__all__ = ["ColumnUnits", "DesignErrors", "joined"]
 
 
 @dataclass(frozen=True)
@@ -57,24 +57,25 @@ class DesignErrors:
         assert spread.scores is not None
         return self.variances.freedom(np.abs(spread.scores).max(axis=1) > 0)
 
-    def spread(self, model: Design, fitted: Fitted, spread: Spread) -> Spread:
-        """The same with the meat of the design (Binder 1983), such that errors have their noise."""
+    def spread(self, fitted: Fitted, spread: Spread, of: UnitSets) -> Spread:
+        """The same with the meat of the design (Binder 1983), such that errors have their noise, drawn for the units that each
+        coefficient is `of`."""
         assert spread.scores is not None
         meat = self.variances.covariance(spread.scores)
-        factors = self._factors(model, fitted, spread.scores, meat)
+        factors = self._factors(fitted, spread.scores, meat, of)
         noisy = fitted.moments.gram @ (factors[:, None] * fitted.inverse)
         return replace(spread, meat=noisy @ meat @ noisy.T)
 
-    def _factors(self, model: Design, fitted: Fitted, scores: Floats, meat: Floats) -> Floats:
+    def _factors(self, fitted: Fitted, scores: Floats, meat: Floats, of: UnitSets) -> Floats:
         """What noise multiplies each error by: `SENSITIVE` times that of counts, times what a unit more makes of its variance.
 
-        A unit of the column's classes is meant, with what those usually add to the coefficient, in the sampling unit that adds most.
+        A unit of the coefficient's classes is meant, with what those usually add to it, in the sampling unit that adds most.
         """
-        added, sets = scores @ fitted.inverse, self._sets(model, fitted.moments)
+        added = scores @ fitted.inverse
         variance = np.diag(fitted.inverse @ meat @ fitted.inverse)
-        usual = np.sqrt((added**2).sum(axis=0) / np.maximum(sets.units, 1))
+        usual = np.sqrt((added**2).sum(axis=0) / np.maximum(of.units, 1))
         sensitivity = np.maximum(2 * np.abs(added).max(axis=0, initial=0.0) - usual, usual) * usual
-        moved = np.abs(variance + SENSITIVE * self.shield.counts.spread * sensitivity * self._drawn(sets))
+        moved = np.abs(variance + SENSITIVE * self.shield.counts.spread * sensitivity * self._drawn(of))
         return np.sqrt(np.where(variance > 0, moved / np.where(variance > 0, variance, 1.0), 1.0))
 
     def _drawn(self, sets: UnitSets) -> Floats:
@@ -82,36 +83,60 @@ class DesignErrors:
         uniform = self.shield.draws.totals("\x1fdesign model", sets.records, sets.units, sets.key, draws=1)[:, 0]
         return np.asarray(ndtri(np.clip(uniform, 1e-9, 1 - 1e-9)))
 
-    def _sets(self, model: Design, moments: Moments) -> UnitSets:
-        """The units that each column is of: those of its classes, whoever else is in the model.
 
-        Were noise drawn for all units of the model, the error of one class could be had without it: as the mean over universes that
-        differ in other classes. The intercept is of the reference of the first classes; numbers are of everybody.
-        """
-        whole = UnitSets(*(np.array([size], np.int64) for size in (moments.records, moments.units, moments.key)))
-        first = next((block for block in model.blocks if block.alone), None)
-        sets = [self._units(model, block) if block.classes else _times(whole, block.width) for block in model.blocks]
-        sets[0] = sets[0] if first is None else self._reference(model, first)
-        return UnitSets(*(np.concatenate([getattr(each, name) for each in sets]) for name in vars(whole)))
+@dataclass(frozen=True)
+class ColumnUnits:
+    """The units that each column of a design is of: those of its classes, whoever else is in the model.
 
-    def _units(self, model: Design, block: Block) -> UnitSets:
-        """The units of each column of classes."""
-        cells = list(product(*(placed(levels) for _, levels in block.classes)))
-        return self._cells(model, block, cells)
+    Were noise drawn for all units of the model, the error of one class could be had without it: as the mean over universes that
+    differ in other classes. The intercept is of the reference of the first classes; numbers are of everybody.
+    """
 
-    def _reference(self, model: Design, block: Block) -> UnitSets:
-        """The units of the classes of a variable that have no column, together."""
+    design: Design
+    selection: Selection
+    response: tuple[str, ...] = ()
+    """The variables of the response, where only units with some outcomes are meant."""
+
+    def having(self, outcomes: Sequence[tuple[int, ...]] = ((),)) -> UnitSets:
+        """Of each column those with one of some outcomes: cells of the table by the variables of the response."""
+        first = next((block for block in self.design.blocks if block.alone), None)
+        sets = [self._units(block, outcomes) for block in self.design.blocks]
+        sets[0] = sets[0] if first is None else self._reference(first, outcomes)
+        return joined(sets)
+
+    def _units(self, block: Block, outcomes: Sequence[tuple[int, ...]]) -> UnitSets:
+        cells = product(*(placed(levels) for _, levels in block.classes))
+        return joined([self._together(block, [cell], outcomes) for cell in cells])
+
+    def _reference(self, block: Block, outcomes: Sequence[tuple[int, ...]]) -> UnitSets:
+        """The units of the classes of a variable that have no column."""
         [(_, levels)] = block.classes
-        found = self._cells(model, block, [(place,) for place, level in enumerate(levels) if level < 0])
-        key = np.bitwise_xor.reduce(found.key, keepdims=True)
-        return UnitSets(found.records.sum(keepdims=True), found.units.sum(keepdims=True), key)
+        return self._together(block, [(place,) for place, level in enumerate(levels) if level < 0], outcomes)
 
-    def _cells(self, model: Design, block: Block, cells: Sequence[tuple[int, ...]]) -> UnitSets:
-        complete = (*model.numbers, *([model.response] if isinstance(model.response, Number) else []))
-        sets = self.selection.cube([model.classes[at] for at, _ in block.classes], complete=complete).sets
-        at = tuple(np.array(cells, np.int64).reshape(-1, len(block.classes)).T)
-        return UnitSets(*(getattr(sets, name)[at] for name in vars(sets)))
+    def _together(
+        self, block: Block, cells: Sequence[tuple[int, ...]], outcomes: Sequence[tuple[int, ...]]
+    ) -> UnitSets:
+        """The units of all these cells as one set."""
+        sets = self._table(tuple(self.design.classes[at] for at, _ in block.classes))
+        wanted = [(*cell, *outcome) for cell in cells for outcome in outcomes]
+        records, units, key = (
+            np.array([each[at] for at in wanted], np.int64) for each in (sets.records, sets.units, sets.key)
+        )
+        return UnitSets(*(np.array([found]) for found in (records.sum(), units.sum(), np.bitwise_xor.reduce(key))))
+
+    def _table(self, names: tuple[str, ...]) -> UnitSets:
+        if names not in self._tables:
+            explained = self.design.response
+            complete = (*self.design.numbers, *([explained] if isinstance(explained, Number) else []))
+            self._tables[names] = self.selection.cube([*names, *self.response], complete=complete).sets
+        return self._tables[names]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[str, ...], UnitSets]:
+        """Counts by the names of classes, each asked for once."""
+        return {}
 
 
-def _times(sets: UnitSets, number: int) -> UnitSets:
-    return UnitSets(*(np.repeat(getattr(sets, name), number) for name in vars(sets)))
+def joined(sets: Sequence[UnitSets]) -> UnitSets:
+    """One after the other."""
+    return UnitSets(*(np.concatenate([getattr(each, name) for each in sets]) for name in ("records", "units", "key")))

@@ -16,7 +16,8 @@ __all__ = [
     "digits",
     "grids",
     "interval",
-    "likelihood_statistics",
+    "interval_errors",
+    "likelihood_grid",
     "p_value",
     "ratio",
     "rounded",
@@ -57,22 +58,31 @@ def grids(
     """
     by_design = inference.freedom is not None
     if inference.analysis is None:
-        tests, statistics = wald_tests(inference, terms, n), likelihood_statistics(inference, n)
+        tests, statistics = wald_tests(inference, terms, n), _likelihood_statistics(inference, n)
     else:
         table = _published(inference.analysis, inference.widths, n)
         tests = wald_tests(inference, terms, n) if by_design else _anova(table, terms, n)
         statistics = _gaussian_statistics(table, n)
-    if by_design:  # tests of the whole model are of units drawn by themselves
-        statistics = [row for row in statistics if row[0] not in ("f_statistic", "f_p_value")]
-        statistics.append((INTERVAL_ERRORS, interval_errors(inference, n)))
-    named = Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
     coefficients = coefficient_grid(inference, labels, n)
     ratios = (
         {}
         if inference.analysis
         else {"ratios": _ratios(coefficients, interval_errors(inference, n), binomial=binomial)}
     )
-    return {"coefficients": coefficients, **ratios, "anova": tests, "statistics": named}
+    return {"coefficients": coefficients, **ratios, "anova": tests, "statistics": _named(statistics, inference, n)}
+
+
+def likelihood_grid(inference: Inference, n: int) -> Grid:
+    """How well a model fits, by its deviance."""
+    return _named(_likelihood_statistics(inference, n), inference, n)
+
+
+def _named(statistics: Rows, inference: Inference, n: int) -> Grid:
+    """Statistics by their names; by the design none of the whole model, which are of units drawn by themselves."""
+    if inference.freedom is not None:
+        statistics = [row for row in statistics if row[0] not in ("f_statistic", "f_p_value")]
+        statistics.append((INTERVAL_ERRORS, interval_errors(inference, n)))
+    return Grid("statistics", "Statistics", ("name", "value"), tuple(statistics))
 
 
 def coefficient_grid(inference: Inference, labels: Sequence[str], n: int) -> Grid:
@@ -180,8 +190,7 @@ def _gaussian_statistics(table: VarianceAnalysis, n: int) -> Rows:
     ]
 
 
-def likelihood_statistics(inference: Inference, n: int) -> Rows:
-    """How well a model fits, by its deviance."""
+def _likelihood_statistics(inference: Inference, n: int) -> Rows:
     shown = digits(n)
     return [
         ("n", n),

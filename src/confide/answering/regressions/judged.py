@@ -12,15 +12,17 @@ from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.class_counts import ClassCounts, class_counts
 from confide.answering.regressions.classes import Classes
 from confide.answering.regressions.compile import Compiled, Levels, compile_design
-from confide.answering.regressions.design_errors import DesignErrors
+from confide.answering.regressions.design_errors import ColumnUnits, DesignErrors
 from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
+from confide.answering.regressions.misclassification import NoisyClasses, Stretch, noisy_classes
 from confide.answering.regressions.scaling import original_units
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
+from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
 from confide.model.admission.regression import label
-from confide.model.design import Design
+from confide.model.design import Category, Design, Indicator
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.formula import Factor
 from confide.model.request import RegressionRequest
@@ -152,7 +154,7 @@ class JudgedRegression:
             # engines want no class without a block, and the intercept has none
             alone = replace(question, design=replace(question.design, classes=()))
             null = fit_null(selection.moments, alone) if family == "poisson" else None
-            by_design = design.spread(self.compiled.design, fitted, spread) if design else spread
+            by_design = design.spread(fitted, spread, self._units_of_columns) if design else spread
             scaled, inner, null = _normalised(fitted, by_design, null)
             robust, noise = facts.weighted or facts.several or attenuation.shrinks, None
             if counts is not None:
@@ -163,7 +165,43 @@ class JudgedRegression:
         except Unfit:
             return None
         sizes = np.ones(self.columns) if counts is None else counts.size
+        fitted, inference = self._put_right(fitted, inference)
         return FittedModel(question, fitted, spread, inference, sizes)
+
+    @cached_property
+    def noisy(self) -> NoisyClasses | None:
+        """The bins of a number that carries noise, if the response is made of these."""
+        response, dataset = self.compiled.design.response, self.question.dataset
+        if not isinstance(response, Indicator | Category):
+            return None
+        codes = dataset.variables[response.variable].codes or ()
+        inside = (
+            [int(place in response.places) for place in range(len(codes))] if isinstance(response, Indicator) else []
+        )
+        levels = response.levels if isinstance(response, Category) else inside
+        facts, rules = self.sums.selection.facts, self.sums.shield.policy.records
+        return noisy_classes(response.variable, levels, dataset, facts.noise, rules)
+
+    @cached_property
+    def kept(self) -> Floats:
+        """What noise of the classes of the response leaves of each slope."""
+        if self.noisy is None:
+            return np.ones(self.columns - self.levels_alone)
+        return self._kept(self.noisy, self.sums.published_counts(self.noisy.name, complete=self.classes.complete))
+
+    def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
+        return np.repeat(noisy.kept(counts, ordered=False), self.columns - self.levels_alone)
+
+    def _put_right(self, fitted: Fitted, inference: Inference) -> tuple[Fitted, Inference]:
+        """The same without what noise drew slopes towards 0 by."""
+        if self.noisy is None:
+            return fitted, inference
+        stretch = Stretch.of(self.kept, self.levels_alone, fitted.moments.gram)
+        return replace(fitted, beta=stretch.matrix @ fitted.beta), stretch.inferred(inference, self.back)
+
+    @property
+    def _units_of_columns(self) -> UnitSets:
+        return ColumnUnits(self.compiled.design, self.sums.selection).having()
 
     def _step(self, counts: ClassCounts | None) -> StepFunction:
         """The sums of a step of the fit, with the protected counts of classes in a model of a yes or no."""

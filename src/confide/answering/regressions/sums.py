@@ -9,7 +9,7 @@ from confide.answering.rules.table import JudgedTable
 from confide.answering.selection import Selection
 from confide.answering.shield import Shield
 from confide.answering.universe.census import UnitSets
-from confide.arrays import Ints
+from confide.arrays import Floats, Ints
 from confide.model.design import Number
 from confide.model.evidence import Moments
 from confide.site.draws import fingerprint
@@ -39,6 +39,12 @@ class Sums:
         sets = _sets(moments)
         publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
         return int(self.shield.counts.units(sets.units, publish)[0])
+
+    def published_counts(self, name: str, *, complete: tuple[Number, ...] = ()) -> Floats:
+        """The protected counts by the classes of a variable, as a table of it publishes them."""
+        sets = self.selection.cube([name], complete=complete).sets
+        publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
+        return np.asarray(self.shield.counts.units(sets.units, publish)[:-1], np.float64)
 
     def judged(self, moments: Moments) -> int:
         """The number of units as rules see it."""

@@ -94,7 +94,7 @@ class MemoryModel:
         )
 
     def _by_cluster(self, scores: Floats) -> Floats:
-        found = np.zeros((self.clusters, self.design.columns))
+        found = np.zeros((self.clusters, scores.shape[1]))
         for record, score in zip(self.records, scores, strict=True):
             found[record[self.facts.classes[CLUSTER]]] += score
         return found

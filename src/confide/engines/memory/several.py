@@ -68,6 +68,7 @@ class SeveralModel(MemoryModel):
             squares=total,
             fits=tuple(self._fits(at, squares, w) for at in range(len(self.design.classes))),
             pull=pull,
+            scores=self._by_cluster(scores) if self.clusters else None,
         )
 
 

@@ -45,8 +45,8 @@ class Predictors(NamedTuple):
     calibration: Floats
 
 
-def several_spread_sums(layout: Layout, plan: Predictors) -> SpreadSums:
-    """Nothing added up yet."""
+def several_spread_sums(layout: Layout, plan: Predictors, clusters: int) -> SpreadSums:
+    """Nothing added up yet, and no score of so many sampling units."""
     p, width = layout.columns, layout.columns * plan.many
     return SpreadSums(
         np.zeros((width, width)),
@@ -57,7 +57,7 @@ def several_spread_sums(layout: Layout, plan: Predictors) -> SpreadSums:
         np.zeros(width, np.int64),
         np.zeros(width, np.bool_),
         np.zeros((plan.outcomes, width, p)),
-        np.zeros((0, 0)),
+        np.zeros((clusters, width)),
     )
 
 
@@ -240,6 +240,8 @@ def add_several_spread(
                     to.touched[to.state[1]] = at
                     to.state[1] += 1
                 to.own[at] += own * slope[k] * value[a]
+                if len(to.scores):
+                    to.scores[batch.cluster[i], at] += own * slope[k] * value[a]
                 for b in range(found):
                     to.pull[y, at, column[b]] += plain * slope[k] * value[a] * value[b]
                     for j in range(many):

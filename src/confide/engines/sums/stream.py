@@ -125,7 +125,7 @@ def spread_halves(step: Step, layout: Layout, batches: Iterable[Batch], inverse:
 
 def _several_spread(step: Step, layout: Layout, batches: Iterable[Batch], inverse: Floats) -> list[SpreadSums]:
     plan, inverse = several_plan(step), np.array(inverse, np.float64, order="C")
-    halves = [several_kernels.several_spread_sums(layout, plan) for _ in HALVES]
+    halves = [several_kernels.several_spread_sums(layout, plan, step.clusters) for _ in HALVES]
 
     def add(half: int, batch: Batch) -> None:
         several_kernels.add_several_spread(half, SEVERAL[step.family], layout, batch, plan, inverse, halves[half])

@@ -11,7 +11,8 @@ from confide.answering.regressions.contrasts import Contrasts, contrasts
 from confide.answering.regressions.grids import (
     coefficient_grid,
     interval,
-    likelihood_statistics,
+    interval_errors,
+    likelihood_grid,
     ratio,
     rounded,
     wald_tests,
@@ -26,12 +27,15 @@ __all__ = ["several_grids", "several_notes"]
 
 
 class _ToldCoefficients(NamedTuple):
-    """What is told of each coefficient, with the names of the classes or thresholds, and of the columns."""
+    """What is told of each coefficient, with the names of the classes or thresholds, and of the columns.
+
+    Intervals are `width` errors wide on either side."""
 
     rows: tuple[tuple[Value, ...], ...]
     title: str
     labels: tuple[str, ...]
     levels: tuple[str, ...]
+    width: float
 
 
 def several_grids(judged: JudgedSeveral) -> dict[str, Grid]:
@@ -40,8 +44,7 @@ def several_grids(judged: JudgedSeveral) -> dict[str, Grid]:
     make = {Family.MULTINOMIAL: _multinomial, Family.ORDERED: _ordered, Family.SURVIVAL: _survival}
     found = make[judged.predictors.family](judged, told)
     found["anova"] = wald_tests(inference, judged.compiled.terms, judged.published)
-    statistics = tuple(likelihood_statistics(inference, judged.published))
-    return {**found, "statistics": Grid("statistics", "Statistics", ("name", "value"), statistics)}
+    return {**found, "statistics": likelihood_grid(inference, judged.published)}
 
 
 def _told(judged: JudgedSeveral) -> tuple[Inference, _ToldCoefficients]:
@@ -53,7 +56,8 @@ def _told(judged: JudgedSeveral) -> tuple[Inference, _ToldCoefficients]:
     matrix[np.abs(matrix) < 1e-12] = 0.0
     inference = Contrasts(chosen.labels, matrix).told(judged.inference)
     grid = coefficient_grid(inference, [""] * judged.columns, judged.published)
-    return inference, _ToldCoefficients(grid.rows, grid.title, chosen.labels, levels)
+    width = interval_errors(inference, judged.published)
+    return inference, _ToldCoefficients(grid.rows, grid.title, chosen.labels, levels, width)
 
 
 def _levels(judged: JudgedSeveral) -> tuple[tuple[str, ...], Floats]:
@@ -83,7 +87,9 @@ def _multinomial(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Gr
     rows = [(told.levels[k], told.labels[column], *row[1:]) for (k, column), row in by_class]
     columns = ("response", "term", "estimate", "standard_error", "statistic", "p_value")
     ratios = [
-        (*row[:2], *ratio(row[2], row[3])) for row, ((_, column), _) in zip(rows, by_class, strict=True) if column
+        (*row[:2], *ratio(row[2], row[3], told.width))
+        for row, ((_, column), _) in zip(rows, by_class, strict=True)
+        if column
     ]
     return {
         "coefficients": Grid("coefficients", told.title, columns, tuple(rows)),
@@ -108,15 +114,15 @@ def _survival(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]
     rows: list[tuple[Value, ...]] = []
     for name, row in zip(told.levels, told.rows[:many], strict=True):
         estimate, error = float(row[1] or 0.0), float(row[2] or 0.0)
-        rows.append((name, *_hazard(estimate, error), estimate, error))
+        rows.append((name, *_hazard(estimate, error, told.width), estimate, error))
     columns = ("period", "hazard", "low", "high", "estimate", "standard_error")
     title = "Baseline hazards (the share it happens to in a period, where all predictors are at 0 or their references)"
     return {**_slopes(judged, told), "hazards": Grid("hazards", title, columns, tuple(rows))}
 
 
-def _hazard(estimate: float, error: float) -> tuple[float, ...]:
+def _hazard(estimate: float, error: float, width: float) -> tuple[float, ...]:
     """The hazard and the ends of its interval: what follows from the rounded log odds."""
-    return tuple(rounded(1 / (1 + exp(-max(min(end, 700.0), -700.0))), 3) for end in interval(estimate, error))
+    return tuple(rounded(1 / (1 + exp(-max(min(end, 700.0), -700.0))), 3) for end in interval(estimate, error, width))
 
 
 def _slopes(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
@@ -126,7 +132,7 @@ def _slopes(judged: JudgedSeveral, told: _ToldCoefficients) -> dict[str, Grid]:
         for (_, column), row in list(zip(judged.predictors.places, told.rows, strict=True))[many:]
     ]
     columns = ("term", "estimate", "standard_error", "statistic", "p_value")
-    ratios = [(row[0], *ratio(row[1], row[2])) for row in rows]
+    ratios = [(row[0], *ratio(row[1], row[2], told.width)) for row in rows]
     return {
         "coefficients": Grid("coefficients", told.title, columns, tuple(rows)),
         "ratios": _ratios(("term",), ratios),

@@ -8,13 +8,16 @@ import numpy as np
 
 from confide.answering.regressions.attenuation import Attenuation
 from confide.answering.regressions.compile import Compiled
+from confide.answering.regressions.design_errors import ColumnUnits
 from confide.answering.regressions.fit import Fitted, Unfit, fit, solved
 from confide.answering.regressions.inference import PERFECT, Inference, sandwich, wald
 from confide.answering.regressions.judged import FittedModel, JudgedRegression
+from confide.answering.regressions.misclassification import NoisyClasses
 from confide.answering.regressions.several.calibration import Calibration, calibrated
 from confide.answering.regressions.several.explained import Explained
 from confide.answering.regressions.several.predictors import LinearPredictors
 from confide.answering.regressions.several.shares import MeanShares, mean_shares, periods
+from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
@@ -129,11 +132,18 @@ class JudgedSeveral(JudgedRegression):
         attenuation = Attenuation(question.design, facts.noise)
         if attenuation.shrinks:
             fitted = self._corrected(fitted, question, attenuation)
-        at = replace(question, beta=tuple((constraint @ fitted.beta).tolist()))
+        clusters = self.design_errors.variances.clusters if self.design_errors else 0
+        at = replace(question, beta=tuple((constraint @ fitted.beta).tolist()), clusters=clusters)
         spread = self.sums.selection.spread(at, constraint @ fitted.inverse @ constraint.T)
         robust = facts.weighted or facts.several or attenuation.shrinks
         inference = self._inferred(fitted, spread, calibration, robust=robust)
+        fitted, inference = self._put_right(fitted, inference)
         return FittedModel(question, fitted, spread, inference, np.ones(self.columns))
+
+    def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
+        ordered = self.predictors.family is Family.ORDERED
+        kept, many = noisy.kept(counts, ordered=ordered), self.predictors.many
+        return np.array([kept[0 if ordered else k] for k, _ in self.predictors.places[many:]])
 
     def _moments(self, question: Step, beta: Floats) -> Moments:
         full = tuple((self.predictors.constraint @ beta).tolist())
@@ -168,15 +178,16 @@ class JudgedSeveral(JudgedRegression):
 
     def _inferred(self, fitted: Fitted, spread: Spread, calibration: Calibration, *, robust: bool) -> Inference:
         """Standard errors and tests of the calibrated records, with weights of mean 1 and the noise of the counts."""
-        c, sums = self.predictors.constraint, fitted.moments
+        c, sums, design = self.predictors.constraint, fitted.moments, self.design_errors
         if not (sums.weight > 0 and sums.response > 0) or spread.pull is None:
             raise Unfit
         k = sums.response / sums.weight
         scaled = replace(fitted, inverse=fitted.inverse / k)
         covariance = scaled.inverse
-        if robust:
-            inner = replace(spread, meat=c.T @ spread.meat @ c * k * k)
-            covariance = sandwich(scaled, inner, covariance)
+        if robust or design:
+            inner = self._by_coefficients(fitted, spread)
+            inner = replace(inner, meat=inner.meat * k * k)
+            covariance = sandwich(scaled, inner, covariance, correction=1.0 if design else None)
         noise = c.T @ calibration.added(spread.pull) @ c * k * k
         covariance = covariance + scaled.inverse @ noise @ scaled.inverse
         back = self.back
@@ -188,7 +199,28 @@ class JudgedSeveral(JudgedRegression):
             raise Unfit
         widths = self.predictors.widths
         tests = wald(fitted.beta, covariance, widths)
-        return Inference(back @ fitted.beta, told, robust, widths, tests, None, null, deviance)
+        freedom = design.freedom if design else None
+        return Inference(back @ fitted.beta, told, robust, widths, tests, None, null, deviance, freedom=freedom)
+
+    def _by_coefficients(self, fitted: Fitted, spread: Spread) -> Spread:
+        """The meat by coefficients of the model: of its units, or by the design of the sample."""
+        c = self.predictors.constraint
+        if self.design_errors is None:
+            return replace(spread, meat=c.T @ spread.meat @ c)
+        assert spread.scores is not None
+        return self.design_errors.spread(fitted, replace(spread, scores=spread.scores @ c), self._units_of_columns)
+
+    @property
+    def _units_of_columns(self) -> UnitSets:
+        """The units that each coefficient is of: those of its classes, with the outcomes that it compares."""
+        units = ColumnUnits(self.compiled.design, self.sums.selection, self.explained.names)
+        cells, places = self.explained.cells, self.predictors.places
+        compared = [self.predictors.compared(k, column) for k, column in places]
+        sets = {some: units.having([cell for at in some for cell in cells[at]]) for some in set(compared)}
+        each = [(sets[some], column) for some, (_, column) in zip(compared, places, strict=True)]
+        return UnitSets(
+            *(np.array([getattr(own, name)[at] for own, at in each]) for name in ("records", "units", "key"))
+        )
 
     def _null_deviance(self, calibration: Calibration) -> float:
         whole = np.maximum(calibration.wanted[:, 0], 1e-300)

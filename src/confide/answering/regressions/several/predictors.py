@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from confide.arrays import Floats
-from confide.model.design import Design
+from confide.model.design import Category, Design, Duration
 from confide.model.request import Family
 
 __all__ = ["LinearPredictors"]
@@ -63,6 +63,17 @@ class LinearPredictors:
         for pair, at in self._places.items():
             found.setdefault(at, pair)
         return [found[at] for at in range(len(found))]
+
+    def compared(self, k: int, column: int) -> tuple[int, ...]:
+        """The outcomes of those whom a coefficient tells of: two classes, those below a threshold, those there in a period; or all."""
+        response = self.design.response
+        assert isinstance(response, Category | Duration)
+        every = tuple(range(response.outcomes))
+        if self.family is Family.MULTINOMIAL:
+            return 0, k + 1
+        if column:
+            return every
+        return every[: k + 1] if self.family is Family.ORDERED else every[2 * k :]
 
     @property
     def _places(self) -> dict[tuple[int, int], int]:

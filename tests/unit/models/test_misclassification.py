@@ -1,0 +1,147 @@
+"""Models of the classes of a number that carries noise: what noise leaves of slopes, and what is put right of it."""
+
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import logit
+
+from asking import Desk, python_regression
+from confide import demo
+from confide.answering.regressions.inference import Inference
+from confide.answering.regressions.misclassification import NoisyClasses, Stretch
+from confide.answering.road import Road
+from confide.answering.shield import Shield
+from confide.data.noise_law import factors
+from confide.demo.texts import catalog_text
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import write_columns
+from confide.model.catalog.toml import read_dataset
+from confide.model.policy import PRESETS
+from confide.records.protect import protect_records
+from confide.site.encode import encode
+from confide.site.secret import Secret
+
+CUTPOINTS = np.array([1.0, 10_000, 20_000, 30_000, 40_000, 60_000, 100_000])
+MIXED = ((0.6, 0.15), (0.4, 0.6))
+
+
+def classes(levels: list[int], spreads: Any = MIXED) -> NoisyClasses:
+    return NoisyClasses("income", "income", CUTPOINTS, np.array(levels), spreads)
+
+
+def numbers(rng: np.random.Generator, size: int, *, up: float) -> np.ndarray:
+    """Incomes of a log-logistic law with odds raised by a factor."""
+    return np.exp(10.3 + 0.35 * (logit(rng.random(size)) + up))
+
+
+def noised(rng: np.random.Generator, values: np.ndarray, spreads: Any) -> np.ndarray:
+    spread = rng.choice([s for _, s in spreads], len(values), p=[share for share, _ in spreads])
+    return values * factors(rng.random(len(values)), spread)
+
+
+def counted(values: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(CUTPOINTS, values, side="right"), minlength=len(CUTPOINTS) + 1).astype(float)
+
+
+@pytest.mark.parametrize("spreads", [MIXED, ((1.0, 0.15), (0.0, 0.6)), ((0.2, 0.15), (0.8, 0.6))])
+@pytest.mark.parametrize("cut", [3, 5])
+def test_what_is_left_of_log_odds_is_what_a_draw_of_noise_leaves(spreads: Any, cut: int) -> None:
+    """Half a million people in two groups that are nearly alike. Within 0.05: three standard errors, and that bins are not even."""
+    rng, size = np.random.default_rng(4), 500_000
+    groups = [numbers(rng, size, up=up) for up in (-0.15, 0.15)]
+    seen = [noised(rng, values, spreads) for values in groups]
+
+    def odds(values: np.ndarray) -> float:
+        return float(logit(np.mean(values >= CUTPOINTS[cut - 1])))
+
+    expected = (odds(seen[1]) - odds(seen[0])) / (odds(groups[1]) - odds(groups[0]))
+    levels = [int(at >= cut) for at in range(len(CUTPOINTS) + 1)]
+    found = classes(levels, spreads).kept(counted(np.concatenate(seen)), ordered=False)
+    assert found == pytest.approx([expected], abs=0.05)
+    assert classes(levels, spreads).kept(counted(np.concatenate(seen)), ordered=True) == pytest.approx(found, abs=1e-3)
+
+
+def test_without_noise_and_between_none_and_some_nothing_is_lost() -> None:
+    rng = np.random.default_rng(1)
+    counts = counted(np.append(np.zeros(2000), numbers(rng, 20_000, up=0.0)))
+    several = [0, 0, 0, 1, 1, 2, 2, 2]
+    assert classes(several, ((1.0, 0.0), (0.0, 0.0))).kept(counts, ordered=True) == pytest.approx([1.0], abs=1e-6)
+    some = [0, *[1] * len(CUTPOINTS)]
+    assert classes(some).kept(counts, ordered=False) == pytest.approx([1.0], abs=0.01)
+    assert classes(several).kept(np.zeros(len(CUTPOINTS) + 2), ordered=False).tolist() == [1.0, 1.0]
+
+
+def test_levels_follow_and_errors_include_as_much_again_as_was_moved() -> None:
+    """Of a column with mean 0.4, an intercept gives up 0.4 of what the slope gains."""
+    gram = np.array([[10.0, 4.0], [4.0, 8.0]])
+    covariance = np.array([[0.04, -0.01], [-0.01, 0.09]])
+    inference = Inference(np.array([0.2, 0.8]), covariance, False, (1, 1), np.array([7.1]))
+    found = Stretch.of(np.array([0.8]), 1, gram).inferred(inference, np.eye(2))
+    assert found.estimates == pytest.approx([0.2 - 0.4 * 0.2, 1.0])
+    assert found.errors[1] == pytest.approx(np.hypot(0.3 / 0.8, 0.2))
+    assert found.tests == pytest.approx([found.statistics[1] ** 2])
+
+
+@cache
+def desks(folder: Any) -> tuple[Desk, Desk]:
+    """6,000 people of the demonstration: the true ones, and those that a site answers from."""
+    dataset, secret = read_dataset(catalog_text("people"), name="people", read_file=str), Secret(sha256(b"1").digest())
+    true = encode(dataset, demo.people(6000), secret=secret)
+    found = []
+    for name in ("open", "standard"):
+        policy = PRESETS[name]
+        path = folder / f"{name}.columns"
+        write_columns(protect_records(true, dataset, policy, secret)[0], path)
+        found.append(Desk(Road(dataset, ColumnsEngine(path), Shield(policy, secret))))
+    return found[0], found[1]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Desk, Desk]:
+    return desks(tmp_path_factory.mktemp("people"))
+
+
+NOISY = {
+    "ordered": {"formula": "taxes ~ sex + age", "family": "ordered"},
+    "own classes": {"formula": "own ~ sex + age", "family": "ordered", "define": ["own = cut(income, 20000, 40000)"]},
+    "multinomial": {
+        "formula": "own ~ sex + age",
+        "family": "multinomial",
+        "define": ["own = cut(wages, 20000, 40000)"],
+    },
+    "binomial": {"formula": "own=yes ~ sex + age", "family": "binomial", "define": ["own = income >= 30000"]},
+}
+
+
+@pytest.mark.parametrize("name", list(NOISY))
+def test_slopes_of_noisy_classes_are_put_right_in_part_and_errors_cover_the_rest(people: Any, name: str) -> None:
+    request = python_regression("people", where={"employment": "employed"}, **NOISY[name])
+    true, told = (desk.consider(request) for desk in people)
+    assert not told.reasons
+    own = [note for note in told.release.notes if not note.startswith("Defined by the asker")]
+    assert own[0].startswith("Noise of ") and "towards 0" in own[0] and own[0] not in true.release.notes
+    exact, model = true.model.inference, told.model
+    slopes = slice(model.levels_alone, None)
+    assert len(exact.estimates) == len(model.inference.estimates)
+    raw = model.inference.estimates[slopes] * model.kept
+    off = [(each - exact.estimates[slopes]) / exact.errors[slopes] for each in (raw, model.inference.estimates[slopes])]
+    assert (off[1] ** 2).sum() < 0.7 * (off[0] ** 2).sum()
+    left = (model.inference.estimates - exact.estimates)[slopes] / model.inference.errors[slopes]
+    assert np.abs(left).max() < 2.5
+    assert (model.kept < 0.97).all()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"formula": "hours ~ sex + age", "family": "ordered"},
+        {"formula": "own=yes ~ sex + age", "family": "binomial", "define": ["own = hours >= 35"]},
+        {"formula": "log(income) ~ sex + age"},
+    ],
+)
+def test_other_responses_stay_as_they_are(people: Any, words: Any) -> None:
+    answer = people[1].consider(python_regression("people", where={"employment": "employed"}, **words))
+    assert answer.model.noisy is None and not any(note.startswith("Noise of ") for note in answer.release.notes)
