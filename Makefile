@@ -75,6 +75,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/red_team.py
 	$(BIN)/python benchmarks/ingest.py
 	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/noisy_classes.py
 	$(BIN)/python benchmarks/studies.py
 
 clean:
