@@ -13,6 +13,9 @@ MEAN_CELL = 5
 FEWEST = 5
 """Fewer groups than this are no level of a classification, but an accident of how codes are written."""
 
+SHORTEST = 3
+"""Codes of two characters are mostly numbered through: their first says nothing."""
+
 TOO_MANY = 2
 """Codes that are more than so many times as many as there is room for get a coarser level of no more than that."""
 
@@ -48,7 +51,8 @@ def grouping(column: ProfiledColumn, *, share: float) -> Grouping | None:
     codes = [code for code in dict.fromkeys([*column.labels, *column.codes]) if code not in column.marks]
     there = sum(int(n) for code, n in zip(column.codes, column.counts, strict=True) if code not in column.marks)
     most = TOO_MANY * room(there * share)
-    if len(codes) <= most or len({len(code) for code in codes}) > 1 or not all(code.isalnum() for code in codes):
+    lengths = {len(code) for code in codes}
+    if len(codes) <= most or len(lengths) > 1 or min(lengths) < SHORTEST or not all(map(str.isalnum, codes)):
         return None
     groups = {length: len({code[:length] for code in codes}) for length in range(1, len(codes[0]))}
     few = [length for length, number in groups.items() if FEWEST <= number <= most]
