@@ -1,13 +1,20 @@
 """People whose trade follows from age, sex and town: for models of several classes, of classes in their order, of durations."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from asking import Desk, python_regression
-from confide.model.policy import PRESETS, CountRules, TableRules
+from confide.answering.road import Road
+from confide.answering.shield import Shield
+from confide.engines.columns.engine import ColumnsEngine
+from confide.engines.columns.store import write_columns
+from confide.model.policy import PRESETS, CountRules, Policy, TableRules
 
 __all__ = [
     "EXACT",
@@ -19,6 +26,7 @@ __all__ = [
     "WORDS",
     "ask",
     "columns_of",
+    "desks_of",
     "matrix",
     "people",
 ]
@@ -85,3 +93,16 @@ def _factor(text: str, columns: dict[str, Any]) -> Any:
 
 def columns_of(table: pa.Table) -> dict[str, Any]:
     return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def desks_of(town: Any, folder: Path) -> Callable[..., Desk]:
+    """Opens a desk under each secret and policy, on columns."""
+    here, path = town.of(people()), folder / "people.columns"
+    write_columns(here.coded(), path)
+    engine = ColumnsEngine(path)
+
+    @cache
+    def desk(secret: int, policy: Policy = POLICY) -> Desk:
+        return Desk(Road(here.dataset, engine, Shield(policy, here.secret(secret))))
+
+    return desk

@@ -11,13 +11,21 @@ import statsmodels.api as sm
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
 from asking import Desk, python_regression, python_table
-from confide.answering.road import Road
-from confide.answering.shield import Shield
-from confide.engines.columns.engine import ColumnsEngine
-from confide.engines.columns.store import write_columns
 from confide.errors import Mistake
-from confide.model.policy import Policy
-from several_people import EXACT, LIMITS_OPEN, POLICY, SIZE, TOWNS, TRADES, WORDS, ask, columns_of, matrix, people
+from several_people import (
+    EXACT,
+    LIMITS_OPEN,
+    POLICY,
+    SIZE,
+    TOWNS,
+    TRADES,
+    WORDS,
+    ask,
+    columns_of,
+    desks_of,
+    matrix,
+    people,
+)
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +43,7 @@ def open_desk(town: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def desks(town: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    here = town.of(people())
-    path = tmp_path_factory.mktemp("several") / "people.columns"
-    write_columns(here.coded(), path)
-    engine = ColumnsEngine(path)
-
-    @cache
-    def desk(secret: int, policy: Policy = POLICY) -> Desk:
-        return Desk(Road(here.dataset, engine, Shield(policy, here.secret(secret))))
-
-    return desk
+    return desks_of(town, tmp_path_factory.mktemp("several"))
 
 
 FORMULAS = ["trade ~ town", "trade ~ sex*age + town", "trade ~ log(income) + sex + age^2"]

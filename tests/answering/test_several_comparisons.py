@@ -1,7 +1,6 @@
 """Likelihood-ratio tests of models of several classes, in their order or not, and of durations: right, judged, of protected counts."""
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,9 @@ from statsmodels.miscmodels.ordinal_model import OrderedModel
 from asking import Desk, python_regression, python_table
 from confide.answering.road import Road
 from confide.answering.shield import Shield
-from confide.engines.columns.engine import ColumnsEngine
-from confide.engines.columns.store import write_columns
 from confide.errors import Mistake
 from confide.model.choices import Extra
-from confide.model.policy import Policy
-from several_people import EXACT, POLICY, TOWNS, TRADES, WORDS, ask, columns_of, matrix, people
+from several_people import EXACT, TOWNS, TRADES, WORDS, ask, columns_of, desks_of, matrix, people
 
 
 @pytest.fixture
@@ -30,16 +26,7 @@ def exact(town: Any, engine_of: Any) -> Desk:
 
 @pytest.fixture(scope="module")
 def desks(town: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    here = town.of(people())
-    path = tmp_path_factory.mktemp("comparisons") / "people.columns"
-    write_columns(here.coded(), path)
-    engine = ColumnsEngine(path)
-
-    @cache
-    def desk(secret: int, policy: Policy = POLICY) -> Desk:
-        return Desk(Road(here.dataset, engine, Shield(policy, here.secret(secret))))
-
-    return desk
+    return desks_of(town, tmp_path_factory.mktemp("comparisons"))
 
 
 def deviance(kind: str, labels: Any, rows: Any) -> float:
