@@ -83,7 +83,9 @@ class Bench:
         return self.query(f"SELECT {names}, count(*) FROM records{' WHERE ' + where if where else ''} GROUP BY {names}")
 
     def scan(self, model: Design) -> float:
-        names = [name for name in columns_of(Step(model, Family.GAUSSIAN), self.engine.facts) if name not in ("unit", "key")]
+        names = [
+            name for name in columns_of(Step(model, Family.GAUSSIAN), self.engine.facts) if name not in ("unit", "key")
+        ]
         return self.query(f"SELECT count(*), {', '.join(f'sum({name})' for name in names)} FROM records")
 
 

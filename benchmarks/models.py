@@ -79,7 +79,8 @@ def median(run: Callable[[], object], repeat: int) -> float:
 
 
 def scan(path: Path, engine: DuckDBEngine, model: Design, repeat: int) -> float:
-    sums = ", ".join(f"sum({column})" for column in columns_of(Step(model, Family.GAUSSIAN), engine.facts) if column not in ("unit", "key"))
+    names = columns_of(Step(model, Family.GAUSSIAN), engine.facts)
+    sums = ", ".join(f"sum({column})" for column in names if column not in ("unit", "key"))
     with beside(path) as raw:
         return median(lambda: raw.execute(f"SELECT count(*), {sums} FROM records").fetchall(), repeat)
 
