@@ -74,7 +74,7 @@ def refused(site: Path, name: str, *, questions: int) -> Iterator[tuple[Road, An
 @pytest.mark.parametrize("name", ["people", "firms", "survey", pytest.param("silc", marks=pytest.mark.reference)])
 def test_nearly_all_refusals_come_with_a_suggestion_that_is_answered(tmp_path: Path, name: str) -> None:
     leading = []
-    for road, question in refused(site_of(tmp_path / "site", name), name, questions=60):
+    for road, question in refused(site_of(tmp_path / "site", name), name, questions=100):
         first = next(road.suggest(question), None)
         leading.append(first is not None)
         if first is not None:
