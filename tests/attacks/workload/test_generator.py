@@ -125,6 +125,8 @@ def test_statistics_come_in_the_proportions_declared(people: Dataset) -> None:
     assert all(within(shares[part], shares.total(), share, 1.0) for part, share in PROPORTIONS.share.items())
     families = {str(r.family) for r in requests if kind_of(r) == "models of classes"}
     assert families == {"multinomial", "ordered"}, "these people have no yes or no that could end a duration"
+    designed = Counter(r.family.several for r in requests if isinstance(r, RegressionRequest) and r.by_design)
+    assert within(designed[True], designed.total(), PROPORTIONS.designed["of_classes"], 1.0)
 
 
 def test_errors_are_asked_for_only_where_the_design_is_declared(people: Dataset) -> None:
@@ -211,4 +213,4 @@ def test_every_proportion_is_described_and_shares_are_of_a_whole() -> None:
     described = dict(PROPORTIONS.described())
     assert described["Variables of a table"] == "1 30 %, 2 50 %, 3 20 %"
     assert described["Least share of all units in a universe"] == "1 %"
-    assert len(described) == 28
+    assert len(described) == 29

@@ -191,7 +191,8 @@ class _Drawing:
         return RegressionRequest(self.menu.book.name, formula, self._universe(taken), family, event=ends)
 
     def _by_design(self) -> Request[Any]:
-        model = self._model()
+        several = any(self.menu.classed.values()) and self._draw(self.proportions.designed) == "of_classes"
+        model = self._of_classes() if several else self._model()
         return replace(model, errors=CoefficientErrors.DESIGN) if isinstance(model, RegressionRequest) else model
 
     def _middle(self, draft: Request[Any]) -> Request[Any]:

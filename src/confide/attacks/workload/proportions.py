@@ -53,6 +53,9 @@ class Proportions:
         ordered=0.45,
         survival=0.1,
     )
+    designed: Mapping[str, float] = _shares(
+        "Models by the design, where models of classes can be asked for", usual=0.7, of_classes=0.3
+    )
     weighted: Mapping[str, float] = _shares("Counts, where the data have a weight", plain=0.8, weighted=0.2)
     middle: Mapping[str, float] = _shares("A mean, of a number with cutpoints", mean=0.75, sd=0.05, median=0.2)
     own: Mapping[str, float] = _shares(
