@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 
@@ -87,7 +88,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
     found: dict[int, list[float]] = {workers: [] for workers in WORKERS}
-    addresses = iter(different())
+    addresses = cycle(different())  # a server starts anew each round, and keeps no answer of the one before
     with tempfile.TemporaryDirectory() as folder:
         site = make_site(Path(folder) / "site", given.rows)
         policy = site / "policy.toml"
