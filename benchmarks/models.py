@@ -159,7 +159,7 @@ def main() -> None:
         site = given.site or Path(folder) / "site"
         if given.site is None:
             catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-            confide.add(demo.people(given.rows), site, name="people", catalog=catalog)
+            confide.add(demo.people(given.rows), site, name="people", catalog='engine = "duckdb"\n' + catalog)
         measure(Folder(site).store("people"), given.repeat)
 
 

@@ -235,8 +235,7 @@ def _model(response: str, names: tuple[str, ...], where: object) -> Request[Any]
 
 def ingested(engine: str, file: str, site: Path, where: str) -> None:
     catalog = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
-    named = "" if engine == "duckdb" else f'engine = "{engine}"\n{where}'
-    confide.add(file, site, name="people", catalog=named + catalog)
+    confide.add(file, site, name="people", catalog=f'engine = "{engine}"\n{where}{catalog}')
 
 
 @contextmanager

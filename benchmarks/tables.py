@@ -62,7 +62,7 @@ class Bench:
         start = time.perf_counter()
         data = demo.people(rows)
         made = time.perf_counter()
-        confide.add(data, folder, name="people", catalog=catalog)
+        confide.add(data, folder, name="people", catalog='engine = "duckdb"\n' + catalog)
         print(f"{rows:,} rows: generated in {made - start:.1f} s, ingested in {time.perf_counter() - made:.1f} s")
         self.rows, self.repeat, self.folder = rows, repeat, folder
         self.service = Service.open(folder)

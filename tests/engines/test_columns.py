@@ -18,11 +18,12 @@ import confide
 from confide.attacks.truth.copies import CopiedUnits, copied
 from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped
-from confide.engines import Coded, Engine, StoreFacts
+from confide.engines import Coded, Engine, StoreFacts, stores
 from confide.engines.columns import parallel, table, tallies, universes
 from confide.engines.columns.elementary import exponentials, logarithms
 from confide.engines.columns.engine import ColumnsEngine
 from confide.engines.columns.store import ColumnsStore, write_columns
+from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.memory.engine import MemoryEngine
 from confide.engines.squares import square_shifts
 from confide.engines.sums.kernels import TINY
@@ -30,6 +31,7 @@ from confide.errors import Fault, Mistake
 from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Tally
 from confide.model.formula import Transform
+from confide.site import doctor
 from confide.site.doctor import examine
 from confide.site.folder import Folder
 
@@ -268,7 +270,7 @@ def test_an_engine_that_was_not_ingested_for_is_a_mistake_that_says_what_to_do(t
 
 
 def test_an_unknown_engine_is_a_mistake_that_offers_the_nearest(tmp_path: Path, town) -> None:
-    with pytest.raises(Mistake, match="duckdb, columns") as caught:
+    with pytest.raises(Mistake, match="auto, duckdb, columns") as caught:
         catalog = 'engine = "column"\n' + town.catalog
         confide.add(town.people, tmp_path / "site", name="people", catalog=catalog)
     assert "columns" in str(caught.value.suggestions)
@@ -277,10 +279,38 @@ def test_an_unknown_engine_is_a_mistake_that_offers_the_nearest(tmp_path: Path, 
 def test_the_doctor_says_how_much_memory_columns_take(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
     assert memory.found.startswith("columns of people take 1 MB of ") and not memory.mend
-    sysconf = os.sysconf
-    monkeypatch.setattr(os, "sysconf", lambda name: 10 if name == "SC_PHYS_PAGES" else sysconf(name))
+    monkeypatch.setattr(doctor, "whole_memory", lambda: 40_960)
     [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
     assert 'engine = "duckdb"' in memory.mend
+    monkeypatch.setattr(doctor, "whole_memory", lambda: None)
+    [memory] = [each for each in examine(Folder(site)) if each.what == "memory"]
+    assert memory.found == "columns of people take 1 MB" and not memory.mend
+
+
+def test_auto_writes_columns_of_a_large_file_and_answers_from_them_where_they_fit(
+    tmp_path: Path, town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    confide.add(town.people, small, name="people", catalog=town.catalog, preset="drop-q")
+    monkeypatch.setattr(stores, "COLUMNS_FROM", len(town.people))
+    confide.add(town.people, large, name="people", catalog=town.catalog, preset="drop-q")
+    assert answered_by(small) is DuckDBEngine and answered_by(large) is ColumnsEngine
+    [memory] = [each for each in examine(Folder(large)) if each.what == "memory"]
+    assert memory.found.startswith("columns of people take ")
+
+    monkeypatch.setattr(stores, "whole_memory", lambda: 4096)
+    assert answered_by(large) is DuckDBEngine
+    [memory] = [each for each in examine(Folder(large)) if each.what == "memory"]
+    assert memory.found == "DuckDB takes up to half of it"
+    confide.ingest(town.people, large, name="people")
+    assert not Folder(large).store("people").with_suffix(".columns").exists()
+
+
+def answered_by(site: Path) -> type:
+    dataset, store = Folder(site).dataset("people"), Folder(site).store("people")
+    engine = stores.open_engine(store, dataset)
+    engine.close()
+    return type(engine)
 
 
 @pytest.mark.parametrize("without", [None, 3])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from confide.data.memory import free_memory, must_fit
+from confide.data.memory import free_memory, must_fit, whole_memory
 from confide.errors import Fault
 
 
@@ -46,6 +46,20 @@ def test_what_is_free_is_the_least_of_the_machine_and_its_groups(
     tmp_path: Path, files: dict[str, str], free: int | None
 ) -> None:
     assert free_memory(machine(tmp_path, files)) == free
+
+
+@pytest.mark.parametrize(
+    ("files", "whole"),
+    [
+        ({}, None),
+        (MACHINE, 9216),
+        (MACHINE | GROUPS | group("a/b/", "max", 10, 3), 9216),
+        (MACHINE | GROUPS | group("a/b/", "1000", 700, 100), 1000),
+        (MACHINE | GROUPS | group("a/b/", "max", 10, 3) | group("a/", "500", 200, 0), 500),
+    ],
+)
+def test_what_there_is_counts_what_is_taken(tmp_path: Path, files: dict[str, str], whole: int | None) -> None:
+    assert whole_memory(machine(tmp_path, files)) == whole
 
 
 def test_what_needs_more_is_a_fault_that_says_how_much(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from confide.errors import Fault
 
-__all__ = ["free_memory", "must_fit"]
+__all__ = ["free_memory", "must_fit", "whole_memory"]
 
 KNOWN_LARGE = 1 << 60
 """A limit above this is none."""
@@ -30,6 +30,12 @@ def free_memory(root: Path = Path("/")) -> int | None:
     return min((free for free in found if free is not None), default=None)
 
 
+def whole_memory(root: Path = Path("/")) -> int | None:
+    """Bytes that there are, taken or not: of the machine, and of the control groups this process is in; None where nobody says."""
+    found = [_field(root / "proc/meminfo", "MemTotal:", 1024), *map(_most, _groups(root))]
+    return min((most for most in found if most is not None), default=None)
+
+
 def _groups(root: Path) -> Iterator[Path]:
     """The control group of this process, and those it is part of."""
     for line in _text(root / "proc/self/cgroup").splitlines():
@@ -41,10 +47,16 @@ def _groups(root: Path) -> Iterator[Path]:
 
 def _left(group: Path) -> int | None:
     """What a group has left of its limit; None if it has none."""
-    most, taken = _text(group / "memory.max").strip(), _text(group / "memory.current").strip()
-    if not (most.isdigit() and taken.isdigit()) or int(most) > KNOWN_LARGE:
+    most, taken = _most(group), _text(group / "memory.current").strip()
+    if most is None or not taken.isdigit():
         return None
-    return max(0, int(most) - int(taken) + (_field(group / "memory.stat", "file", 1) or 0))
+    return max(0, most - int(taken) + (_field(group / "memory.stat", "file", 1) or 0))
+
+
+def _most(group: Path) -> int | None:
+    """The limit of a group; None if it has none."""
+    most = _text(group / "memory.max").strip()
+    return int(most) if most.isdigit() and int(most) <= KNOWN_LARGE else None
 
 
 def _field(file: Path, name: str, unit: int) -> int | None:

@@ -5,26 +5,56 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from confide.data.memory import whole_memory
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import write_store
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import Dataset, EngineName
 
-__all__ = ["open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]
+__all__ = ["answering_engine", "open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]
 
 _BESIDE = {EngineName.COLUMNS: ".columns", EngineName.POSTGRES: ".postgres", EngineName.SPARK: ".spark"}
+
+COLUMNS_FROM = 1_000_000
+"""From so many records on columns are written unasked: models of fewer take DuckDB half a second (docs/reference/performance.md)."""
+
+
+def answering_engine(store: Path, engine: EngineName) -> EngineName:
+    """The engine that answers from a store: of `auto`, columns if they were written and fit into half of this machine's memory.
+
+    Otherwise DuckDB, whose file is always there: the machine that answers need not be the one that ingested.
+    """
+    if engine is not EngineName.AUTO:
+        return engine
+    file = store.with_suffix(_BESIDE[EngineName.COLUMNS])
+    return EngineName.COLUMNS if file.exists() and _fits(file.stat().st_size) else EngineName.DUCKDB
+
+
+def _written_engine(coded: Coded, engine: EngineName) -> EngineName:
+    """The engine that records are written for, likewise."""
+    if engine is not EngineName.AUTO:
+        return engine
+    large = coded.records.num_rows >= COLUMNS_FROM and _fits(coded.records.nbytes)
+    return EngineName.COLUMNS if large else EngineName.DUCKDB
+
+
+def _fits(size: int) -> bool:
+    there = whole_memory()
+    return there is not None and size <= there // 2
 
 
 def store_files(store: Path, engine: EngineName) -> list[Path]:
     """The files of coded records: the store itself, which every data set has, and what the engine reads beside it."""
+    engine = answering_engine(store, engine)
     return [store, *([store.with_suffix(_BESIDE[engine])] if engine in _BESIDE else [])]
 
 
 def open_engine(store: Path, dataset: Dataset) -> Engine:
     """The engine that answers from a store."""
-    *_, file = store_files(store, dataset.engine)
-    match dataset.engine:
-        case EngineName.DUCKDB:
+    engine = answering_engine(store, dataset.engine)
+    *_, file = store_files(store, engine)
+    match engine:
+        case EngineName.DUCKDB | EngineName.AUTO:
             from confide.engines.duckdb.engine import DuckDBEngine
 
             return DuckDBEngine(file)
@@ -49,8 +79,9 @@ def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
 
     Where another engine answers, no tables are kept in the store itself: making them takes longer than all else.
     """
-    *_, file = store_files(store, dataset.engine)
-    match dataset.engine:
+    engine = _written_engine(coded, dataset.engine)
+    *_, file = store_files(store, engine)
+    match engine:
         case EngineName.DUCKDB:
             write_store(coded, store)
             return

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from confide.engines.stores import open_engine, store_files
+from confide.data.memory import whole_memory
+from confide.engines.stores import answering_engine, open_engine, store_files
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
@@ -88,19 +89,23 @@ def _data(what: str, folder: Folder) -> Examined:
 def _memory(what: str, folder: Folder) -> Examined:
     """What the columns that are answered from take, once all of them have been read."""
     mapped = {name: _columns_size(folder, name) for name in folder.names()}
-    needed, there = sum(mapped.values()), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    needed, there = sum(mapped.values()), whole_memory()
     if not needed:
         return Examined(what, "DuckDB takes up to half of it")
-    found = f"columns of {', '.join(name for name in mapped if mapped[name])} take {_megabytes(needed)} of {_megabytes(there)}"
+    found = f"columns of {', '.join(name for name in mapped if mapped[name])} take {_megabytes(needed)}"
+    if there is None:
+        return Examined(what, found)
+    found += f" of {_megabytes(there)}"
     if needed > there // 2:
         return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
     return Examined(what, found)
 
 
 def _columns_size(folder: Folder, name: str) -> int:
-    if folder.dataset(name).engine is not EngineName.COLUMNS:
+    store = folder.store(name)
+    if answering_engine(store, folder.dataset(name).engine) is not EngineName.COLUMNS:
         return 0
-    *_, file = store_files(folder.store(name), EngineName.COLUMNS)
+    *_, file = store_files(store, EngineName.COLUMNS)
     return file.stat().st_size if file.exists() else 0
 
 

@@ -53,8 +53,12 @@ class Kind(StrEnum):
 
 
 class EngineName(StrEnum):
-    """What answers from the records of a data set: a DuckDB file, columns that are mapped into memory, PostgreSQL, or Spark."""
+    """What answers from the records of a data set: a DuckDB file, columns that are mapped into memory, PostgreSQL, or Spark.
 
+    `auto` is columns for large files that fit into memory, and DuckDB for others.
+    """
+
+    AUTO = "auto"
     DUCKDB = "duckdb"
     COLUMNS = "columns"
     POSTGRES = "postgres"
@@ -246,7 +250,7 @@ class Dataset:
     """The data set of the households that its units live in, if there is one."""
     sampling: SampleDesign | None = None
     """How the units were drawn, if it is declared."""
-    engine: EngineName = EngineName.DUCKDB
+    engine: EngineName = EngineName.AUTO
     database: str = ""
     """Where PostgreSQL is, as libpq reads it, without a password: for the custodian, and shown to nobody else."""
     cluster: str = ""

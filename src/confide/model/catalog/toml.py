@@ -43,7 +43,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         household=text_of(raw, "household", where) or None,
         weight=text_of(raw, "weight", where) or None,
         weight_decimals=whole_of(raw, "weight_decimals", 2, where=where),
-        engine=member(EngineName, text_of(raw, "engine", where) or "duckdb", f"engine in {where}"),
+        engine=member(EngineName, text_of(raw, "engine", where) or "auto", f"engine in {where}"),
         database=text_of(raw, "database", where),
         cluster=text_of(raw, "cluster", where),
         storage=text_of(raw, "storage", where),
