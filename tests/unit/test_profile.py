@@ -3,6 +3,7 @@
 import stat
 import tomllib
 from datetime import date
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import confide
+from confide.answering.opening import open_roads
 from confide.cli.main import app
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Role
 from confide.model.catalog.toml import read_dataset
+from confide.model.request import TableRequest
 from confide.site.draft import Draft, draft
 from confide.site.encode import encode
 from confide.site.profiling.profile import Decision, profile
@@ -321,3 +324,111 @@ def test_one_category_is_described_as_constant() -> None:
     found = decided("land", ["here"] * ROWS)
     assert (found.role, found.why) == (Role.OTHER, "the same in every record")
     drafted({"land": ["here"] * ROWS})
+
+
+def industries(rows: int, *, codes: int) -> Any:
+    """Six-digit codes of a classification, few of which are common."""
+    rng = np.random.default_rng(5)
+    listed = [f"{11 + i % 8}{i // 8 % 4 + 1}{i:03d}" for i in range(codes)]
+    return rng.choice(listed, rows, p=rng.dirichlet(np.full(codes, 0.3)))
+
+
+def test_codes_too_many_for_tables_by_two_are_joined_where_few_have_them() -> None:
+    values = industries(ROWS, codes=300)
+    found = variable("industry_code", values)["codes"]
+    spelt = {code: said.get("synonyms", [code]) for code, said in found.items()}
+    assert len(found) <= 2 * np.sqrt(ROWS / 5) < len(set(values)) / 4
+    assert sorted(c for codes in spelt.values() for c in codes) == sorted(set(values))
+    assert all(c.startswith(said["parent"]) for code, said in found.items() for c in spelt[code])
+    names, counts = np.unique(values, return_counts=True)
+    assert names[counts.argmax()] in found
+    assert "stand together" in " ".join(decided("industry_code", values).notes)
+    assert not any(
+        "synonyms" in said for said in variable("industry_code", values[:30].repeat(34)[:ROWS])["codes"].values()
+    )
+
+
+def test_a_class_of_joined_codes_is_named_as_no_code_of_another() -> None:
+    towns = np.arange(1, 151)
+    areas = towns % 3 + 1  # towns 1, 2 and 3 lie in areas 2, 3 and 1; area 1 has rare ones only, which join wholly
+    drawn = np.random.default_rng(6).choice(
+        150, ROWS, p=np.where(areas == 1, 0.2, 1.0) / np.where(areas == 1, 0.2, 1.0).sum()
+    )
+    columns = {"area": [f"{a}" for a in areas[drawn]], "town_code": [f"{t}" for t in towns[drawn]]}
+    codes = tomllib.loads(drafted(columns).catalog)["variables"]["town_code"]["codes"]
+    spelt = {code: said.get("synonyms", []) for code, said in codes.items()}
+    assert any(spelt.values()) and not {o for others in spelt.values() for o in others} & set(codes)
+    assert {*codes, *(o for others in spelt.values() for o in others)} >= set(columns["town_code"])
+
+
+def test_codes_are_joined_within_the_level_above_them() -> None:
+    town = np.random.default_rng(6).integers(1, 200, ROWS)
+    area = np.array(["east", "mid", "west"])[town % 3]
+    catalog = tomllib.loads(drafted({"area": area, "town": [f"t{t}" for t in town]}).catalog)["variables"]
+    assert catalog["town"]["parent"] == "area"
+    for name, said in catalog["town"]["codes"].items():
+        inside = {["east", "mid", "west"][int(other[1:]) % 3] for other in said.get("synonyms", [name])}
+        assert inside == {said["parent"]}
+
+
+RATED = {"N": "N/A (never served)", "1": "low", "2": "mid", "3": "high", "4": "top", "6": "Not reported"}
+
+
+def ratings(few: int, *, others: int = ROWS) -> Any:
+    return np.array(["N"] * (others - few - 4) + list("1234") * (few // 4) + ["6"] * 4)
+
+
+def test_of_a_question_that_few_were_asked_a_draft_tells_who_was() -> None:
+    labels = {"rating": RATED}
+    few = variable("rating", ratings(40), value_labels=labels)
+    assert few["missing"] == ["6"]
+    assert {code for code in few["codes"] if code not in few["missing"]} == {"N", "asked"}
+    assert few["codes"]["asked"]["synonyms"] == list("1234")
+    assert "who was asked" in " ".join(decided("rating", ratings(40), value_labels=labels).notes)
+    drafted({"rating": ratings(40)}, value_labels=labels)
+
+
+def test_who_was_not_asked_is_missing_where_many_were_or_the_file_says_so() -> None:
+    labels = {"rating": RATED}
+    many = variable("rating", ratings(400), value_labels=labels)
+    assert sorted(many["missing"]) == ["6", "N"] and "asked" not in many["codes"]
+    declared = variable("rating", ratings(40), value_labels=labels, missing={"rating": ["N", "6"]})
+    assert sorted(declared["missing"]) == ["6", "N"] and "asked" not in declared["codes"]
+    unknown = {"rating": {**RATED, "N": "Don't know"}}
+    assert "N" in variable("rating", ratings(40), value_labels=unknown)["missing"]
+
+
+def test_those_not_asked_may_be_a_class_beside_one_other_only() -> None:
+    def found(codes: str) -> list[str]:
+        text = f"[variables.q]\nrole = 'confidential'\ncodes = {{ {codes} }}\n"
+        return [each.words for each in suspicions(read_dataset(text, name="d", read_file=str))]
+
+    assert found("N = 'Not applicable', 1 = 'Asked'") == []
+    assert found("N = 'Not reported', 1 = 'Asked'") == ["codes that probably mean missing are not declared so"]
+    assert found("N = 'Not applicable', 1 = 'Yes', 2 = 'No'") == [
+        "codes that probably mean missing are not declared so"
+    ]
+
+
+def test_most_tables_of_a_draft_with_long_code_lists_are_answered(tmp_path: Path) -> None:
+    """As in files of firms and of persons: long lists of industries, and a question that concerns few."""
+    rng, rows = np.random.default_rng(8), 8000
+    table = pa.table(
+        {
+            "industry_code": industries(rows, codes=400),
+            "sex": rng.choice(["f", "m"], rows),
+            "region": rng.choice(list("abcdef"), rows),
+            "health": rng.choice(["good", "fair", "bad"], rows),
+            "rating": rng.choice(["Not applicable", *"12345"], rows, p=[0.99, *[0.002] * 5]),
+        }
+    )
+    folder = confide.add(table, tmp_path, name="d")
+    with open_roads(folder, None, allow_open=True) as roads:
+        for size, least in ((2, 0.95), (3, 0.85)):
+            variables = roads["d"].dataset
+            names = [v.name for v in variables.variables.values() if v.classifies]
+            asked = [
+                by for by in combinations(names, size) if len({variables.levels(name)[0].name for name in by}) == size
+            ]
+            refused = [by for by in asked if roads["d"].consider(roads["d"].admit(TableRequest("d", by))).reasons]
+            assert len(refused) <= (1 - least) * len(asked), refused

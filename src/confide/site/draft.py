@@ -3,6 +3,7 @@
 A draft lists the codes it saw. What is published is what the file declares, so complete the lists where classes are missing.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from confide.site.cutpoints.draft import round_cutpoints
 from confide.site.profiling import names
 from confide.site.profiling.column import ProfiledColumn
 from confide.site.profiling.grouping import Grouping
+from confide.site.profiling.joining import Joined, codes_above
 from confide.site.profiling.kept import kept_profile
 from confide.site.profiling.profile import Decision, Profile, profile, units_for_each
-from confide.site.profiling.relations import parent_codes
 from confide.site.profiling.report import profile_page, summary
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
@@ -122,7 +123,7 @@ def _section(decision: Decision, found: Profile, source: Source) -> list[str]:
         return head + _number(column, units_for_each(found.unit))
     group = found.groupings.get(column.name)
     above = _group(group, column, decision.role) if group else []
-    return [*above, *head, *_categories(column, found.parents.get(column.name), group)]
+    return [*above, *head, *_categories(column, found)]
 
 
 def _group(group: Grouping, column: ProfiledColumn, role: Role) -> list[str]:
@@ -141,10 +142,11 @@ def _group(group: Grouping, column: ProfiledColumn, role: Role) -> list[str]:
     ]
 
 
-def _categories(column: ProfiledColumn, parent: ProfiledColumn | None, group: Grouping | None) -> list[str]:
+def _categories(column: ProfiledColumn, found: Profile) -> list[str]:
+    parent, group = found.parents.get(column.name), found.groupings.get(column.name)
     lines, up = [], dict(group.of) if group else {}
     if parent:
-        up = parent_codes(column, parent)
+        up = codes_above(column, parent, found.joined)
         lines.append(
             f"parent = {toml_value(parent.name)}   # every code lies within one code of it; remove if by accident"
         )
@@ -153,8 +155,21 @@ def _categories(column: ProfiledColumn, parent: ProfiledColumn | None, group: Gr
     if missing := _missing(column):
         lines.append(f"missing = {toml_value(missing)}")
     lines.append(f"[variables.{toml_key(column.name)}.codes]")
+    if column.name in found.joined:
+        return [*lines, *_joined(column, found.joined[column.name], up)]
     codes = dict.fromkeys([*column.labels, *column.codes])
     return [*lines, *(f"{toml_key(code)} = {_code(column, code, up.get(code))}" for code in codes)]
+
+
+def _joined(column: ProfiledColumn, joined: Joined, up: Mapping[str, str]) -> list[str]:
+    """A line for each class; the codes of those that have several are its spellings."""
+    apart = {code: (code,) for code in dict.fromkeys([*column.labels, *column.codes]) if code in column.marks}
+    lines = []
+    for name, codes in (apart | dict(joined.members)).items():
+        others = [*(c for c in codes if c != name), *(other for c in codes for other in column.synonyms.get(c, ()))]
+        label = joined.labels.get(name) or column.labels.get(name, name)
+        lines.append(f"{toml_key(name)} = {_said(label, up.get(codes[0]), others)}")
+    return lines
 
 
 def _missing(column: ProfiledColumn) -> list[str]:
@@ -169,12 +184,15 @@ def _empty(column: ProfiledColumn) -> str:
 
 
 def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:
+    return _said(column.labels.get(code, code), parent, column.synonyms.get(code, ()))
+
+
+def _said(label: str, parent: str | None, others: Sequence[str]) -> str:
     """What is said of a code: its label alone, or with its parent and its other spellings."""
-    label, others = toml_value(column.labels.get(code, code)), column.synonyms.get(code, ())
-    parts = [f"label = {label}"]
+    parts = [f"label = {toml_value(label)}"]
     parts += [f"parent = {toml_value(parent)}"] if parent is not None else []
     parts += [f"synonyms = [{', '.join(map(toml_value, others))}]"] if others else []
-    return label if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
+    return toml_value(label) if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
 
 
 def _number(column: ProfiledColumn, units: float) -> list[str]:

@@ -16,6 +16,7 @@ __all__ = [
     "misspelt",
     "number_sentinels",
     "says_missing",
+    "says_not_asked",
     "sentinels",
     "sets_apart",
     "variants",
@@ -36,6 +37,10 @@ _SAYS_MISSING = re.compile(
     r"|n/?a\b( \(.*)?|item not answered|schedule not applicable|blank)[.]?$",
     re.IGNORECASE,
 )
+_SAYS_NOT_ASKED = re.compile(
+    r"^(no code required|not (applicable|asked|in universe)\b.*|inapplicable|n/?a\b( \(.*)?|schedule not applicable)[.]?$",
+    re.IGNORECASE,
+)
 _NEGATIVE = re.compile(r"^-(\d|([6789])\2+)$")
 _NINES = re.compile(r"^9{1,9}$")
 
@@ -47,6 +52,15 @@ def says_missing(text: str) -> bool:
     (True, True, False)
     """
     return text in MISSING_WORDS or bool(_SAYS_MISSING.match(text.strip()))
+
+
+def says_not_asked(text: str) -> bool:
+    """Whether a code or its label says that a question does not concern a record: more than that nobody knows.
+
+    >>> says_not_asked("N/A (never served)"), says_not_asked("Not reported"), says_not_asked("NA")
+    (True, False, False)
+    """
+    return text not in MISSING_WORDS and bool(_SAYS_NOT_ASKED.match(text.strip()))
 
 
 def sentinels(codes: Sequence[str], labels: Mapping[str, str] | None = None) -> list[str]:

@@ -1,11 +1,11 @@
 """How fine a draft may be: the classes that tables by three variables have room for, and a coarser level for codes beyond it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from confide.site.profiling.column import ProfiledColumn
 
-__all__ = ["Grouping", "grouping", "room"]
+__all__ = ["TOO_MANY", "Grouping", "classified", "grouping", "room"]
 
 MEAN_CELL = 5
 """So many units a cell the standard policy asks for, on average."""
@@ -20,13 +20,23 @@ TOO_MANY = 2
 """Codes that are more than so many times as many as there is room for get a coarser level of no more than that."""
 
 
-def room(units: float) -> int:
-    """How many classes each of three variables may have, for their table to have enough units a cell on average.
+def room(units: float, *, by: int = 3) -> int:
+    """How many classes each of so many variables may have, for their table to have enough units a cell on average.
 
-    >>> room(834), room(5000), room(100_000)
-    (5, 10, 27)
+    >>> room(834), room(5000), room(100_000), room(5000, by=2)
+    (5, 10, 27, 31)
     """
-    return int((units / MEAN_CELL) ** (1 / 3) + 1e-9)
+    return int((units / MEAN_CELL) ** (1 / by) + 1e-9)
+
+
+def classified(codes: Collection[str]) -> bool:
+    """Whether codes are written as those of a classification, of which the beginning says more than the rest.
+
+    >>> classified(["236115", "236116"]), classified(["A1", "B2"]), classified(["170", "1070"])
+    (True, False, False)
+    """
+    lengths = {len(code) for code in codes}
+    return len(lengths) == 1 and min(lengths) >= SHORTEST and all(map(str.isalnum, codes))
 
 
 @dataclass(frozen=True)
@@ -51,8 +61,7 @@ def grouping(column: ProfiledColumn, *, share: float) -> Grouping | None:
     codes = [code for code in dict.fromkeys([*column.labels, *column.codes]) if code not in column.marks]
     there = sum(int(n) for code, n in zip(column.codes, column.counts, strict=True) if code not in column.marks)
     most = TOO_MANY * room(there * share)
-    lengths = {len(code) for code in codes}
-    if len(codes) <= most or len(lengths) > 1 or min(lengths) < SHORTEST or not all(map(str.isalnum, codes)):
+    if len(codes) <= most or not classified(codes):
         return None
     groups = {length: len({code[:length] for code in codes}) for length in range(1, len(codes[0]))}
     few = [length for length, number in groups.items() if FEWEST <= number <= most]

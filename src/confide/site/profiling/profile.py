@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 from confide.model.catalog.dataset import Role
 from confide.site.profiling import codes as said
 from confide.site.profiling import names
+from confide.site.profiling.asking import asked_or_not, tells_asked
 from confide.site.profiling.column import EVIDENCE, MANY, ProfiledColumn, column_of
 from confide.site.profiling.grouping import Grouping, grouping
+from confide.site.profiling.joining import Joined, join_levels
 from confide.site.profiling.relations import bands, duplicates, parents
 from confide.sources.source import Source
 
@@ -38,7 +40,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class Profile:
-    """The columns with what was decided of each, and the next coarser level of those that have one, or want one."""
+    """The columns with what was decided of each, the next coarser level of those that have one, or want one, and the codes of
+    those that have too many even so."""
 
     columns: tuple[ProfiledColumn, ...]
     unit: ProfiledColumn | None
@@ -46,6 +49,7 @@ class Profile:
     weight: ProfiledColumn | None
     parents: Mapping[str, ProfiledColumn]
     groupings: Mapping[str, Grouping]
+    joined: Mapping[str, Joined]
     decisions: Mapping[str, Decision]
 
     def named(self, role: Role, kind: str) -> list[str]:
@@ -55,7 +59,10 @@ class Profile:
 
 def profile(source: Source, household: str | None = None) -> Profile:
     """What the columns of a data file probably are; which names households may be known."""
-    columns = tuple(column_of(source, name) for name in source.table.column_names)
+    columns = tuple(
+        asked_or_not(column_of(source, name), declared=tuple(source.missing.get(name, ())))
+        for name in source.table.column_names
+    )
     replicate = names.replicates([c.name for c in columns if c.numbers is not None])
     weights = [c for c in columns if c.weighs and c.name not in replicate]
     weight = min(weights, key=lambda c: names.of_household_weight(c.name), default=None)
@@ -73,8 +80,9 @@ def profile(source: Source, household: str | None = None) -> Profile:
     role = _roles(shown, banded)
     levels = parents(classes)
     groups = _groupings([c for c in classes if c.name not in levels], columns, unit)
-    decisions = {c.name: _with_grouping(_decide(c, weight, hiding, twice, role), groups) for c in columns}
-    return Profile(columns, unit, home, weight, levels, groups, decisions)
+    joined = join_levels(classes, levels, groups, share=units_for_each(unit))
+    decisions = {c.name: _with_levels(_decide(c, weight, hiding, twice, role), groups, joined) for c in columns}
+    return Profile(columns, unit, home, weight, levels, groups, joined, decisions)
 
 
 def _groupings(
@@ -86,12 +94,18 @@ def _groupings(
     return {name: group for name, group in found.items() if group is not None and group.name not in taken}
 
 
-def _with_grouping(decision: Decision, groups: Mapping[str, Grouping]) -> Decision:
-    group = groups.get(decision.column.name)
-    if group is None:
-        return decision
-    note = f"too many codes for most tables by three; {group.name!r} has their first {group.length} characters"
-    return replace(decision, notes=(*decision.notes, note))
+def _with_levels(decision: Decision, groups: Mapping[str, Grouping], joined: Mapping[str, Joined]) -> Decision:
+    notes, group, shorter = [*decision.notes], groups.get(decision.column.name), joined.get(decision.column.name)
+    if group is not None:
+        notes.append(
+            f"too many codes for most tables by three; {group.name!r} has their first {group.length} characters"
+        )
+    if shorter is not None:
+        notes.append(
+            f"{shorter.lost} codes that few have stand together in {len(shorter.labels)}, "
+            "for tables by two to have room; list them apart if they may be that fine"
+        )
+    return replace(decision, notes=tuple(notes))
 
 
 def units_for_each(unit: ProfiledColumn | None) -> float:
@@ -193,6 +207,10 @@ def _notes(column: ProfiledColumn) -> list[str]:
     notes = []
     if column.marks:
         notes.append(f"{', '.join(map(repr, column.marks[:5]))} taken for missing")
+    if tells_asked(column):
+        notes.append(
+            "it tells only who was asked, since few were; to tell answers, list them, and declare the others missing"
+        )
     for code, others in column.synonyms.items():
         notes.append(f"{', '.join(map(repr, others[:3]))} taken for {code!r}")
     if column.dates:

@@ -61,8 +61,11 @@ def _codes(variable: Variable) -> list[str]:
 
 
 def _lost(variable: Variable) -> list[str]:
-    codes = _codes(variable)
-    found = said.sentinels(codes, {c.code: c.label for c in variable.codes or ()})
+    """The codes that probably mean missing. Whom a question does not concern may stand beside one class: all whom it does."""
+    codes, labels = _codes(variable), {c.code: c.label for c in variable.codes or ()}
+    found = said.sentinels(codes, labels)
+    if len(codes) == 2:
+        found = [code for code in found if not (said.says_not_asked(code) or said.says_not_asked(labels[code]))]
     return found if len(found) < len(codes) else []
 
 
