@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from confide.data.threads import FEW, MANY, cores_for, in_order
+from confide.data.threads import FEW, MANY, beside, cores_for, in_order
 
 
 @pytest.mark.parametrize("cores", [1, 2, 3])
@@ -34,6 +34,18 @@ def test_an_error_of_a_call_reaches_who_waits(cores: int) -> None:
     assert next(results) == 1
     with pytest.raises(ValueError, match="one"):
         next(results)
+
+
+def test_a_call_runs_beside_other_work() -> None:
+    both = threading.Barrier(2, timeout=60)
+    with beside(both.wait, cores=2) as place:
+        assert {both.wait(), place()} == {0, 1}
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_an_error_of_a_call_beside_reaches_who_asks(cores: int) -> None:
+    with beside(partial(int, "one"), cores=cores) as number, pytest.raises(ValueError, match="one"):
+        number()
 
 
 def test_few_records_and_very_many_are_left_to_one_core() -> None:

@@ -4,9 +4,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["cores_for", "in_order", "in_parts"]
+__all__ = ["beside", "cores_for", "in_order", "in_parts"]
 
 T = TypeVar("T")
 
@@ -44,6 +45,21 @@ def in_order(calls: Iterable[Callable[[], T]], *, cores: int) -> Iterator[T]:
             waiting.append(pool.submit(call))
         while waiting:
             yield waiting.popleft().result()
+
+
+@contextmanager
+def beside(call: Callable[[], T], *, cores: int) -> Iterator[Callable[[], T]]:
+    """What gives the result of a call, which is made while other work is done; on a single core, when the result is asked for.
+
+    >>> with beside(lambda: 6 * 7, cores=2) as found:
+    ...     print("other work", found())
+    other work 42
+    """
+    if cores == 1:
+        yield call
+        return
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(call).result
 
 
 def in_parts(work: Callable[[int, int], object], size: int) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from confide.arrays import Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Keep, Scratch
+from confide.data.threads import beside, cores_for
 from confide.engines import CLUSTER, Coded, StoreFacts
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
@@ -74,22 +76,25 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
     # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
     records = pa.table({"unit": keep(unit), "key": keep(key), **values, **columns})
-    facts = StoreFacts(
-        dataset=dataset.name,
-        catalog=catalog_mark(dataset),
-        data=data_mark(records),
-        keys=secret.version,
-        several=several,
-        weighted=weight is not None,
-        weight_decimals=dataset.weight_decimals if weight is not None else 0,
-        classes=classes,
-        numbers=measured,
-        decimals=decimals,
-        values=plain,
-        value_decimals=value_decimals,
-        shifts=square_shifts(records, measured),
-    )
-    whole = _with_homes(Coded(facts, records), dataset, table, secret, keep)
+    with beside(partial(data_mark, records), cores=cores_for(records.num_rows)) as mark:
+        facts = StoreFacts(
+            dataset=dataset.name,
+            catalog=catalog_mark(dataset),
+            data="",
+            keys=secret.version,
+            several=several,
+            weighted=weight is not None,
+            weight_decimals=dataset.weight_decimals if weight is not None else 0,
+            classes=classes,
+            numbers=measured,
+            decimals=decimals,
+            values=plain,
+            value_decimals=value_decimals,
+            shifts=square_shifts(records, measured),
+        )
+        whole = _with_homes(Coded(facts, records), dataset, table, secret, keep)
+        if not whole.facts.data:  # what is taken of households has another mark
+            whole = replace(whole, facts=replace(whole.facts, data=mark()))
     return whole if dataset.sampling is None else _with_clusters(whole, dataset.sampling, table, keep)
 
 
