@@ -14,6 +14,7 @@ from confide.records.sums import (
     raise_to_largest,
     right_claims,
     rows_of_few,
+    sole_classes,
 )
 
 
@@ -76,3 +77,13 @@ def test_cells_are_parted_by_one_more_variable() -> None:
     cell = np.array([0, 1, 2])
     part_cells(cell, np.array([3, 0, 4], np.uint16), 5)
     assert cell.tolist() == [3, 5, 14]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_one_class_that_goes_with_another_is_found_where_there_is_but_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    fine = rng.choice(np.array([0, 1, 3, 4], np.uint8), 300)
+    coarse = np.array([2, 0, 9, 0, 1], np.uint16)[fine]
+    assert sole_classes(fine, coarse, 6).tolist() == [2, 0, -1, 0, 1, -1]
+    coarse[rng.integers(300)] = 7
+    assert sole_classes(fine, coarse, 6).tolist() == []

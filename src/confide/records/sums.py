@@ -18,6 +18,7 @@ __all__ = [
     "raise_to_largest",
     "right_claims",
     "rows_of_few",
+    "sole_classes",
 ]
 
 Places = NDArray[np.uint16]
@@ -120,3 +121,16 @@ def right_claims(
                     best, most = place, here
             right[j, i] = best == truth[j, i]
     return right
+
+
+@compiled
+def sole_classes(fine: Narrow, coarse: Narrow, classes: int) -> Narrow:  # pragma: no cover - compiled
+    """The one class of another variable that all records of each class have, -1 where there are none; nothing at all if those of one
+    have several. That shows after a few records, if not all follow."""
+    found = np.full(classes, -1, np.int32)
+    for i in range(len(fine)):
+        if found[fine[i]] < 0:
+            found[fine[i]] = coarse[i]
+        elif found[fine[i]] != coarse[i]:
+            return found[:0]
+    return found

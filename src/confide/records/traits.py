@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from confide.arrays import Ints
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.records.sums import sole_classes
 
 __all__ = ["Trait", "class_number", "key_traits", "matching_variables"]
 
@@ -65,17 +65,10 @@ def key_traits(dataset: Dataset, coded: Coded) -> tuple[Trait, ...]:
 
 def _follows(coded: Coded, coarse: str, fine: str) -> bool:
     """Whether every class of one has but one class of the other, and not by chance."""
-    first, second = coded.places(fine), coded.places(coarse)
-    classes = _distinct(first)
-    pairs = first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
-    return len(first) >= SEEN * classes and _distinct(second) > 1 and _distinct(pairs) == classes
-
-
-def _distinct(places: Ints) -> int:
-    """How many places are taken. Counting is a tenth of the work of sorting, where there is room to count in."""
-    if not len(places) or places.max() > 10 * len(places):
-        return len(np.unique(places))
-    return int(np.count_nonzero(np.bincount(places)))
+    first = coded.classes(fine)
+    found = sole_classes(first, coded.classes(coarse), int(first.max(initial=0)) + 1)
+    there = found[found >= 0]
+    return len(first) >= SEEN * len(there) and len(np.unique(there)) > 1
 
 
 def matching_variables(trait: Trait, dataset: Dataset) -> list[str]:
