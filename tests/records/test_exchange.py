@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confide.data.scratch import IN_MEMORY
+from confide.model.policy import RecordRules
 from confide.records.cells import UnitCells
 from confide.records.exchanges.background import Shares, raise_shares
 from confide.records.exchanges.pairing import find_partners, joined
@@ -298,9 +299,9 @@ def test_groups_are_parted_by_a_column_whether_or_not_there_is_room_to_count(siz
         np.testing.assert_array_equal(parted[:, None] == parted, same)
 
 
-@pytest.mark.parametrize("part", [1, 100, 1 << 16])
+@pytest.mark.parametrize(("part", "wanted"), [(1, 1.0), (100, 1.0), (1 << 16, 1.0), (100, 3.0)])
 def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_small_cells(
-    part: int, monkeypatch: pytest.MonkeyPatch
+    part: int, wanted: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With shares that say nothing for sure all records are looked at; with others those of small cells, if they are the fewer."""
     monkeypatch.setattr("confide.records.cells.PART", part)
@@ -308,32 +309,39 @@ def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_s
     cells, size = UnitCells(coded, catalog_of(CATALOG)), 800
     single = np.random.default_rng(6).random(size) < 0.1
     for names, fewer in ((("sex", "county"), True), (("town", "job", "age"), False)):
-        shares = Shares(size, IN_MEMORY)
+        shares = Shares(size, RecordRules(background_exposed=0.4, cell_exchanges=wanted), IN_MEMORY)
         shares.begin(0, 0.02, 0.3, single)
         counts = cells.counts(names)
-        assert (len(cells.few(names, counts, counts, 50)) < size / 2) is fewer
-        shares.raise_in(cells, names, cells.counts(names), {1: 0.5, 0: 1.0}, 0.4)
+        assert (len(cells.few(names, counts, counts, int(50 * wanted))) < size / 2) is fewer
+        shares.raise_in(cells, names, cells.counts(names), {1: 0.5, 0: 1.0})
         usual, plain = np.where(single, 0.3, 0.02), np.zeros(size)
-        cell = cells.of(names)
-        raise_shares([(plain, 0.5), (usual, 1.0)], lambda cell=cell: [(slice(None), cell)], cells.size(names), 0.4)  # type: ignore[misc]
+        cell, missing = cells.of(names), np.full(cells.size(names), wanted)
+        raise_shares([(plain, 0.5), (usual, 1.0)], lambda cell=cell: [(slice(None), cell)], missing, 0.4)  # type: ignore[misc]
         np.testing.assert_array_equal(shares.of(1), plain)
         np.testing.assert_array_equal(shares.of(0), usual)
         assert shares.of(2) is None
 
 
 @settings(max_examples=60)
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 2**32 - 1), st.floats(0.05, 1.0))
-def test_every_cell_expects_a_change_unless_somebody_in_it_takes_part_as_often_as_they_may(
-    cells: list[int], seed: int, most: float
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=40),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 1.0),
+    st.floats(0.5, 4.0),
+)
+def test_every_cell_expects_so_many_changes_unless_somebody_in_it_takes_part_as_often_as_they_may(
+    cells: list[int], seed: int, most: float, wanted: float
 ) -> None:
     cell, rng = np.array(cells), np.random.default_rng(seed)
     before = rng.random((3, len(cells))) * most
     shares, effects = before.copy(), np.array([0.5, 1.0])
     ways = [(shares[1], 0.5), (shares[2], 1.0)]
-    raise_shares(ways, lambda: [(slice(0, 3), cell[:3]), (np.arange(len(cell))[3:], cell[3:])], 5, most)
+    raise_shares(
+        ways, lambda: [(slice(0, 3), cell[:3]), (np.arange(len(cell))[3:], cell[3:])], np.full(5, wanted), most
+    )
     expected, capped = np.bincount(cell, effects @ shares[1:])[cell], np.bincount(cell, shares[1] >= most)[cell] > 0
-    assert ((expected >= 1 - 1e-9) | capped).all()
+    assert ((expected >= wanted - 1e-9) | capped).all()
     assert (shares >= before).all() and (shares <= most).all()
     np.testing.assert_array_equal(shares[[0, 2]], before[[0, 2]])
-    enough = np.bincount(cell, effects @ before[1:])[cell] >= 1 + 1e-9
+    enough = np.bincount(cell, effects @ before[1:])[cell] > wanted + 1e-9
     np.testing.assert_array_equal(shares[:, enough], before[:, enough])

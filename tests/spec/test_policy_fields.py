@@ -68,12 +68,12 @@ def plain(request: Request[Any], **policy: dict[str, object]) -> Callable[[Any],
     return lambda town: (town.under(**OFF).under(**policy), request)
 
 
-def protected(request: Request[Any]) -> Callable[[Any], tuple[Any, Request[Any]]]:
+def protected(request: Request[Any], **records: object) -> Callable[[Any], tuple[Any, Request[Any]]]:
     """A question about people with keys, some of them exposed, which is answered exactly from their protected records."""
     policy = protecting.records_policy(mean_cell=1.0)
     crowd = partial(replace, catalog=protecting.CATALOG, people=protecting.people(1500, seed=1), policy=policy)
     quiet = {name: fields for name, fields in OFF.items() if name != "tables"}
-    return lambda town: (crowd(town).under(**quiet).under(tables={"cross": False}), request)
+    return lambda town: (crowd(town).under(**quiet).under(tables={"cross": False}, records=records), request)
 
 
 def women(number: int, **universe: object) -> Callable[[Any], tuple[Any, Request[Any]]]:
@@ -151,6 +151,7 @@ FIELDS = {
     "records.exchange": Changed(0.0, protected(BY_KEYS)),
     "records.background": Changed(0.2, protected(BY_KEYS)),
     "records.background_exposed": Changed(0.5, protected(BY_KEYS)),
+    "records.cell_exchanges": Changed(3.0, protected(BY_KEYS, background_exposed=0.5)),
     "records.partners": Changed(200, protected(BY_KEYS)),
     "records.noise": Changed(0.3, protected(INCOMES)),
     "records.noise_exposed": Changed(0.3, protected(INCOMES)),

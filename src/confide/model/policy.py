@@ -196,6 +196,12 @@ class RecordRules(Section):
         low=0.0,
         high=0.5,
     )
+    cell_exchanges: float = parameter(
+        1.0,
+        "Exchanges that may change its count, which every cell by keys that a question can name is to expect.",
+        low=0.0,
+        high=20.0,
+    )
     partners: int = parameter(10, "Least units that a partner for the exchange is drawn from.", low=2, high=1000)
     noise: float = parameter(
         0.0, "Standard deviation of the noise of confidential numbers, once for each unit, as a share of the number.",

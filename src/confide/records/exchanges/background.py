@@ -2,8 +2,8 @@
 
 The noise of an answer can be averaged out by asking for the same people in many ways; what then remains is the count of the
 protected records. Where nobody in a cell exchanges a key that count is the true one, and so is the record found there. So every
-cell of a cross that the rules let pass is to expect one exchange that may change it: whoever is alone there takes part with
-the share `records.background_exposed`, each of ten with a tenth, and of large groups hardly anybody.
+cell of a cross that the rules let pass is to expect `records.cell_exchanges` that may change it: if one, whoever is alone there takes
+part with the share `records.background_exposed`, each of ten with a tenth, and of large groups hardly anybody.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +13,13 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.compiling import compiled
 from confide.data.scratch import Scratch
+from confide.model.policy import RecordRules
 from confide.records.cells import UnitCells, parts_of
 
 __all__ = ["Shares", "raise_shares"]
 
 SURELY = 1 + 1e-6
-"""A cell lacks no change that expects so many by the least shares there are: sums are not as inexact as that."""
+"""A cell lacks no change that expects so many times what it should by the least shares there are: sums are not as inexact as that."""
 
 Parts = Iterable[tuple[slice | Narrow, Ints]]
 """Records, some at a time, and their cells."""
@@ -27,8 +28,9 @@ Parts = Iterable[tuple[slice | Narrow, Ints]]
 class Shares:
     """The share of records that exchange, for each of some ways to do so; on disk if there are many."""
 
-    def __init__(self, records: int, scratch: Scratch) -> None:
+    def __init__(self, records: int, rules: RecordRules, scratch: Scratch) -> None:
         self._records, self._scratch = records, scratch
+        self._most, self._wanted = rules.background_exposed, rules.cell_exchanges
         self._of: dict[int, Floats] = {}
         self._least: dict[int, float] = {}
 
@@ -44,16 +46,14 @@ class Shares:
             shares[:] = usual
             shares[single] = larger
 
-    def raise_in(
-        self, cells: UnitCells, names: tuple[str, ...], counts: Ints, able: Mapping[int, float], most: float
-    ) -> None:
-        """Raise the first of the ways that are `able` to change a cell of a cross, where a cell expects fewer than one change.
+    def raise_in(self, cells: UnitCells, names: tuple[str, ...], counts: Ints, able: Mapping[int, float]) -> None:
+        """Raise the first of the ways that are `able` to change a cell of a cross, where a cell expects too few changes.
 
         `counts` has the records of each cell. Only records of small cells are looked at, if they are the fewer: a large one
         expects enough by the least shares.
         """
         surely = sum(effect * self._least.get(way, 0.0) for way, effect in able.items())
-        most_few = int(min(SURELY / surely, self._records)) if surely else self._records
+        most_few = int(min(SURELY * self._wanted / surely, self._records)) if surely else self._records
         small = int(counts[counts <= most_few].sum())
         some = small < self._records / 2
         rows = cells.few(names, counts, counts, most_few) if some else np.empty(0, np.int32)
@@ -66,7 +66,7 @@ class Shares:
             first, *_ = able
             ways = [(self._room(first), able[first])]
             ways += [(self._of[way], effect) for way, effect in able.items() if way in self._of and way != first]
-            raise_shares(ways, parts, cells.size(names), most)
+            raise_shares(ways, parts, np.full(cells.size(names), self._wanted), self._most)
 
     def _room(self, way: int) -> Floats:
         if way not in self._of:
@@ -74,12 +74,13 @@ class Shares:
         return self._of[way]
 
 
-def raise_shares(ways: list[tuple[Floats, float]], parts: Callable[[], Parts], cells: int, most: float) -> None:
-    """Raise the shares of records that exchange, in cells that expect fewer than one change, to no more than `most`.
+def raise_shares(ways: list[tuple[Floats, float]], parts: Callable[[], Parts], missing: Floats, most: float) -> None:
+    """Raise the shares of records that exchange, in cells that expect fewer changes than are `missing`, to no more than `most`.
 
-    `ways` have shares, and how often an exchange changes a cell. The first is raised, by the same for all in a cell.
+    `missing` is changed in place. `ways` have shares, and how often an exchange changes a cell. The first is raised, by the same
+    for all in a cell.
     """
-    missing, size = np.ones(cells), np.zeros(cells)
+    size = np.zeros(len(missing))
     (first, changes), *_ = ways
     for shares, effect in ways:
         for index, cell in parts():

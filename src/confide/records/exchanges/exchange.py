@@ -123,7 +123,7 @@ def _shares(
 
     Raised is what harms least: what stays within the class above, then the trait on which numbers depend least.
     """
-    shares = Shares(exposure.size, scratch)
+    shares = Shares(exposure.size, rules, scratch)
     for place, plan in enumerate(plans):
         shares.begin((ACROSS if plan.flat else WITHIN) * len(plans) + place, *plan.usual, exposure.single)
     if not rules.background_exposed:
@@ -135,7 +135,7 @@ def _shares(
         ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
         able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
         if able:
-            shares.raise_in(cells, cross.names, counts, able, rules.background_exposed)
+            shares.raise_in(cells, cross.names, counts, able)
     return shares
 
 
