@@ -1,6 +1,6 @@
 """What an intruder claims to know, and of whom."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -126,3 +126,10 @@ class Claims:
         """Claims of all values that are finite."""
         found = np.asarray(values, np.float64)
         return cls(found, np.isfinite(found), **more)
+
+    @classmethod
+    def joined(cls, claims: "Sequence[Claims]") -> "Claims":
+        """Claims of different facts as one; they are right within the same."""
+        facts = tuple(fact for claim in claims for fact in claim.facts)
+        guesses = np.concatenate([claim.guesses for claim in claims if claim.guesses is not None])
+        return cls.of(np.concatenate([c.values for c in claims]), facts=facts, guesses=guesses, within=claims[0].within)

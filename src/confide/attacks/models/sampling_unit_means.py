@@ -63,7 +63,7 @@ class SamplingUnitMeans:
             reading.look(min(each, intruder.left - 2))
             found += [] if (claim := reading.claims()) is None else [claim]
             if found:
-                yield _joined(found)
+                yield Claims.joined(found)
 
 
 def _parts(book: Dataset, areas: TwoAreas, given: tuple[str, ...]) -> Iterator[Condition]:
@@ -139,9 +139,3 @@ class _Reading:
             return self.areas.strata[0]
         counts = np.where(self.areas.within(self.intruder), np.nan_to_num(values(table)), -1.0)
         return codes(self.intruder.book, self.areas.stratum)[int(counts.argmax())]
-
-
-def _joined(claims: list[Claims]) -> Claims:
-    facts = tuple(fact for claim in claims for fact in claim.facts)
-    guesses = np.concatenate([claim.guesses for claim in claims if claim.guesses is not None])
-    return Claims.of(np.concatenate([claim.values for claim in claims]), facts=facts, guesses=guesses, within=CLOSE)

@@ -7,6 +7,7 @@ ATTACKS: tuple[str, ...] = (
     "rival:Rival",
     "mean_and_count:MeanAndCount",
     "mean_and_deviation:MeanAndDeviation",
+    "sampling_unit_totals:SamplingUnitTotals",
     "subset_totals:SubsetTotals",
     "withheld_totals:WithheldTotals",
 )

@@ -82,7 +82,7 @@ class Truth:
         return inside
 
     def fact(self, fact: SetFact) -> float:
-        """What is true of a set."""
+        """What is true of a set; NaN for the mean of nobody."""
         inside = self.within(fact.where)
         if fact.measure is Measure.COUNT:
             # Tables count records, thresholds count units.
@@ -92,8 +92,10 @@ class Truth:
         assert fact.of is not None
         values, weights = self.numbers(fact.of)[inside], self.weights[inside]
         there = np.isfinite(values)
-        total = float((values[there] * weights[there]).sum())
-        return total if fact.measure is Measure.TOTAL else total / float(weights[there].sum())
+        total, people = float((values[there] * weights[there]).sum()), float(weights[there].sum())
+        if fact.measure is Measure.TOTAL:
+            return total
+        return total / people if people else float("nan")
 
     def facts(self, claims: Claims) -> Floats:
         return np.array([self.fact(fact) for fact in claims.facts], np.float64)
