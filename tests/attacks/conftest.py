@@ -24,11 +24,8 @@ def demo_site(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
     @cache
     def make(rows: int, name: str, preset: str = "standard") -> Path:
-        site = tmp_path_factory.mktemp("sites") / f"{name}{rows}"
+        site = made(tmp_path_factory.mktemp("sites") / f"{name}{rows}")
         text = resources.files("confide.demo").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-        site.mkdir()
-        (site / "secret").touch(0o600)
-        (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
         if preset != "standard":
             (site / "policy.toml").write_text(f'preset = "{preset}"\n', encoding="utf-8")
         add(getattr(demo, name)(rows), site, name=name, catalog=text)
@@ -53,11 +50,24 @@ def field(demo_site: Callable[..., Path]) -> Field:
 @pytest.fixture(scope="session")
 def two_a_county(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | Policy], LocalField]:
     """People without weights who were drawn in two districts of each county, one with a quarter of its households."""
-    site = tmp_path_factory.mktemp("sites") / "two"
+    site = made(tmp_path_factory.mktemp("sites") / "two")
+    _in_districts(site, 6_000)
+    truth = truth_of_site(site, "people")
+    return lambda policy: LocalField(
+        site, "people", preset_policy(policy) if isinstance(policy, str) else policy, truth
+    )
+
+
+def made(site: Path) -> Path:
+    """A folder for a site with a secret that is known."""
     site.mkdir()
     (site / "secret").touch(0o600)
     (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
-    people = demo.people(6_000).drop_columns(["municipality", "weight"])
+    return site
+
+
+def _in_districts(site: Path, size: int) -> pa.Table:
+    people = demo.people(size).drop_columns(["municipality", "weight"])
     homes = people["household_id"].to_numpy()
     side = np.where(np.random.default_rng(7).random(homes.max() + 1)[homes] < 0.25, "a", "b")
     district = np.char.add(np.asarray(people["county"].to_numpy(zero_copy_only=False), str), side)
@@ -66,13 +76,16 @@ def two_a_county(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str | Po
     first, last = text.index("[variables.municipality]"), text.index("[variables.age]")
     area = '[variables.district]\nrole = "key"\ngroup = "geography"\nparent = "county"\n\n[variables.district.codes]\n'
     text = "\n".join([text[:first], area + "\n".join(codes), text[last:]]).replace('weight = "weight"\n', "")
-    drawn = '[sampling]\nstrata = "county"\npsu = "district"\n\n[variables.person_id]'
-    catalog = text.replace("[variables.person_id]", drawn)
-    add(people.append_column("district", pa.array(district)), site, name="people", catalog=catalog)
-    truth = truth_of_site(site, "people")
-    return lambda policy: LocalField(
-        site, "people", preset_policy(policy) if isinstance(policy, str) else policy, truth
-    )
+    people = people.append_column("district", pa.array(district))
+    add(people, site, name="people", catalog=text.replace("[variables.person_id]", DRAWN + "\n[variables.person_id]"))
+    return people
+
+
+DRAWN = """
+[sampling]
+strata = "county"
+psu = "district"
+"""
 
 
 HOMES = """
@@ -104,14 +117,26 @@ from = "education"
 @pytest.fixture(scope="session")
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalField]:
     """The households of people as a level above them, with what is taken of these in every way."""
-    site, people = tmp_path_factory.mktemp("sites") / "homes", demo.people(5_000)
-    site.mkdir()
-    (site / "secret").touch(0o600)
-    (site / "secret").write_text("5e" * 32 + "\n", encoding="ascii")
+    site, people = made(tmp_path_factory.mktemp("sites") / "homes"), demo.people(5_000)
     text = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")
     add(people, site, name="people", catalog=text)
     (site / "people" / "homes").mkdir()
     (site / "people" / "homes" / "dataset.toml").write_text(HOMES, encoding="utf-8")
+    ingest(people, site, name="people")
+    truth = truth_of_site(site, "people.homes")
+    return lambda preset: LocalField(site, "people.homes", preset_policy(preset), truth)
+
+
+@pytest.fixture(scope="session")
+def homes_two_a_county(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalField]:
+    """The households of people who were drawn in two districts of each county, as a level with a design of its own."""
+    site = made(tmp_path_factory.mktemp("sites") / "homes_two")
+    people = _in_districts(site, 12_000)
+    text = HOMES.replace("[variables.county]\n", "[variables.county]\n[variables.district]\n")
+    (site / "people" / "homes").mkdir()
+    first = text.index("[variables.region]")
+    text = text[:first] + DRAWN + text[first:]
+    (site / "people" / "homes" / "dataset.toml").write_text(text, encoding="utf-8")
     ingest(people, site, name="people")
     truth = truth_of_site(site, "people.homes")
     return lambda preset: LocalField(site, "people.homes", preset_policy(preset), truth)

@@ -56,8 +56,8 @@ def test_no_attack_breaks_down(report: Callable[[str], AttackReport], name: str)
 def test_every_attack_on_a_site_applies_to_people_or_firms_but_those_that_need_more(
     report: Callable[[str], AttackReport],
 ) -> None:
-    """T6b needs a declared design of the sample, T6c, T8d, R16 and B7 sampling units in it, T23 households, slivers two recodes that
-    cut across each other, C1 a protected base, D4 records without names or numbers, T7 a least size of a universe; and T16 more
+    """T6b needs a declared design of the sample, T6c, T8d, R16, R16b and B7 sampling units in it, T23 households, slivers two recodes
+    that cut across each other, C1 a protected base, D4 records without names or numbers, T7 a least size of a universe; and T16 more
     people, or too few of those it invents are alone in a cross that passes."""
     applied = {result.code for name in ("people", "firms") for result in report(name).results if result.applies}
     assert {attack.code for attack in attacks().values()} - applied == {
@@ -69,6 +69,7 @@ def test_every_attack_on_a_site_applies_to_people_or_firms_but_those_that_need_m
         "T16",
         "T23",
         "R16",
+        "R16b",
         "B7",
         "C1",
         "D4",

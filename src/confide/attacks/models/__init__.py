@@ -21,5 +21,6 @@ ATTACKS: tuple[str, ...] = (
     "passing_numbers:PassingNumbers",
     "passing_numbers:ClassOfNumber",
     "sampling_unit_means:SamplingUnitMeans",
+    "sampling_unit_classes:SamplingUnitClasses",
 )
 """The attacks of this room, as module:class."""
