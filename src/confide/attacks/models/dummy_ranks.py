@@ -96,9 +96,10 @@ def _cell(
     release = intruder.ask(request)
     if release is None:
         return None
-    r = next(
-        float(value) for value in release.grids["correlations"].rows[0][1:] if isinstance(value, float) and value != 1
-    )
+    told = [v for v in release.grids["correlations"].rows[0][1:] if isinstance(v, float) and v != 1]
+    if not told:  # of classes that nobody else has, or everybody
+        return None
+    r = told[0]
     total = counts[0].sum()
     p, q = (counts[at][list(places)].sum() / total for at, places in enumerate(chosen))
     # the class that is coded first has the lower rank in both, so that signs agree
