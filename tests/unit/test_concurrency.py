@@ -100,7 +100,7 @@ def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_
             one.take([quota], dataset="people", policy="p")
         DayPlaces(ledger, FileState(state, worker=1))
         place = one.take([quota], dataset="people", policy="p")
-        ledger.append(who="ana", **ENTRY, before=lambda: one.use(place))
+        ledger.append(who="ana", **ENTRY, before=lambda _: one.use(place))
         with pytest.raises(Refused):
             one.take([quota], dataset="people", policy="p")
 

@@ -4,16 +4,17 @@ Two folders with the same data and secret stand for the machines.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import count
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from time import sleep
 from typing import Any
 
@@ -24,6 +25,7 @@ import confide
 from asking import python_table
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
+from confide.cancellation import Cancellation, Stopped
 from confide.errors import Fault, Mistake, Refused
 from confide.site import ledger
 from confide.site.backup import back_up, restore
@@ -173,7 +175,7 @@ opened.append(who="whole", dataset="people", request={}, outcome="released", pol
 kind, name = sys.argv[2].split(".")
 where = {"SharedChain": shared.SharedChain, "Tail": tail.Tail, "Anchor": anchor.Anchor}[kind]
 setattr(where, name, dying(getattr(where, name), sys.argv[3] == "before"))
-before = (lambda: os.kill(os.getpid(), signal.SIGKILL)) if sys.argv[3] == "during" else (lambda: None)
+before = (lambda _: os.kill(os.getpid(), signal.SIGKILL)) if sys.argv[3] == "during" else (lambda _: None)
 opened.append(who="killed", dataset="people", request={}, outcome="released", policy="p", data="d", before=before)
 print("answered", flush=True)
 """
@@ -358,7 +360,7 @@ with Ledger(folder / "ledger.jsonl") as ledger:
         except Refused:
             continue
         ledger.append(who="ana", dataset="people", request={}, outcome="released", policy="p", data="d",
-                      before=lambda: places.use(place))
+                      before=lambda _: places.use(place))
         answered += 1
 print(answered)
 """
@@ -397,7 +399,7 @@ def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_
         theirs.close()  # as the system does for a process that is killed; the server notices a moment later
         until_gone(database, "other")
         number = places.take(quota, dataset="people", policy="p")
-        one.append(who="ana", **ENTRY, before=lambda: places.use(number))
+        one.append(who="ana", **ENTRY, before=lambda _: places.use(number))
         with pytest.raises(Refused):
             places.take(quota, dataset="people", policy="p")
 
@@ -413,10 +415,171 @@ def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: li
         here = "pid <> pg_backend_pid() AND datname = current_database()"
         sql(database, f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {here}")
         second = quick.take(quota, dataset="people", policy="p")
-        other.append(who="ana", **ENTRY, before=lambda: quick.use(second))
+        other.append(who="ana", **ENTRY, before=lambda _: quick.use(second))
         with pytest.raises(Fault, match="lost its place"):
-            one.append(who="ana", **ENTRY, before=lambda: held_up.use(first))
+            one.append(who="ana", **ENTRY, before=lambda _: held_up.use(first))
     assert {entries for entries, _ in heads(folders)} == {1}
+
+
+# ---- one answer
+
+
+QUESTION = python_table("people", rows="sex")
+REFUSED = python_table("people", rows=["sex", "trade"], where={"town": "a1", "age": "20-39", "ill": "yes"})
+KEPT = 600.0
+
+
+def rows_of(folder: Path) -> list[tuple[str, str]]:
+    return [(entry.who, entry.outcome) for entry in ledger.read_questions(folder / "ledger.jsonl")]
+
+
+@pytest.mark.parametrize("quota", [1, QUOTA])
+def test_the_same_question_of_two_machines_at_once_is_recorded_and_counted_once(sites: list[Path], quota: int) -> None:
+    for site in sites:
+        policy = (site / "policy.toml").read_text()
+        (site / "policy.toml").write_text(policy.replace(f"per_day = {QUOTA}", f"per_day = {quota}"))
+    with ExitStack() as opened:
+        machines = [opened.enter_context(Service.open(site)) for site in sites]
+        together = Barrier(THREADS)
+
+        def work(thread: int) -> list[str]:
+            together.wait()
+            return [machines[(thread + turn) % 2].answer(QUESTION, who="ana", kept=KEPT).digest for turn in range(3)]
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            found = {digest for digests in pool.map(work, range(THREADS)) for digest in digests}
+        assert len(found) == 1 and rows_of(sites[0]) == [("ana", "released")]
+        with suppress(Refused):
+            machines[1].answer(QUESTION, who="ben", kept=KEPT)
+            machines[1].answer(QUESTION, who="ben")
+        assert rows_of(sites[0])[1:] == [("ben", "released")] * min(2, quota)
+
+
+def test_a_refusal_is_the_same_at_both_machines_and_recorded_once(machines: list[Service]) -> None:
+    told = []
+    for machine in (*machines, *machines):
+        with pytest.raises(Refused) as refused:
+            machine.answer(REFUSED, who="ana", kept=KEPT)
+        told.append((refused.value.reasons, refused.value.suggestions))
+    assert told[0][0] and told.count(told[0]) == 4
+    assert rows_of(machines[0].papers.path) == [("ana", "refused")]
+
+
+def test_an_answer_is_kept_for_so_long_and_then_asked_anew(machines: list[Service]) -> None:
+    for machine in (*machines, *machines):
+        machine.answer(QUESTION, who="ana", kept=0.05)
+        sleep(0.1)
+    assert rows_of(machines[0].papers.path) == [("ana", "released")] * 4
+
+
+def test_what_a_quota_refuses_is_asked_again(machines: list[Service], database: str) -> None:
+    for turn in range(QUOTA):
+        ask(machines[0], turn)
+    for machine in machines:
+        with pytest.raises(Refused, match="the most allowed"):
+            machine.answer(REFUSED, who="ana", kept=KEPT)
+    assert sql(database, "SELECT * FROM confide_state.answers") == []
+
+
+def test_who_asks_while_another_machine_answers_waits_for_it_and_makes_the_same(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go, record = Event(), Event(), Service._record
+    receipt = machines[0].receipt(machines[0].admit(QUESTION))
+
+    def held(self: Service, *asked: Any, **more: Any) -> None:
+        begun.set()
+        assert go.wait(60)
+        record(self, *asked, **more)
+
+    monkeypatch.setattr(Service, "_record", held)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(machines[0].answer, QUESTION, who="ana", kept=KEPT)
+        assert begun.wait(60)
+        assert not machines[0].is_awaited(receipt, False, who="ana")
+        second = pool.submit(machines[1].answer, QUESTION, who="ana", kept=KEPT)
+        while not machines[0].is_awaited(receipt, False, who="ana"):
+            sleep(0.01)
+        assert not second.done()
+        stopping = Cancellation()
+        stopping.stop()
+        with stopping.applied(), pytest.raises(Stopped):
+            machines[1].answer(QUESTION, who="ana", kept=KEPT)
+        go.set()
+        assert first.result() == second.result()
+    assert rows_of(machines[0].papers.path) == [("ana", "released")]
+
+
+def test_a_question_that_fails_at_one_machine_is_answered_by_the_other(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise Fault("no")
+
+    with monkeypatch.context() as patched, pytest.raises(Fault, match="no"):
+        patched.setattr(machines[0], "_record", broken)
+        machines[0].answer(QUESTION, who="ana", kept=KEPT)
+    assert machines[1].answer(QUESTION, who="ana", kept=KEPT)
+    assert rows_of(machines[0].papers.path) == [("ana", "released")]
+
+
+def test_a_machine_that_would_answer_otherwise_than_is_recorded_says_nothing(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines[0].answer(QUESTION, who="ana", kept=KEPT)
+    monkeypatch.setattr("confide.model.release.Release.digest", "another")
+    with pytest.raises(Fault, match="was answered otherwise a moment ago"):
+        machines[1].answer(QUESTION, who="ana", kept=KEPT)
+
+
+KILLED_ANSWER = """
+import os, signal, sys
+from asking import python_table
+from confide.answering import once, quotas, road
+from confide.answering.service import Service
+from confide.site.ledger import anchor, shared, tail
+
+def dying(old, before):
+    def new(*a, **k):
+        if before: os.kill(os.getpid(), signal.SIGKILL)
+        found = old(*a, **k)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return new
+
+with Service.open(sys.argv[1]) as service:
+    question = python_table("people", rows="sex")
+    service.answer(question, who="whole", kept=600.0)
+    kind, name = sys.argv[2].split(".")
+    where = {"Once": once.AnsweredOnce, "Places": quotas.DayPlaces, "Road": road.Road, "SharedChain": shared.SharedChain,
+             "Tail": tail.Tail, "Anchor": anchor.Anchor}[kind]
+    setattr(where, name, dying(getattr(where, name), sys.argv[3] == "before"))
+    service.answer(question, who="killed", kept=600.0)
+print("answered", flush=True)
+"""
+ANSWER_STEPS = [
+    ("Once._take", False), ("Places.take", False), ("Road.consider", False), ("Road.release", False),
+    ("Places.use", False), ("Once.settle", False), ("SharedChain.add", True), ("Tail._put", True), ("Tail.sync", True),
+    ("Anchor.write", True),
+]  # fmt: skip
+"""Each with whether the question is recorded after it."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("step", "recorded"), ANSWER_STEPS, ids=[step for step, _ in ANSWER_STEPS])
+def test_a_question_whose_machine_is_killed_between_any_two_steps_is_recorded_once_by_the_other(
+    sites: list[Path], step: str, recorded: bool, when: str
+) -> None:
+    command, path = [sys.executable, "-c", KILLED_ANSWER, str(sites[0]), step, when], Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (-9, ""), done.stderr
+    there = [("whole", "released")]
+    with Service.open(sites[1]) as other:
+        killed = [("killed", "released")] if recorded and (when, step) != ("before", "SharedChain.add") else []
+        assert rows_of(sites[1]) == there + killed
+        answers = {other.answer(QUESTION, who=who, kept=KEPT).digest for who in ("killed", "whole", "killed")}
+        assert len(answers) == 1 and rows_of(sites[1]) == [*there, ("killed", "released")]
 
 
 def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:
@@ -488,7 +651,7 @@ def test_a_server_lost_before_the_commit_withholds_the_answer(server: Server, tm
     with Ledger(tmp_path / "ledger.jsonl") as one:
         one.append(who="ana", **ENTRY)
         with pytest.raises(Fault, match="so the answer was withheld"):
-            one.append(who="ben", **ENTRY, before=server.stop)
+            one.append(who="ben", **ENTRY, before=lambda _: server.stop())
         server.start()
         assert one.append(who="carl", **ENTRY).number == 1
     assert [entry.who for entry in ledger.read(tmp_path / "ledger.jsonl")] == ["ana", "carl"]
