@@ -15,17 +15,19 @@ from contextlib import ExitStack, closing, suppress
 from itertools import count
 from pathlib import Path
 from threading import Barrier, Event
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import confide
 from asking import python_table
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
 from confide.cancellation import Cancellation, Stopped
+from confide.cli.main import app
 from confide.errors import Fault, Mistake, Refused
 from confide.site import ledger
 from confide.site.backup import back_up, restore
@@ -35,6 +37,7 @@ from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
 from confide.site.secret import create_secret
 from confide.site.state import open_state
+from confide.site.state.papers import LOOK
 from confide.web.sessions import Sessions
 from postgres_server import Server, running
 
@@ -350,6 +353,7 @@ from confide.errors import Refused
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
 from confide.site.state import open_state
+from confide.site.state.papers import LOOK
 from pathlib import Path
 folder, answered = Path(sys.argv[1]), 0
 with Ledger(folder / "ledger.jsonl") as ledger:
@@ -582,6 +586,102 @@ def test_a_question_whose_machine_is_killed_between_any_two_steps_is_recorded_on
         assert len(answers) == 1 and rows_of(sites[1]) == [*there, ("killed", "released")]
 
 
+# ---- one set of papers
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Papers are looked at for every question, and not once a second."""
+    monkeypatch.setattr("confide.site.state.papers.LOOK", 0.0)
+
+
+def change(folder: Path, name: str, words: str = "# another") -> None:
+    with (folder / name).open("a") as file:
+        file.write(f"{words}\n")
+
+
+def refuses(service: Service, what: str) -> bool:
+    """Whether nothing is answered and nobody let in, because of this paper."""
+    for do in (lambda: ask(service, 1), lambda: service.access, service.must_be_ready):
+        with pytest.raises(Fault, match=f"Nothing is answered here: {what} of this machine") as found:
+            do()
+        assert found.value.http_status == 503 and "confide reload" in found.value.suggestions[0]
+    return True
+
+
+def test_whoever_has_another_access_toml_answers_nothing_until_it_is_the_same(
+    machines: list[Service], at_once: None
+) -> None:
+    one, other = machines
+    assert ask(one, 1) == ask(other, 2) == "released"
+    change(one.papers.path, "access.toml")
+    assert ask(one, 3) == "released" and refuses(other, "access.toml") and ask(one, 4) == "released"
+    shutil.copy(one.papers.access, other.papers.access)
+    assert ask(other, 5) == ask(one, 6) == "released"
+    change(other.papers.path, "access.toml")  # which has had the site's, so its change counts
+    assert ask(other, 7) == "released" and refuses(one, "access.toml")
+    assert len(rows_of(one.papers.path)) == 7
+
+
+def test_policies_and_data_count_as_they_are_loaded_and_who_changed_them_last_has_the_sites(
+    machines: list[Service], at_once: None
+) -> None:
+    one, other = machines
+    for folder in (one.papers.path, other.papers.path):
+        change(folder, "policy.toml", f"# of {folder.name}")
+    assert ask(one, 1) == ask(other, 2) == "released"  # by the policies that are loaded
+    one.reload()
+    assert ask(one, 3) == "released" and refuses(other, "policies")
+    other.reload()
+    assert refuses(other, "policies") and ask(one, 4) == "released"  # it has not had the site's, and does not make them
+    shutil.copy(one.papers.path / "policy.toml", other.papers.path / "policy.toml")
+    assert refuses(other, "policies")
+    other.reload()
+    assert ask(other, 5) == "released"
+    change(other.papers.path, "people/dataset.toml")
+    other.reload()
+    assert ask(other, 6) == "released" and refuses(one, "data")
+
+
+def test_a_machine_that_was_stopped_goes_by_what_it_had_before(sites: list[Path], at_once: None) -> None:
+    with Service.open(sites[0]) as one, Service.open(sites[1]):
+        assert ask(one, 1) == "released"
+    change(sites[1], "policy.toml")
+    with Service.open(sites[1]) as other:
+        assert ask(other, 2) == "released"
+    change(sites[0], "policy.toml", "# and another")
+    with Service.open(sites[0]) as one:
+        assert refuses(one, "policies")
+        shutil.copy(sites[1] / "policy.toml", sites[0] / "policy.toml")
+        one.reload()
+        assert ask(one, 3) == "released"
+
+
+def test_a_folder_is_made_the_sites_by_command(sites: list[Path], at_once: None, database: str) -> None:
+    with Service.open(sites[0]) as one:
+        change(sites[0], "access.toml")
+        assert ask(one, 1) == "released"
+        with Service.open(sites[1]) as other:
+            assert refuses(other, "access.toml")
+        told = CliRunner().invoke(app, ["ledger", "share", str(sites[1])])
+        assert told.exit_code == 0 and "took over 0 entries" in told.stdout
+        with Service.open(sites[1]) as other:
+            assert ask(other, 2) == "released" and refuses(one, "access.toml")
+
+
+def test_what_a_machine_has_is_looked_at_once_a_second(machines: list[Service]) -> None:
+    one, other = machines
+    change(one.papers.path, "access.toml")
+    begun = monotonic()
+    while monotonic() < begun + 30:
+        one.must_be_ready()
+        try:
+            other.must_be_ready()
+        except Fault:
+            break
+    assert monotonic() - begun < 4 * LOOK + 5
+
+
 def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:
     """Who is inside counts itself in and out; two at once would show."""
     inside, most = list[int](), list[int]()
@@ -676,7 +776,7 @@ def test_audit_doctor_backup_and_restore_work_on_either_machine(machines: list[S
 
 
 def test_doctor_says_which_machine_has_other_papers_while_it_serves(
-    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+    machines: list[Service], at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = (service.papers.path for service in machines)
     monkeypatch.setattr("confide.site.state.database._NEEDED", ())  # the tests' server is not a durable one
@@ -688,15 +788,18 @@ def test_doctor_says_which_machine_has_other_papers_while_it_serves(
     assert said()[0].endswith("all with the same papers") and not said()[1]
     with (other / "access.toml").open("a") as file:
         file.write("# another\n")
+    theirs = machines[1].state.machine
     machines[1].must_be_ready()
-    assert said() == (f"{said()[0].split(';')[0]}; other than here: access.toml of {machines[1].state.machine}", True)
+    unlike = f"nothing is answered here: access.toml of this machine is not the site's, which was changed on {theirs}"
+    assert said() == (f"{said()[0].split(';')[0]}; other than here: access.toml of {theirs}; {unlike}", True)
     policy = (other / "policy.toml").read_text()
     (other / "policy.toml").write_text(policy.replace(f"per_day = {QUOTA}", "per_day = 3"))
     machines[1].reload()
     assert "access.toml and policies of" in said()[0]
     machines[1].close()
     for _ in range(2400):
-        if not said()[1]:  # it serves no more, as soon as the server has noticed
+        if "other than here" not in said()[0]:  # it serves no more, as soon as the server has noticed
+            assert "nothing is answered here: access.toml and policies of this machine" in said()[0] and said()[1]
             return
         sleep(0.05)
     raise AssertionError("it is never noticed")

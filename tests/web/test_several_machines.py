@@ -18,7 +18,7 @@ import pytest
 
 from confide.answering.service import Service
 from confide.site import ledger
-from confide.site.access import PersonRole, Reach, add_token, declare
+from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.site.folder import Folder
 from confide.web.questions import Questions
 from postgres_server import Server, running
@@ -109,6 +109,26 @@ def test_without_the_database_nothing_is_answered_and_servers_go_on_when_it_is_b
     assert [server.get(QUESTIONS[2], headers=token).status_code for server in (other, one)] == [200, 200]
     assert len([*ledger.read_questions(Folder(sites[0]).ledger)]) == 2  # the last is one question
     assert ledger.verify(Folder(sites[1]).ledger).head == ledger.verify(Folder(sites[0]).ledger).head
+
+
+def test_a_token_that_is_removed_on_one_machine_closes_the_other_until_it_knows(
+    sites: list[Path], token: dict[str, str], serve: Callable[..., Any]
+) -> None:
+    one, other = (serve(site) for site in sites)
+    assert [server.get(QUESTIONS[0], headers=token).status_code for server in (one, other)] == [200, 200]
+    remove_token(Folder(sites[0]).access, name="ana")
+    assert one.get(QUESTIONS[0], headers=token).status_code == 401
+    until = time.monotonic() + LONG
+    while one.get("/ready").status_code != 200 or other.get("/ready").status_code != 503:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    closed = other.get(QUESTIONS[0], headers=token)
+    assert closed.status_code == 503 and "access.toml" not in closed.text and other.get("/health").status_code == 200
+    shutil.copy(Folder(sites[0]).access, Folder(sites[1]).access)
+    while other.get("/ready").status_code != 200:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert other.get(QUESTIONS[0], headers=token).status_code == 401
 
 
 def test_a_second_server_on_one_folder_is_told_who_has_it(

@@ -61,7 +61,7 @@ from confide.site.ledger import Entry, Ledger, together
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state
-from confide.site.state.papers import note_papers
+from confide.site.state.papers import SharedPapers
 from confide.site.vintages import parse
 from confide.site.workspaces import Workspaces
 from confide.spelling.json import read_request, write_request
@@ -162,11 +162,12 @@ class Service:
             self.state = state or open_state(folder.path)
             opened.callback(self.state.close)
             must_belong(self.state, self._secret.version)
+            self._shared_papers = SharedPapers(self.state, folder.path) if self.state.machine else None
             self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.of_several))
             self._places = DayPlaces(self._ledger, self.state)
             self._once = AnsweredOnce(self._ledger, self.state)
             self.audit = AuditLog(self._ledger)
-            self._keep_policies()
+            self._take_up_papers()
             self._opened = opened.pop_all()
 
     @classmethod
@@ -185,7 +186,7 @@ class Service:
                 raise Mistake("The secret is another one now.", suggestions=["Stop the server, and start it again."])
             opened = self._opening()
             old, self._before, self._now = self._before, self._now, opened
-            self._keep_policies()
+            self._take_up_papers()
             if old is not None:
                 old.close()
 
@@ -254,6 +255,7 @@ class Service:
 
         Who opens the folder has the secret, so this matters to who comes over HTTP, and is read when the first does.
         """
+        self._must_have_the_papers()
         return self._people.now()
 
     @cached_property
@@ -264,7 +266,6 @@ class Service:
         """A Fault or a Mistake if nobody could be let in, or no question recorded: then nothing is answered."""
         _ = self.access
         self._ledger.must_be_writable()
-        self._note_papers()
 
     def visitor(self, machine: str) -> str:
         """What somebody without a token is called on a public site. A machine has a name of its own for a day, for the quota and
@@ -316,6 +317,7 @@ class Service:
         For `kept` seconds the same question, asked of any process of the site with `kept`, is the same: not recorded or counted again.
         """
         person = asked_by(who)
+        self._must_have_the_papers()
         self._must_be_for(person, request)
         question = self.admit(request, who=who)
         if diagnostics and not question.request.diagnosable:
@@ -516,19 +518,21 @@ class Service:
     def _road(self, name: str) -> Road:
         return self._now.road(name)
 
-    def _keep_policies(self) -> None:
+    def _take_up_papers(self) -> None:
+        """Keep the policies that are answered by, and let the other machines of the site know."""
+        if self._shared_papers:
+            self._shared_papers.take_up()
         if self.state.worker:
             return  # the first does it
-        self._note_papers()
         keep(self.papers, self.policy)
         for name in self._roads:
             if not self.follows(name):
                 keep(self.papers, self.policy_of(name), name=name)
 
-    def _note_papers(self) -> None:
-        """Let the doctor see whether all machines of the site have the same."""
-        if self.state.machine:
-            note_papers(self.state, self._folder.path)
+    def _must_have_the_papers(self) -> None:
+        """A Fault if this machine has other papers than the other machines of the site."""
+        if self._shared_papers:
+            self._shared_papers.must_be_the_sites()
 
     @contextmanager
     def _turn(
