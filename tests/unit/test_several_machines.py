@@ -5,6 +5,7 @@ Two folders with the same data and secret stand for the machines.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,13 +29,16 @@ from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
 from confide.cancellation import Cancellation, Stopped
 from confide.cli.main import app
-from confide.errors import Fault, Mistake, Refused
+from confide.errors import Fault, Mistake, Refused, Waiting
 from confide.site import ledger
+from confide.site.access import Person, PersonRole
 from confide.site.backup import back_up, restore
 from confide.site.doctor import examine
+from confide.site.documents import SharedDocuments
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
+from confide.site.reviews import ReviewState
 from confide.site.secret import create_secret
 from confide.site.state import open_state
 from confide.site.state.papers import LOOK
@@ -680,6 +684,93 @@ def test_what_a_machine_has_is_looked_at_once_a_second(machines: list[Service]) 
         except Fault:
             break
     assert monotonic() - begun < 4 * LOOK + 5
+
+
+# ---- one set of reviews and of what people keep
+
+
+ANA, CARLA = Person("ana", PersonRole.ANALYST), Person("carla", PersonRole.CUSTODIAN)
+
+
+@pytest.fixture
+def reviewed(sites: list[Path]) -> Iterator[list[Service]]:
+    """Two machines whose custodian sees every table first."""
+    for site in sites:
+        policy = (site / "policy.toml").read_text()
+        (site / "policy.toml").write_text(re.sub(r"(?m)^tables = false", "tables = true", policy))
+    with ExitStack() as opened:
+        yield [opened.enter_context(Service.open(site)) for site in sites]
+
+
+def waits(service: Service) -> bool:
+    with pytest.raises(Waiting):
+        service.answer(QUESTION, who=ANA.asking, kept=KEPT)
+    return True
+
+
+def test_a_result_waits_at_both_machines_and_is_decided_once_at_either(reviewed: list[Service], database: str) -> None:
+    one, other = reviewed
+    assert waits(one) and waits(other)
+    (review,) = other.reviews_of(ANA)
+    assert one.reviews_of(CARLA) == [review] and other.review(review.id)[0] == review
+    with ThreadPoolExecutor(2) as pool:
+
+        def decide(service: Service) -> str:
+            try:
+                return service.decide(review.id, ReviewState.YES, custodian=CARLA, reason="Large groups").state
+            except Mistake as mistake:
+                return mistake.message
+
+        assert sorted(pool.map(decide, reviewed)) == ["'carla' has said yes already: Large groups", "yes"]
+    answers = {service.answer(QUESTION, who=ANA.asking, kept=KEPT).digest for service in (other, one)}
+    assert len(answers) == 1
+    kept = [(e.outcome, e.rules or e.request.get("act")) for e in ledger.last(one.papers.ledger, 20)]
+    assert kept == [("refused", ("review.waiting",)), ("done", "review yes"), ("released", None)]
+
+
+def test_reviews_are_decided_listed_copied_and_brought_back_by_commands(
+    reviewed: list[Service], tmp_path: Path, database: str
+) -> None:
+    one, other = reviewed
+    assert waits(one)
+    (review,) = other.reviews_of(ANA)
+
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert review.id in said("review", "list", str(other.papers.path))
+    assert "ana is told no" in said("review", "no", str(other.papers.path), review.id, "--reason", "Ask for towns")
+    with pytest.raises(Refused, match="Ask for towns"):
+        one.answer(QUESTION, who=ANA.asking, kept=KEPT)
+    one.workspaces.keep_question(ANA, "mine", QUESTION)
+    assert other.workspaces.question(ANA, "mine") == one.workspaces.question(ANA, "mine")
+    back_up(other.papers.path, tmp_path / "copy")
+    assert (tmp_path / "copy" / "reviews" / f"{review.id}.json").exists()
+    assert len([*(tmp_path / "copy" / "workspaces").glob("*.json")]) == 1
+    for service in reviewed:
+        service.close()
+    sql(database, "DROP SCHEMA confide_state CASCADE")
+    said("ledger", "share", str(other.papers.path))
+    with Service.open(one.papers.path) as again:
+        assert [each.state for each in again.reviews_of(ANA)] == [ReviewState.NO]
+        assert again.workspaces.question(ANA, "mine")
+
+
+def test_of_two_who_change_the_same_document_one_is_told(folders: list[Path]) -> None:
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        one, other = (SharedDocuments(state, each / "reviews") for state, each in zip(states, folders, strict=True))
+        one.write("a", b"1", old=None)
+        other.write("a", b"2", old=b"1")
+        for old in (None, b"1"):
+            with pytest.raises(Fault, match="Somebody else has changed this meanwhile"):
+                one.write("a", b"3", old=old)
+        assert one.read("a") == b"2" and one.read("b") is None and one.names() == ["a"]
+        assert [(each / "reviews" / "a.json").read_bytes() for each in folders] == [b"1", b"2"]
+        one.take_in()
+        assert (folders[0] / "reviews" / "a.json").read_bytes() == b"2"
 
 
 def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:

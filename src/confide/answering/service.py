@@ -56,6 +56,7 @@ from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by
 from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
+from confide.site.documents import documents_of
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
 from confide.site.policies import keep
@@ -148,9 +149,7 @@ class Service:
     ) -> None:
         """`state` is shared by the processes that serve the site, if there are several."""
         self._suggestions, self._folder = suggestions, folder
-        self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
-        self.workspaces = Keeping(Workspaces(folder.workspaces), dataset=self.dataset, admit=self.admit)
-        """What people keep for themselves."""
+        self.papers = Papers(folder.path)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
@@ -163,6 +162,10 @@ class Service:
             opened.callback(self.state.close)
             must_belong(self.state, self._secret.version)
             self._shared_papers = SharedPapers(self.state, folder.path) if self.state.machine else None
+            self._reviews = Reviews(documents_of(folder.reviews, self.state))
+            kept = Workspaces(documents_of(folder.workspaces, self.state))
+            self.workspaces = Keeping(kept, dataset=self.dataset, admit=self.admit)
+            """What people keep for themselves."""
             self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.of_several))
             self._places = DayPlaces(self._ledger, self.state)
             self._once = AnsweredOnce(self._ledger, self.state)

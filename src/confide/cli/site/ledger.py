@@ -12,6 +12,7 @@ from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
 from confide.formats.release import writers
 from confide.site import ledger
+from confide.site.documents import SharedDocuments
 from confide.site.folder import Folder
 from confide.site.policies import read_as
 from confide.site.state import open_state
@@ -73,6 +74,8 @@ def ledger_share(site: SiteFolder) -> None:
     entry = ledger.share(Folder(site).ledger)
     with closing(open_state(Path(site))) as state:
         SharedPapers(state, Path(site)).declare()
+        for each in (Folder(site).reviews, Folder(site).workspaces):
+            SharedDocuments(state, each).fill()
     number = entry.request["entries"]
     typer.echo(
         f"The database took over {number} {'entry' if number == 1 else 'entries'}. That is recorded as entry {entry.number}."
