@@ -41,7 +41,7 @@ from confide.site.ledger.shared import chain_of
 from confide.site.reviews import ReviewState
 from confide.site.secret import create_secret
 from confide.site.state import open_state
-from confide.site.state.papers import LOOK
+from confide.site.state.papers import LOOK, SharedPapers
 from confide.web.sessions import Sessions
 from postgres_server import Server, running
 
@@ -357,7 +357,7 @@ from confide.errors import Refused
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
 from confide.site.state import open_state
-from confide.site.state.papers import LOOK
+from confide.site.state.papers import LOOK, SharedPapers
 from pathlib import Path
 folder, answered = Path(sys.argv[1]), 0
 with Ledger(folder / "ledger.jsonl") as ledger:
@@ -659,6 +659,52 @@ def test_a_machine_that_was_stopped_goes_by_what_it_had_before(sites: list[Path]
         shutil.copy(sites[1] / "policy.toml", sites[0] / "policy.toml")
         one.reload()
         assert ask(one, 3) == "released"
+
+
+def test_workers_of_one_machine_have_one_access_toml_and_load_the_rest_one_after_the_other(
+    folders: list[Path], at_once: None
+) -> None:
+    with ExitStack() as opened:
+
+        def papers(folder: Path, worker: int) -> SharedPapers:
+            state = open_state(folder, worker=worker, of_several=True)
+            return SharedPapers(opened.enter_context(closing(state)), folder)
+
+        first, second, elsewhere = papers(folders[0], 0), papers(folders[0], 1), papers(folders[1], 0)
+        for each in (first, second, elsewhere):
+            each.must_be_the_sites()
+        for who in (second, first, first, second):
+            change(folders[0], "access.toml")
+            who.must_be_the_sites()
+        change(folders[0], "policy.toml")
+        second.take_up()
+        with pytest.raises(Fault, match="policies of this machine"):
+            first.must_be_the_sites()
+        change(folders[0], "access.toml")
+        with pytest.raises(Fault, match="access.toml and policies of this machine"):
+            first.must_be_the_sites()
+        second.must_be_the_sites()
+        first.take_up()
+        first.must_be_the_sites()
+        with pytest.raises(Fault, match="access.toml and policies of this machine"):
+            elsewhere.must_be_the_sites()
+
+
+def test_a_change_of_what_another_machine_changed_is_the_sites_too(folders: list[Path], at_once: None) -> None:
+    """Also where nobody asked anything between the two."""
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        one, other = (SharedPapers(state, folder) for state, folder in zip(states, folders, strict=True))
+        one.take_up()
+        other.take_up()
+        change(folders[0], "access.toml")
+        one.must_be_the_sites()
+        shutil.copy(folders[0] / "access.toml", folders[1] / "access.toml")
+        change(folders[1], "policy.toml")
+        other.take_up()
+        other.must_be_the_sites()
+        with pytest.raises(Fault, match="policies of this machine"):
+            one.must_be_the_sites()
 
 
 def test_a_folder_is_made_the_sites_by_command(sites: list[Path], at_once: None, database: str) -> None:

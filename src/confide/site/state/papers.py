@@ -34,10 +34,8 @@ _PAPERS = {
 }
 
 _ALIVE = "NOT pg_try_advisory_xact_lock(hashtextextended(machine || ' 0', 0))"
-_TELL = (
-    "INSERT INTO machines VALUES (?1, ?2, ?3) "
-    "ON CONFLICT (machine) DO UPDATE SET version = excluded.version, digests = excluded.digests"
-)
+_TELL = "INSERT INTO machines VALUES (?1, ?2, ?3) ON CONFLICT (machine) DO UPDATE SET digests = excluded.digests"
+_TELL_THE_SITES = f"{_TELL}, version = excluded.version"
 _DECLARE = (
     "INSERT INTO site_papers VALUES (1, ?1, ?2, ?3) "
     "ON CONFLICT (one) DO UPDATE SET version = excluded.version, digests = excluded.digests, machine = excluded.machine"
@@ -75,6 +73,7 @@ class SharedPapers:
     def take_up(self) -> None:
         """Go by what is in the folder now."""
         with self._lock:
+            self._look()  # what has become the site's meanwhile, and is here, is what the new is a change of
             self._loaded = papers_of(self._folder)
             self._look()
 
@@ -99,14 +98,23 @@ class SharedPapers:
     def _look(self) -> None:
         mine = self._loaded | {ACCESS: _digest(self._folder, _PAPERS[ACCESS])}
         known = self._known(mine)
-        while known.digests != mine and known.version == self._version:
+        while known.digests != mine and known.version == self._had(mine, known):
             self._state.run(_CHANGE, token_hex(8), json.dumps(mine), self._state.machine, known.version)
             known = self._known(mine)
-        new = known.version if known.digests == mine else self._version
+        there = known.digests == mine
+        new = known.version if there else self._version
         if (new, mine) != (self._version, self._told):
-            self._state.run(_TELL, self._state.machine, new, json.dumps(mine))
+            tell = _TELL_THE_SITES if there else _TELL  # another worker may have had a later version
+            self._state.run(tell, self._state.machine, new, json.dumps(mine))
         self._version, self._told = new, mine
         self._unlike, self._looked = _unlike(mine, known), monotonic()
+
+    def _had(self, mine: Digests, known: _SitePapers) -> str:
+        """The version that there was here before: of a file that is read anew it counts what any process of the machine has had."""
+        if _differing(mine, known.digests) != ACCESS:
+            return self._version
+        found = self._state.run("SELECT version FROM machines WHERE machine = ?1", self._state.machine)
+        return str(found[0][0]) if found else ""
 
     def _known(self, mine: Digests) -> _SitePapers:
         """The site's papers; those of the first who looks, if there are none yet."""
