@@ -1,10 +1,12 @@
 """What a second worker brings: small tables a second with one worker and with two, of many people at once.
 
-    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3]
+    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3] [--state postgresql]
 
 Servers run one at a time, each for the same time, one worker and two in turn; the ratio is that of the medians of one run. Questions
 are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine. What
-other programs took of it is told: where that is more than some hundredths of a core, two workers had no two cores.
+other programs took of it is told: where that is more than some hundredths of a core, two workers had no two cores. With
+`--state postgresql` the site keeps its state there, as if several machines served it: a server that loses nothing, started for this as
+the tests do, whose processor time is counted with the workers'.
 """
 
 import argparse
@@ -15,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -23,6 +25,9 @@ from statistics import median
 from load import PORT, Client, People, different, make_site
 
 from confide.site.ledger import verify
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from postgres_server import running
 
 CLIENTS = 32
 WORKERS = (1, 2)
@@ -42,10 +47,10 @@ def served(site: Path, workers: int) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def processor(process: subprocess.Popen[bytes]) -> float:
-    """Seconds of the processor that a server and its workers have taken."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    used = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in (process.pid, *children)]
+def processor(*pids: int) -> float:
+    """Seconds of the processor that servers and the processes they started have taken."""
+    children = [int(pid) for each in pids for pid in Path(f"/proc/{each}/task/{each}/children").read_text().split()]
+    used = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in (*pids, *children)]
     return sum(int(each[11]) + int(each[12]) for each in used) / os.sysconf("SC_CLK_TCK")
 
 
@@ -65,13 +70,13 @@ async def ask(client: Client, addresses: Iterator[str], until: float) -> int:
     return many
 
 
-async def asked(people: People, addresses: Iterator[str], seconds: float, process: subprocess.Popen[bytes]) -> float:
+async def asked(people: People, addresses: Iterator[str], seconds: float, *pids: int) -> float:
     """Answers a second."""
     clients = [Client(people.one()) for _ in range(CLIENTS)]
     for some in (WARM_UP, seconds):
-        begun, used, mine, all_used = time.perf_counter(), processor(process), time.process_time(), machine()
+        begun, used, mine, all_used = time.perf_counter(), processor(*pids), time.process_time(), machine()
         many = sum(await asyncio.gather(*(ask(client, addresses, begun + some) for client in clients)))
-        took, used, mine = time.perf_counter() - begun, processor(process) - used, time.process_time() - mine
+        took, used, mine = time.perf_counter() - begun, processor(*pids) - used, time.process_time() - mine
         others = machine() - all_used - used - mine
     for client in clients:
         client.close()
@@ -86,19 +91,24 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=20_000)
     options.add_argument("--seconds", type=float, default=8.0)
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--state", choices=["folder", "postgresql"], default="folder")
     given = options.parse_args()
     found: dict[int, list[float]] = {workers: [] for workers in WORKERS}
     addresses = cycle(different())  # a server starts anew each round, and keeps no answer of the one before
-    with tempfile.TemporaryDirectory() as folder:
+    shared = running(durable=True) if given.state == "postgresql" else nullcontext()
+    with tempfile.TemporaryDirectory() as folder, shared as database:
         site = make_site(Path(folder) / "site", given.rows)
         policy = site / "policy.toml"
         policy.write_text(policy.read_text().replace("per_day = 0", "per_day = 100000"))  # places are taken
-        people = People(site)
+        people, others = People(site), list[int]()
+        if database:
+            (site / "site.toml").write_text(f'state = "{database.database}"\n')
+            others = [int((database.folder / "data" / "postmaster.pid").read_text().split()[0])]
         for _ in range(given.rounds):
             for workers in WORKERS:
                 with served(site, workers) as process:
                     print(f"{workers} worker{'s' if workers > 1 else ' '}:", end=" ")
-                    found[workers].append(asyncio.run(asked(people, addresses, given.seconds, process)))
+                    found[workers].append(asyncio.run(asked(people, addresses, given.seconds, process.pid, *others)))
         checked = verify(site / "ledger.jsonl")
         print(f"The ledger of {checked.entries} entries is {'whole' if checked.problem is None else checked.problem}.")
     one, two = (median(found[workers]) for workers in WORKERS)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-SETTINGS = "-c listen_addresses='' -c fsync=off -c shared_buffers=32MB -c max_connections=40 -c timezone=UTC"
+SETTINGS = "-c listen_addresses='' -c shared_buffers=32MB -c max_connections=40 -c timezone=UTC"
 
 
 class Server:
     """A running server; `database` is what `dataset.toml` says of it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        self.folder, self._settings = folder, f"{SETTINGS} -c fsync={'on' if durable else 'off'} -k {folder}"
         self.database = f"host={folder} user=postgres dbname=postgres"
 
     def as_role(self, role: str) -> str:
@@ -26,7 +26,7 @@ class Server:
 
     def start(self) -> None:
         log = self.folder / "log"
-        self._run("pg_ctl", "start", "-w", "-D", "data", "-l", str(log), "-o", f"{SETTINGS} -k {self.folder}")
+        self._run("pg_ctl", "start", "-w", "-D", "data", "-l", str(log), "-o", self._settings)
 
     def stop(self) -> None:
         self._run("pg_ctl", "stop", "-w", "-m", "immediate", "-D", "data")
@@ -49,13 +49,13 @@ def binaries() -> Path:
 
 
 @contextmanager
-def running() -> Iterator[Server]:
-    """A server that is gone afterwards."""
+def running(*, durable: bool = False) -> Iterator[Server]:
+    """A server that is gone afterwards; what it commits outlives a loss of power if it is to be durable."""
     folder = Path(tempfile.mkdtemp(prefix="confide-pg-"))
     if os.geteuid() == 0:
         owner = pwd.getpwnam("postgres")
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-    server = Server(folder)
+    server = Server(folder, durable=durable)
     try:
         server._run("initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         server.start()

@@ -56,6 +56,11 @@ class Reason(str):
         reason.rule = rule
         return reason
 
+    @property
+    def lasting(self) -> bool:
+        """Whether asking the same again would give it again. A quota's and a review's would not."""
+        return not self.rule.startswith(("quota.", "review."))
+
     def __reduce__(self) -> tuple[object, ...]:
         return Reason, (self.rule, str(self))
 

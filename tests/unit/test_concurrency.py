@@ -17,6 +17,7 @@ import pytest
 
 import confide
 from asking import python_table
+from confide.answering.once import AnsweredOnce
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service
 from confide.errors import Refused
@@ -91,6 +92,38 @@ def test_exactly_the_quota_is_answered_by_two_processes_together(several: list[S
     assert verify(several[0].papers.ledger).problem is None
 
 
+def test_the_same_question_of_two_processes_at_once_is_recorded_and_counted_once(several: list[Service]) -> None:
+    together = Barrier(THREADS)
+    question = python_table("people", rows="sex")
+
+    def ask(thread: int) -> set[str]:
+        together.wait()
+        return {several[(thread + turn) % 2].answer(question, who="ana", kept=600.0).digest for turn in range(QUOTA)}
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert len(set(chain.from_iterable(pool.map(ask, range(THREADS))))) == 1
+    assert [entry.outcome for entry in read(several[0].papers.ledger)] == ["released"]
+
+
+def test_what_a_killed_worker_was_answering_is_answered_by_the_next_and_what_it_recorded_is_not(
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state.sqlite"
+    with shared_file(state), Ledger(tmp_path / "ledger") as ledger:
+        killed, other = (AnsweredOnce(ledger, FileState(state, worker=worker)) for worker in range(2))
+        with killed.answering("ana", "recorded"):
+            entry = ledger.append(
+                who="ana", **ENTRY, receipt="r", before=lambda n: killed.settle("ana", "recorded", n, "r", kept=60.0)
+            )
+        killed.answering("ana", "open").__enter__()
+        again = AnsweredOnce(ledger, FileState(state, worker=0))
+        for each in (again, other):
+            with each.answering("ana", "recorded") as earlier:
+                assert earlier == entry
+        with other.answering("ana", "open") as earlier:
+            assert earlier is None
+
+
 def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_path: Path) -> None:
     state, quota = tmp_path / "state.sqlite", DayQuota("ana", "people", 1)
     with shared_file(state), Ledger(tmp_path / "ledger") as ledger:
@@ -100,7 +133,7 @@ def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_
             one.take([quota], dataset="people", policy="p")
         DayPlaces(ledger, FileState(state, worker=1))
         place = one.take([quota], dataset="people", policy="p")
-        ledger.append(who="ana", **ENTRY, before=lambda: one.use(place))
+        ledger.append(who="ana", **ENTRY, before=lambda _: one.use(place))
         with pytest.raises(Refused):
             one.take([quota], dataset="people", policy="p")
 

@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.jsonl"
 
 
-def ask(ledger: Ledger, who: str = "ana", before: Callable[[], None] = lambda: None) -> Entry:
+def ask(ledger: Ledger, who: str = "ana", before: Callable[[int], None] = lambda number: None) -> Entry:
     fields: dict[str, Any] = {"dataset": "people", "request": {"rows": ["sex"]}, "outcome": "released", "policy": "p"}
     return ledger.append(who=who, **fields, data="d", before=before)
 
@@ -98,7 +98,7 @@ def test_all_who_have_come_share_one_fsync_and_none_returns_before_it(
 
 
 def test_one_whose_place_is_gone_is_not_recorded_and_the_others_are(path: Path) -> None:
-    def gone() -> None:
+    def gone(number: int) -> None:
         raise Fault("The place is gone.")
 
     with Ledger(path) as ledger, ThreadPoolExecutor(THREADS) as pool:
@@ -147,7 +147,7 @@ def test_a_question_that_is_being_recorded_counts_once_for_whoever_counts_with_i
     places = {"ana"}
     with Ledger(path) as ledger, ThreadPoolExecutor(THREADS) as pool:
         with held_up(path, ledger, pool) as send:
-            asked = send(ask, ledger, "ana", lambda: places.remove("ana"))
+            asked = send(ask, ledger, "ana", lambda _: places.remove("ana"))
             counted = send(ledger.counted, lambda index: index.number + len(places))
         assert asked.result().number == 0 and counted.result() == 1
         assert ledger.counted(lambda index: index.number + len(places)) == 1

@@ -4,35 +4,44 @@ Two folders with the same data and secret stand for the machines.
 """
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from itertools import count
 from pathlib import Path
-from threading import Barrier
-from time import sleep
+from threading import Barrier, Event
+from time import monotonic, sleep
 from typing import Any
 
 import psycopg
 import pytest
+from typer.testing import CliRunner
 
 import confide
 from asking import python_table
 from confide.answering.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
-from confide.errors import Fault, Mistake, Refused
+from confide.cancellation import Cancellation, Stopped
+from confide.cli.main import app
+from confide.errors import Fault, Mistake, Refused, Waiting
 from confide.site import ledger
+from confide.site.access import Person, PersonRole
 from confide.site.backup import back_up, restore
 from confide.site.doctor import examine
+from confide.site.documents import SharedDocuments
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
+from confide.site.reviews import ReviewState
 from confide.site.secret import create_secret
 from confide.site.state import open_state
+from confide.site.state.papers import LOOK, SharedPapers
 from confide.web.sessions import Sessions
 from postgres_server import Server, running
 
@@ -173,7 +182,7 @@ opened.append(who="whole", dataset="people", request={}, outcome="released", pol
 kind, name = sys.argv[2].split(".")
 where = {"SharedChain": shared.SharedChain, "Tail": tail.Tail, "Anchor": anchor.Anchor}[kind]
 setattr(where, name, dying(getattr(where, name), sys.argv[3] == "before"))
-before = (lambda: os.kill(os.getpid(), signal.SIGKILL)) if sys.argv[3] == "during" else (lambda: None)
+before = (lambda _: os.kill(os.getpid(), signal.SIGKILL)) if sys.argv[3] == "during" else (lambda _: None)
 opened.append(who="killed", dataset="people", request={}, outcome="released", policy="p", data="d", before=before)
 print("answered", flush=True)
 """
@@ -348,6 +357,7 @@ from confide.errors import Refused
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
 from confide.site.state import open_state
+from confide.site.state.papers import LOOK, SharedPapers
 from pathlib import Path
 folder, answered = Path(sys.argv[1]), 0
 with Ledger(folder / "ledger.jsonl") as ledger:
@@ -358,7 +368,7 @@ with Ledger(folder / "ledger.jsonl") as ledger:
         except Refused:
             continue
         ledger.append(who="ana", dataset="people", request={}, outcome="released", policy="p", data="d",
-                      before=lambda: places.use(place))
+                      before=lambda _: places.use(place))
         answered += 1
 print(answered)
 """
@@ -397,7 +407,7 @@ def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_
         theirs.close()  # as the system does for a process that is killed; the server notices a moment later
         until_gone(database, "other")
         number = places.take(quota, dataset="people", policy="p")
-        one.append(who="ana", **ENTRY, before=lambda: places.use(number))
+        one.append(who="ana", **ENTRY, before=lambda _: places.use(number))
         with pytest.raises(Refused):
             places.take(quota, dataset="people", policy="p")
 
@@ -413,10 +423,404 @@ def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: li
         here = "pid <> pg_backend_pid() AND datname = current_database()"
         sql(database, f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {here}")
         second = quick.take(quota, dataset="people", policy="p")
-        other.append(who="ana", **ENTRY, before=lambda: quick.use(second))
+        other.append(who="ana", **ENTRY, before=lambda _: quick.use(second))
         with pytest.raises(Fault, match="lost its place"):
-            one.append(who="ana", **ENTRY, before=lambda: held_up.use(first))
+            one.append(who="ana", **ENTRY, before=lambda _: held_up.use(first))
     assert {entries for entries, _ in heads(folders)} == {1}
+
+
+# ---- one answer
+
+
+QUESTION = python_table("people", rows="sex")
+REFUSED = python_table("people", rows=["sex", "trade"], where={"town": "a1", "age": "20-39", "ill": "yes"})
+KEPT = 600.0
+
+
+def rows_of(folder: Path) -> list[tuple[str, str]]:
+    return [(entry.who, entry.outcome) for entry in ledger.read_questions(folder / "ledger.jsonl")]
+
+
+@pytest.mark.parametrize("quota", [1, QUOTA])
+def test_the_same_question_of_two_machines_at_once_is_recorded_and_counted_once(sites: list[Path], quota: int) -> None:
+    for site in sites:
+        policy = (site / "policy.toml").read_text()
+        (site / "policy.toml").write_text(policy.replace(f"per_day = {QUOTA}", f"per_day = {quota}"))
+    with ExitStack() as opened:
+        machines = [opened.enter_context(Service.open(site)) for site in sites]
+        together = Barrier(THREADS)
+
+        def work(thread: int) -> list[str]:
+            together.wait()
+            return [machines[(thread + turn) % 2].answer(QUESTION, who="ana", kept=KEPT).digest for turn in range(3)]
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            found = {digest for digests in pool.map(work, range(THREADS)) for digest in digests}
+        assert len(found) == 1 and rows_of(sites[0]) == [("ana", "released")]
+        with suppress(Refused):
+            machines[1].answer(QUESTION, who="ben", kept=KEPT)
+            machines[1].answer(QUESTION, who="ben")
+        assert rows_of(sites[0])[1:] == [("ben", "released")] * min(2, quota)
+
+
+def test_a_refusal_is_the_same_at_both_machines_and_recorded_once(machines: list[Service]) -> None:
+    told = []
+    for machine in (*machines, *machines):
+        with pytest.raises(Refused) as refused:
+            machine.answer(REFUSED, who="ana", kept=KEPT)
+        told.append((refused.value.reasons, refused.value.suggestions))
+    assert told[0][0] and told.count(told[0]) == 4
+    assert rows_of(machines[0].papers.path) == [("ana", "refused")]
+
+
+def test_an_answer_is_kept_for_so_long_and_then_asked_anew(machines: list[Service]) -> None:
+    for machine in (*machines, *machines):
+        machine.answer(QUESTION, who="ana", kept=0.05)
+        sleep(0.1)
+    assert rows_of(machines[0].papers.path) == [("ana", "released")] * 4
+
+
+def test_what_a_quota_refuses_is_asked_again(machines: list[Service], database: str) -> None:
+    for turn in range(QUOTA):
+        ask(machines[0], turn)
+    for machine in machines:
+        with pytest.raises(Refused, match="the most allowed"):
+            machine.answer(REFUSED, who="ana", kept=KEPT)
+    assert sql(database, "SELECT * FROM confide_state.answers") == []
+
+
+def test_who_asks_while_another_machine_answers_waits_for_it_and_makes_the_same(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go, record = Event(), Event(), Service._record
+    receipt = machines[0].receipt(machines[0].admit(QUESTION))
+
+    def held(self: Service, *asked: Any, **more: Any) -> None:
+        begun.set()
+        assert go.wait(60)
+        record(self, *asked, **more)
+
+    monkeypatch.setattr(Service, "_record", held)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(machines[0].answer, QUESTION, who="ana", kept=KEPT)
+        assert begun.wait(60)
+        assert not machines[0].is_awaited(receipt, False, who="ana")
+        second = pool.submit(machines[1].answer, QUESTION, who="ana", kept=KEPT)
+        while not machines[0].is_awaited(receipt, False, who="ana"):
+            sleep(0.01)
+        assert not second.done()
+        stopping = Cancellation()
+        stopping.stop()
+        with stopping.applied(), pytest.raises(Stopped):
+            machines[1].answer(QUESTION, who="ana", kept=KEPT)
+        go.set()
+        assert first.result() == second.result()
+    assert rows_of(machines[0].papers.path) == [("ana", "released")]
+
+
+def test_a_question_that_fails_at_one_machine_is_answered_by_the_other(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise Fault("no")
+
+    with monkeypatch.context() as patched, pytest.raises(Fault, match="no"):
+        patched.setattr(machines[0], "_record", broken)
+        machines[0].answer(QUESTION, who="ana", kept=KEPT)
+    assert machines[1].answer(QUESTION, who="ana", kept=KEPT)
+    assert rows_of(machines[0].papers.path) == [("ana", "released")]
+
+
+def test_a_machine_that_would_answer_otherwise_than_is_recorded_says_nothing(
+    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machines[0].answer(QUESTION, who="ana", kept=KEPT)
+    monkeypatch.setattr("confide.model.release.Release.digest", "another")
+    with pytest.raises(Fault, match="was answered otherwise a moment ago"):
+        machines[1].answer(QUESTION, who="ana", kept=KEPT)
+
+
+KILLED_ANSWER = """
+import os, signal, sys
+from asking import python_table
+from confide.answering import once, quotas, road
+from confide.answering.service import Service
+from confide.site.ledger import anchor, shared, tail
+
+def dying(old, before):
+    def new(*a, **k):
+        if before: os.kill(os.getpid(), signal.SIGKILL)
+        found = old(*a, **k)
+        os.kill(os.getpid(), signal.SIGKILL)
+        return found
+    return new
+
+with Service.open(sys.argv[1]) as service:
+    question = python_table("people", rows="sex")
+    service.answer(question, who="whole", kept=600.0)
+    kind, name = sys.argv[2].split(".")
+    where = {"Once": once.AnsweredOnce, "Places": quotas.DayPlaces, "Road": road.Road, "SharedChain": shared.SharedChain,
+             "Tail": tail.Tail, "Anchor": anchor.Anchor}[kind]
+    setattr(where, name, dying(getattr(where, name), sys.argv[3] == "before"))
+    service.answer(question, who="killed", kept=600.0)
+print("answered", flush=True)
+"""
+ANSWER_STEPS = [
+    ("Once._take", False), ("Places.take", False), ("Road.consider", False), ("Road.release", False),
+    ("Places.use", False), ("Once.settle", False), ("SharedChain.add", True), ("Tail._put", True), ("Tail.sync", True),
+    ("Anchor.write", True),
+]  # fmt: skip
+"""Each with whether the question is recorded after it."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(("step", "recorded"), ANSWER_STEPS, ids=[step for step, _ in ANSWER_STEPS])
+def test_a_question_whose_machine_is_killed_between_any_two_steps_is_recorded_once_by_the_other(
+    sites: list[Path], step: str, recorded: bool, when: str
+) -> None:
+    command, path = [sys.executable, "-c", KILLED_ANSWER, str(sites[0]), step, when], Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (-9, ""), done.stderr
+    there = [("whole", "released")]
+    with Service.open(sites[1]) as other:
+        killed = [("killed", "released")] if recorded and (when, step) != ("before", "SharedChain.add") else []
+        assert rows_of(sites[1]) == there + killed
+        asking = ("between", "killed", "whole", "killed")  # the first takes the number of an entry that was not written
+        answers = {other.answer(QUESTION, who=who, kept=KEPT).digest for who in asking}
+        assert len(answers) == 1
+        assert rows_of(sites[1]) == list(
+            dict.fromkeys([*there, *killed, ("between", "released"), ("killed", "released")])
+        )
+
+
+# ---- one set of papers
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Papers are looked at for every question, and not once a second."""
+    monkeypatch.setattr("confide.site.state.papers.LOOK", 0.0)
+
+
+def change(folder: Path, name: str, words: str = "# another") -> None:
+    with (folder / name).open("a") as file:
+        file.write(f"{words}\n")
+
+
+def refuses(service: Service, what: str) -> bool:
+    """Whether nothing is answered and nobody let in, because of this paper."""
+    for do in (lambda: ask(service, 1), lambda: service.access, service.must_be_ready):
+        with pytest.raises(Fault, match=f"Nothing is answered here: {what} of this machine") as found:
+            do()
+        assert found.value.http_status == 503 and "confide reload" in found.value.suggestions[0]
+    return True
+
+
+def test_whoever_has_another_access_toml_answers_nothing_until_it_is_the_same(
+    machines: list[Service], at_once: None
+) -> None:
+    one, other = machines
+    assert ask(one, 1) == ask(other, 2) == "released"
+    change(one.papers.path, "access.toml")
+    assert ask(one, 3) == "released" and refuses(other, "access.toml") and ask(one, 4) == "released"
+    shutil.copy(one.papers.access, other.papers.access)
+    assert ask(other, 5) == ask(one, 6) == "released"
+    change(other.papers.path, "access.toml")  # which has had the site's, so its change counts
+    assert ask(other, 7) == "released" and refuses(one, "access.toml")
+    assert len(rows_of(one.papers.path)) == 7
+
+
+def test_policies_and_data_count_as_they_are_loaded_and_who_changed_them_last_has_the_sites(
+    machines: list[Service], at_once: None
+) -> None:
+    one, other = machines
+    for folder in (one.papers.path, other.papers.path):
+        change(folder, "policy.toml", f"# of {folder.name}")
+    assert ask(one, 1) == ask(other, 2) == "released"  # by the policies that are loaded
+    one.reload()
+    assert ask(one, 3) == "released" and refuses(other, "policies")
+    other.reload()
+    assert refuses(other, "policies") and ask(one, 4) == "released"  # it has not had the site's, and does not make them
+    shutil.copy(one.papers.path / "policy.toml", other.papers.path / "policy.toml")
+    assert refuses(other, "policies")
+    other.reload()
+    assert ask(other, 5) == "released"
+    change(other.papers.path, "people/dataset.toml")
+    other.reload()
+    assert ask(other, 6) == "released" and refuses(one, "data")
+
+
+def test_a_machine_that_was_stopped_goes_by_what_it_had_before(sites: list[Path], at_once: None) -> None:
+    with Service.open(sites[0]) as one, Service.open(sites[1]):
+        assert ask(one, 1) == "released"
+    change(sites[1], "policy.toml")
+    with Service.open(sites[1]) as other:
+        assert ask(other, 2) == "released"
+    change(sites[0], "policy.toml", "# and another")
+    with Service.open(sites[0]) as one:
+        assert refuses(one, "policies")
+        shutil.copy(sites[1] / "policy.toml", sites[0] / "policy.toml")
+        one.reload()
+        assert ask(one, 3) == "released"
+
+
+def test_workers_of_one_machine_have_one_access_toml_and_load_the_rest_one_after_the_other(
+    folders: list[Path], at_once: None
+) -> None:
+    with ExitStack() as opened:
+
+        def papers(folder: Path, worker: int) -> SharedPapers:
+            state = open_state(folder, worker=worker, of_several=True)
+            return SharedPapers(opened.enter_context(closing(state)), folder)
+
+        first, second, elsewhere = papers(folders[0], 0), papers(folders[0], 1), papers(folders[1], 0)
+        for each in (first, second, elsewhere):
+            each.must_be_the_sites()
+        for who in (second, first, first, second):
+            change(folders[0], "access.toml")
+            who.must_be_the_sites()
+        change(folders[0], "policy.toml")
+        second.take_up()
+        with pytest.raises(Fault, match="policies of this machine"):
+            first.must_be_the_sites()
+        change(folders[0], "access.toml")
+        with pytest.raises(Fault, match="access.toml and policies of this machine"):
+            first.must_be_the_sites()
+        second.must_be_the_sites()
+        first.take_up()
+        first.must_be_the_sites()
+        with pytest.raises(Fault, match="access.toml and policies of this machine"):
+            elsewhere.must_be_the_sites()
+
+
+def test_a_change_of_what_another_machine_changed_is_the_sites_too(folders: list[Path], at_once: None) -> None:
+    """Also where nobody asked anything between the two."""
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        one, other = (SharedPapers(state, folder) for state, folder in zip(states, folders, strict=True))
+        one.take_up()
+        other.take_up()
+        change(folders[0], "access.toml")
+        one.must_be_the_sites()
+        shutil.copy(folders[0] / "access.toml", folders[1] / "access.toml")
+        change(folders[1], "policy.toml")
+        other.take_up()
+        other.must_be_the_sites()
+        with pytest.raises(Fault, match="policies of this machine"):
+            one.must_be_the_sites()
+
+
+def test_a_folder_is_made_the_sites_by_command(sites: list[Path], at_once: None, database: str) -> None:
+    with Service.open(sites[0]) as one:
+        change(sites[0], "access.toml")
+        assert ask(one, 1) == "released"
+        with Service.open(sites[1]) as other:
+            assert refuses(other, "access.toml")
+        told = CliRunner().invoke(app, ["ledger", "share", str(sites[1])])
+        assert told.exit_code == 0 and "took over 0 entries" in told.stdout
+        with Service.open(sites[1]) as other:
+            assert ask(other, 2) == "released" and refuses(one, "access.toml")
+
+
+def test_what_a_machine_has_is_looked_at_once_a_second(machines: list[Service]) -> None:
+    one, other = machines
+    change(one.papers.path, "access.toml")
+    begun = monotonic()
+    while monotonic() < begun + 30:
+        one.must_be_ready()
+        try:
+            other.must_be_ready()
+        except Fault:
+            break
+    assert monotonic() - begun < 4 * LOOK + 5
+
+
+# ---- one set of reviews and of what people keep
+
+
+ANA, CARLA = Person("ana", PersonRole.ANALYST), Person("carla", PersonRole.CUSTODIAN)
+
+
+@pytest.fixture
+def reviewed(sites: list[Path]) -> Iterator[list[Service]]:
+    """Two machines whose custodian sees every table first."""
+    for site in sites:
+        policy = (site / "policy.toml").read_text()
+        (site / "policy.toml").write_text(re.sub(r"(?m)^tables = false", "tables = true", policy))
+    with ExitStack() as opened:
+        yield [opened.enter_context(Service.open(site)) for site in sites]
+
+
+def waits(service: Service) -> bool:
+    with pytest.raises(Waiting):
+        service.answer(QUESTION, who=ANA.asking, kept=KEPT)
+    return True
+
+
+def test_a_result_waits_at_both_machines_and_is_decided_once_at_either(reviewed: list[Service], database: str) -> None:
+    one, other = reviewed
+    assert waits(one) and waits(other)
+    (review,) = other.reviews_of(ANA)
+    assert one.reviews_of(CARLA) == [review] and other.review(review.id)[0] == review
+    with ThreadPoolExecutor(2) as pool:
+
+        def decide(service: Service) -> str:
+            try:
+                return service.decide(review.id, ReviewState.YES, custodian=CARLA, reason="Large groups").state
+            except Mistake as mistake:
+                return mistake.message
+
+        assert sorted(pool.map(decide, reviewed)) == ["'carla' has said yes already: Large groups", "yes"]
+    answers = {service.answer(QUESTION, who=ANA.asking, kept=KEPT).digest for service in (other, one)}
+    assert len(answers) == 1
+    kept = [(e.outcome, e.rules or e.request.get("act")) for e in ledger.last(one.papers.ledger, 20)]
+    assert kept == [("refused", ("review.waiting",)), ("done", "review yes"), ("released", None)]
+
+
+def test_reviews_are_decided_listed_copied_and_brought_back_by_commands(
+    reviewed: list[Service], tmp_path: Path, database: str
+) -> None:
+    one, other = reviewed
+    assert waits(one)
+    (review,) = other.reviews_of(ANA)
+
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(app, [*words])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    assert review.id in said("review", "list", str(other.papers.path))
+    assert "ana is told no" in said("review", "no", str(other.papers.path), review.id, "--reason", "Ask for towns")
+    with pytest.raises(Refused, match="Ask for towns"):
+        one.answer(QUESTION, who=ANA.asking, kept=KEPT)
+    one.workspaces.keep_question(ANA, "mine", QUESTION)
+    assert other.workspaces.question(ANA, "mine") == one.workspaces.question(ANA, "mine")
+    back_up(other.papers.path, tmp_path / "copy")
+    assert (tmp_path / "copy" / "reviews" / f"{review.id}.json").exists()
+    assert len([*(tmp_path / "copy" / "workspaces").glob("*.json")]) == 1
+    for service in reviewed:
+        service.close()
+    sql(database, "DROP SCHEMA confide_state CASCADE")
+    said("ledger", "share", str(other.papers.path))
+    with Service.open(one.papers.path) as again:
+        assert [each.state for each in again.reviews_of(ANA)] == [ReviewState.NO]
+        assert again.workspaces.question(ANA, "mine")
+
+
+def test_of_two_who_change_the_same_document_one_is_told(folders: list[Path]) -> None:
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        one, other = (SharedDocuments(state, each / "reviews") for state, each in zip(states, folders, strict=True))
+        one.write("a", b"1", old=None)
+        other.write("a", b"2", old=b"1")
+        for old in (None, b"1"):
+            with pytest.raises(Fault, match="Somebody else has changed this meanwhile"):
+                one.write("a", b"3", old=old)
+        assert one.read("a") == b"2" and one.read("b") is None and one.names() == ["a"]
+        assert [(each / "reviews" / "a.json").read_bytes() for each in folders] == [b"1", b"2"]
+        one.take_in()
+        assert (folders[0] / "reviews" / "a.json").read_bytes() == b"2"
 
 
 def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:
@@ -488,7 +892,7 @@ def test_a_server_lost_before_the_commit_withholds_the_answer(server: Server, tm
     with Ledger(tmp_path / "ledger.jsonl") as one:
         one.append(who="ana", **ENTRY)
         with pytest.raises(Fault, match="so the answer was withheld"):
-            one.append(who="ben", **ENTRY, before=server.stop)
+            one.append(who="ben", **ENTRY, before=lambda _: server.stop())
         server.start()
         assert one.append(who="carl", **ENTRY).number == 1
     assert [entry.who for entry in ledger.read(tmp_path / "ledger.jsonl")] == ["ana", "carl"]
@@ -513,7 +917,7 @@ def test_audit_doctor_backup_and_restore_work_on_either_machine(machines: list[S
 
 
 def test_doctor_says_which_machine_has_other_papers_while_it_serves(
-    machines: list[Service], monkeypatch: pytest.MonkeyPatch
+    machines: list[Service], at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = (service.papers.path for service in machines)
     monkeypatch.setattr("confide.site.state.database._NEEDED", ())  # the tests' server is not a durable one
@@ -525,15 +929,18 @@ def test_doctor_says_which_machine_has_other_papers_while_it_serves(
     assert said()[0].endswith("all with the same papers") and not said()[1]
     with (other / "access.toml").open("a") as file:
         file.write("# another\n")
+    theirs = machines[1].state.machine
     machines[1].must_be_ready()
-    assert said() == (f"{said()[0].split(';')[0]}; other than here: access.toml of {machines[1].state.machine}", True)
+    unlike = f"nothing is answered here: access.toml of this machine is not the site's, which was changed on {theirs}"
+    assert said() == (f"{said()[0].split(';')[0]}; other than here: access.toml of {theirs}; {unlike}", True)
     policy = (other / "policy.toml").read_text()
     (other / "policy.toml").write_text(policy.replace(f"per_day = {QUOTA}", "per_day = 3"))
     machines[1].reload()
     assert "access.toml and policies of" in said()[0]
     machines[1].close()
     for _ in range(2400):
-        if not said()[1]:  # it serves no more, as soon as the server has noticed
+        if "other than here" not in said()[0]:  # it serves no more, as soon as the server has noticed
+            assert "nothing is answered here: access.toml and policies of this machine" in said()[0] and said()[1]
             return
         sleep(0.05)
     raise AssertionError("it is never noticed")

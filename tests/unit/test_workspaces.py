@@ -6,6 +6,7 @@ import pytest
 
 from confide.errors import Denied, Fault, Mistake
 from confide.site.access import ANYONE, VISITOR, Person, PersonRole
+from confide.site.documents import FolderDocuments
 from confide.site.workspaces import LARGEST_WORKSPACE, MOST_KEPT_DEFINITIONS, MOST_KEPT_QUESTIONS, Workspaces
 
 ANA = Person("ana", PersonRole.ANALYST)
@@ -14,7 +15,7 @@ TEXT = "adult = age >= 20"
 
 @pytest.fixture
 def store(tmp_path):
-    return Workspaces(tmp_path / "workspaces")
+    return Workspaces(FolderDocuments(tmp_path / "workspaces"))
 
 
 def test_what_is_kept_is_there_for_who_kept_it_and_nobody_else(store):

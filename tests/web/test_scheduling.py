@@ -42,13 +42,13 @@ class Endless(Service):
         super().__init__(*site, **options)
         self.begun, self.on = Semaphore(0), True
 
-    def answer(self, request: Any, *, who: str = "local", diagnostics: bool = False) -> Any:
+    def answer(self, request: Any, **more: Any) -> Any:
         if self.on and self.admit(request).request.ask == "correlation":
             interrupted = Semaphore(0)
             with current_cancellation().interrupting(interrupted.release):
                 self.begun.release()
                 assert interrupted.acquire(timeout=LONG)
-        return super().answer(request, who=who, diagnostics=diagnostics)
+        return super().answer(request, **more)
 
     def wait_for(self, many: int) -> None:
         """Wait until so many more are worked on."""

@@ -6,17 +6,21 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import permutations
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import httpx
 import pytest
 
+from confide.answering.service import Service
 from confide.site import ledger
-from confide.site.access import PersonRole, Reach, add_token, declare
+from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.site.folder import Folder
+from confide.web.questions import Questions
 from postgres_server import Server, running
 
 LONG = 120
@@ -103,8 +107,28 @@ def test_without_the_database_nothing_is_answered_and_servers_go_on_when_it_is_b
         database.start()
     assert [server.get("/ready").status_code for server in (one, other)] == [200, 200]
     assert [server.get(QUESTIONS[2], headers=token).status_code for server in (other, one)] == [200, 200]
-    assert len([*ledger.read_questions(Folder(sites[0]).ledger)]) == 3
+    assert len([*ledger.read_questions(Folder(sites[0]).ledger)]) == 2  # the last is one question
     assert ledger.verify(Folder(sites[1]).ledger).head == ledger.verify(Folder(sites[0]).ledger).head
+
+
+def test_a_token_that_is_removed_on_one_machine_closes_the_other_until_it_knows(
+    sites: list[Path], token: dict[str, str], serve: Callable[..., Any]
+) -> None:
+    one, other = (serve(site) for site in sites)
+    assert [server.get(QUESTIONS[0], headers=token).status_code for server in (one, other)] == [200, 200]
+    remove_token(Folder(sites[0]).access, name="ana")
+    assert one.get(QUESTIONS[0], headers=token).status_code == 401
+    until = time.monotonic() + LONG
+    while one.get("/ready").status_code != 200 or other.get("/ready").status_code != 503:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    closed = other.get(QUESTIONS[0], headers=token)
+    assert closed.status_code == 503 and "access.toml" not in closed.text and other.get("/health").status_code == 200
+    shutil.copy(Folder(sites[0]).access, Folder(sites[1]).access)
+    while other.get("/ready").status_code != 200:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert other.get(QUESTIONS[0], headers=token).status_code == 401
 
 
 def test_a_second_server_on_one_folder_is_told_who_has_it(
@@ -113,3 +137,89 @@ def test_a_second_server_on_one_folder_is_told_who_has_it(
     server = serve(sites[0])
     done = run("serve", sites[0], "--port", "1")
     assert done.returncode == 1 and f"process {server.process.pid}" in done.stderr.decode()
+
+
+class Held(Service):
+    """A machine whose answers take long: it goes on when it is let go."""
+
+    def __init__(self, *site: Any, **options: Any) -> None:
+        super().__init__(*site, **options)
+        self.go = Event()
+
+    def _answer(self, *asked: Any, **more: Any) -> Any:
+        assert self.go.wait(LONG)
+        return super()._answer(*asked, **more)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer that is not kept becomes a job."""
+    monkeypatch.setattr("confide.web.api.Questions", partial(Questions, patience=0.5))
+
+
+def test_the_page_of_a_job_is_there_at_the_other_machine_and_goes_to_the_one_answer(
+    sites: list[Path], token: dict[str, str], serve_here: Callable[..., Any], impatient: None
+) -> None:
+    one, other = serve_here(sites[0], kind=Held), serve_here(sites[1])
+    page = "/people/table?rows=sex"
+    job = one.get(page, headers=token).headers["location"]
+    assert job.startswith("/jobs/")
+    shown = other.get(job, headers=token)
+    assert shown.status_code == 200 and "Being worked on" in shown.text and int(shown.headers["refresh"]) >= 2
+    assert other.get(job).status_code == 401
+    waits = other.get(page, headers=token).headers["location"]  # a job that waits for the one at the first machine
+    assert waits.startswith("/jobs/") and one.get(waits, headers=token).status_code == 200
+    one.service.go.set()
+    answers = [server.get(f"{page[:13]}.json?rows=sex", headers=token) for server in (other, one)]
+    assert [each.status_code for each in answers] == [200, 200] and answers[0].json() == answers[1].json()
+    for server in (one, other):
+        for number in (job, waits):
+            assert server.get(number, headers=token).headers["location"] == page
+    assert [entry.outcome for entry in ledger.read_questions(Folder(sites[0]).ledger)] == ["released"]
+
+
+@pytest.mark.parametrize(("after", "outcome"), [(0.0, "released"), (3.0, "cancelled")], ids=["looked at", "left"])
+def test_a_job_is_nobody_elses_at_any_machine_and_goes_on_while_its_page_is_looked_at(
+    sites: list[Path], serve_here: Callable[..., Any], impatient: None, monkeypatch: pytest.MonkeyPatch, after: float,
+    outcome: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("confide.web.questions.ABANDONED", 1.5)
+    shown = [add_token(Folder(sites[0]).access, name=name, role=PersonRole.ANALYST) for name in ("ana", "ben")]
+    shutil.copy(Folder(sites[0]).access, Folder(sites[1]).access)
+    ana, ben = ({"Authorization": f"Bearer {each}"} for each in shown)
+    one, other = serve_here(sites[0], kind=Held), serve_here(sites[1])
+    job = one.get("/people/table?rows=sex", headers=ana).headers["location"]
+    assert other.get(job, headers=ben).status_code == 404
+    for _ in range(8):
+        assert other.get(job, headers=ana).status_code == 200
+        time.sleep(0.5)
+    time.sleep(after)
+    one.service.go.set()
+    while other.get(job, headers=ana).status_code != 303:
+        time.sleep(0.05)
+    assert [entry.outcome for entry in ledger.read_questions(Folder(sites[0]).ledger)] == [outcome]
+
+
+def test_a_job_of_a_machine_that_is_killed_goes_to_the_question_which_the_other_answers(
+    sites: list[Path], token: dict[str, str], serve: Callable[..., Any], serve_here: Callable[..., Any]
+) -> None:
+    """Wherever in the question the machine was."""
+    one, other = serve(sites[0]), serve_here(sites[1])
+    page = "/people/regression?formula=income~age*hours&diagnostics=true"
+    with httpx.Client(timeout=LONG, headers=token) as client, suppress(httpx.TransportError):
+        asking = Thread(target=lambda: _ignored(client, one.url + page))
+        asking.start()
+        time.sleep(0.05)
+        one.process.kill()
+        asking.join()
+    found = other.get(page, headers=token, follow_redirects=True)
+    while "refresh" in found.headers:
+        time.sleep(0.2)
+        found = other.get(str(found.url)[len(other.url) :], headers=token, follow_redirects=True)
+    assert found.status_code == 200
+    assert [entry.outcome for entry in ledger.read_questions(Folder(sites[1]).ledger)] == ["released"]
+
+
+def _ignored(client: httpx.Client, address: str) -> None:
+    with suppress(httpx.TransportError):
+        client.get(address)

@@ -4,7 +4,7 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.limits import AnswerLimits, are_set
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
+from confide.answering.once import AnsweredOnce
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named
 from confide.answering.projects import project_policy
@@ -55,12 +56,13 @@ from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by
 from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
+from confide.site.documents import documents_of
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state
-from confide.site.state.papers import note_papers
+from confide.site.state.papers import SharedPapers
 from confide.site.vintages import parse
 from confide.site.workspaces import Workspaces
 from confide.spelling.json import read_request, write_request
@@ -129,6 +131,8 @@ class _Asked:
     question: Admitted[Request[Any]]
     person: Person
     place: int
+    settle: Callable[[int, str], None]
+    """Tells the other processes the number and the receipt under which it is about to be recorded, if it is to be kept."""
 
 
 class Service:
@@ -145,9 +149,7 @@ class Service:
     ) -> None:
         """`state` is shared by the processes that serve the site, if there are several."""
         self._suggestions, self._folder = suggestions, folder
-        self.papers, self._reviews = Papers(folder.path), Reviews(folder.reviews)
-        self.workspaces = Keeping(Workspaces(folder.workspaces), dataset=self.dataset, admit=self.admit)
-        """What people keep for themselves."""
+        self.papers = Papers(folder.path)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
         self._opening, self._reloading = partial(Opened, folder, allow_open=allow_open, analyses=analyses), Lock()
@@ -159,10 +161,16 @@ class Service:
             self.state = state or open_state(folder.path)
             opened.callback(self.state.close)
             must_belong(self.state, self._secret.version)
+            self._shared_papers = SharedPapers(self.state, folder.path) if self.state.machine else None
+            self._reviews = Reviews(documents_of(folder.reviews, self.state))
+            kept = Workspaces(documents_of(folder.workspaces, self.state))
+            self.workspaces = Keeping(kept, dataset=self.dataset, admit=self.admit)
+            """What people keep for themselves."""
             self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.of_several))
             self._places = DayPlaces(self._ledger, self.state)
+            self._once = AnsweredOnce(self._ledger, self.state)
             self.audit = AuditLog(self._ledger)
-            self._keep_policies()
+            self._take_up_papers()
             self._opened = opened.pop_all()
 
     @classmethod
@@ -181,7 +189,7 @@ class Service:
                 raise Mistake("The secret is another one now.", suggestions=["Stop the server, and start it again."])
             opened = self._opening()
             old, self._before, self._now = self._before, self._now, opened
-            self._keep_policies()
+            self._take_up_papers()
             if old is not None:
                 old.close()
 
@@ -250,6 +258,7 @@ class Service:
 
         Who opens the folder has the secret, so this matters to who comes over HTTP, and is read when the first does.
         """
+        self._must_have_the_papers()
         return self._people.now()
 
     @cached_property
@@ -260,7 +269,6 @@ class Service:
         """A Fault or a Mistake if nobody could be let in, or no question recorded: then nothing is answered."""
         _ = self.access
         self._ledger.must_be_writable()
-        self._note_papers()
 
     def visitor(self, machine: str) -> str:
         """What somebody without a token is called on a public site. A machine has a name of its own for a day, for the quota and
@@ -295,38 +303,105 @@ class Service:
         project = self.project_of(asked_by(who))
         return self._opened_for(question).road(question.request.dataset, project).receipt(question)
 
-    def answer(self, request: Request[R] | Admitted[Request[R]], *, who: str = "local", diagnostics: bool = False) -> R:
+    def answer(
+        self,
+        request: Request[R] | Admitted[Request[R]],
+        *,
+        who: str = "local",
+        diagnostics: bool = False,
+        kept: float = 0.0,
+    ) -> R:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault.
 
         Under a `Cancellation` it may be stopped before the answer is there: that is recorded too, and counts as a question.
 
         With `diagnostics` a regression has its synthetic plots too: charts and the data behind them. It is one question.
+
+        For `kept` seconds the same question, asked of any process of the site with `kept`, is the same: not recorded or counted again.
         """
         person = asked_by(who)
+        self._must_have_the_papers()
         self._must_be_for(person, request)
         question = self.admit(request, who=who)
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)
-        with opened.answering():
-            release: Any = self._answer(opened, question, person, diagnostics=diagnostics)
+        with opened.answering(), self._sharing(question, who, diagnostics=diagnostics, kept=kept) as (settle, earlier):
+            if earlier is not None:
+                release: Any = self._again(opened, question, person, earlier, diagnostics=diagnostics)
+            else:
+                release = self._answer(opened, question, person, settle, diagnostics=diagnostics)
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
 
-    def _answer(self, opened: Opened, question: Admitted[Request[Any]], person: Person, *, diagnostics: bool) -> Any:
+    def answered(self, receipt: str, diagnostics: bool, *, who: str) -> str:
+        """How a question came out that some process answered and that is kept: released or refused; else nothing."""
+        earlier = self._once.earlier(who, _key(receipt, diagnostics)) if self.state.shared else None
+        return earlier.outcome if earlier else ""
+
+    def is_awaited(self, receipt: str, diagnostics: bool, *, who: str) -> bool:
+        """Whether another process waits for the answer that is being made here."""
+        return self.state.shared and self._once.wanted(who, _key(receipt, diagnostics))
+
+    @contextmanager
+    def _sharing(
+        self, question: Admitted[Request[Any]], who: str, *, diagnostics: bool, kept: float
+    ) -> Iterator[tuple[Callable[[int, str], None], Entry | None]]:
+        """Within this no other process answers the same; how they are told that it is recorded, or the entry if it was."""
+        if not kept or not self.state.shared:
+            yield lambda number, receipt: None, None
+            return
+        key = _key(self.receipt(question, who=who), diagnostics)
+        with self._once.answering(who, key) as earlier:
+            yield partial(self._once.settle, who, key, kept=kept), earlier
+
+    def _again(
+        self, opened: Opened, question: Admitted[Request[Any]], person: Person, earlier: Entry, *, diagnostics: bool
+    ) -> Any:
+        """The answer that is recorded, made again. A Fault if it is another: machines have not the same data then."""
+        road = opened.road(question.request.dataset, self.project_of(person))
+        considered = road.consider(question)
+        again: Any
+        if considered.reasons:
+            again, answer = self._refusal(road, question, considered.reasons), ""
+        elif earlier.outcome == "refused":
+            again, answer = self._limits(opened, road).refusal(considered.question, person.name), ""
+        else:
+            again = road.release(considered, diagnostics=diagnostics)
+            answer = again.digest
+        if again is None or answer != earlier.answer:
+            what = "This question was answered otherwise a moment ago, so the answer was withheld."
+            raise Fault(what, suggestions=["Compare the data of the machines of the site: confide doctor SITE"])
+        if isinstance(again, Refused):
+            raise again
+        return again
+
+    def _refusal(self, road: Road, question: Admitted[Request[Any]], reasons: Sequence[Reason]) -> Refused:
+        suggestions = list(islice(road.suggest(question), self._suggestions))
+        return Refused(reasons, policy=road.policy.title, suggestions=suggestions)
+
+    def _answer(
+        self,
+        opened: Opened,
+        question: Admitted[Request[Any]],
+        person: Person,
+        settle: Callable[[int, str], None],
+        *,
+        diagnostics: bool,
+    ) -> Any:
         road = opened.road(question.request.dataset, self.project_of(person))
         to_review = self._is_reviewed(road, question, person)
         if to_review and diagnostics:
             raise Mistake("A custodian reviews the model only, so it is given without residuals.")
         reviewed = to_review and self._must_not_be_refused(road, question, person)
-        with self._turn(road, question, person) as asked, self._stoppable(asked):
+        with self._turn(road, question, person, settle) as asked, self._stoppable(asked):
             considered = road.consider(question)
             asked = replace(asked, question=considered.question)  # what is answered is what is recorded and limited
             if reviewed and considered.question != question:
                 reviewed = self._must_not_be_refused(road, considered.question, person)
             if considered.reasons:
-                suggestions = list(islice(road.suggest(question), self._suggestions))
+                refusal = self._refusal(road, question, considered.reasons)
                 self._record(asked, considered.reasons, "")
-                raise Refused(considered.reasons, policy=road.policy.title, suggestions=suggestions)
+                raise refusal
             with self._limiting_alone(road):
                 self._must_stay_within(opened, asked)
                 if reviewed:
@@ -446,27 +521,31 @@ class Service:
     def _road(self, name: str) -> Road:
         return self._now.road(name)
 
-    def _keep_policies(self) -> None:
+    def _take_up_papers(self) -> None:
+        """Keep the policies that are answered by, and let the other machines of the site know."""
+        if self._shared_papers:
+            self._shared_papers.take_up()
         if self.state.worker:
             return  # the first does it
-        self._note_papers()
         keep(self.papers, self.policy)
         for name in self._roads:
             if not self.follows(name):
                 keep(self.papers, self.policy_of(name), name=name)
 
-    def _note_papers(self) -> None:
-        """Let the doctor see whether all machines of the site have the same."""
-        if self.state.machine:
-            note_papers(self.state, self._folder.path)
+    def _must_have_the_papers(self) -> None:
+        """A Fault if this machine has other papers than the other machines of the site."""
+        if self._shared_papers:
+            self._shared_papers.must_be_the_sites()
 
     @contextmanager
-    def _turn(self, road: Road, question: Admitted[Request[Any]], person: Person) -> Iterator[_Asked]:
+    def _turn(
+        self, road: Road, question: Admitted[Request[Any]], person: Person, settle: Callable[[int, str], None]
+    ) -> Iterator[_Asked]:
         """A place among the day's questions, of all vintages together, until the question is recorded or fails."""
         dataset, quotas = parse(road.dataset.name)[0], self._quotas(road, person)
         place = self._places.take(quotas, dataset=dataset, policy=road.policy.title)
         try:
-            yield _Asked(road, question, person, place)
+            yield _Asked(road, question, person, place, settle)
         except BaseException:
             self._places.give_back(place)
             raise
@@ -561,6 +640,13 @@ class Service:
 
     def _record(self, asked: _Asked, reasons: Sequence[Reason], answer: str, *, cancelled: bool = False) -> None:
         road, question, person = asked.road, asked.question, asked.person
+        receipt, lasting = road.receipt(question), not cancelled and all(reason.lasting for reason in reasons)
+
+        def before(number: int) -> None:
+            self._places.use(asked.place)
+            if lasting:
+                asked.settle(number, receipt)
+
         self._ledger.append(
             who=person.name,
             project=person.project,
@@ -568,9 +654,14 @@ class Service:
             request=write_request(question.request),
             outcome="cancelled" if cancelled else "refused" if reasons else "released",
             rules=tuple(reason.rule for reason in reasons),
-            receipt=road.receipt(question),
+            receipt=receipt,
             answer=answer,
             policy=f"{road.policy.title} ({road.policy.mark})",
             data=road.data,
-            before=lambda: self._places.use(asked.place),
+            before=before,
         )
+
+
+def _key(receipt: str, diagnostics: bool) -> str:
+    """What the processes of a site know the question by that an asker asks."""
+    return f"{receipt}{' with diagnostics' if diagnostics else ''}"

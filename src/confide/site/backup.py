@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,8 +19,10 @@ from pathlib import Path
 from confide.data.private import create_private
 from confide.errors import Fault, Mistake
 from confide.site import ledger
+from confide.site.documents import SharedDocuments, documents_of
 from confide.site.folder import Folder
 from confide.site.secret import read_secret
+from confide.site.state import open_state
 from confide.site.state.setting import MANIFEST
 
 __all__ = ["BackupManifest", "back_up", "restore"]
@@ -65,6 +67,7 @@ def back_up(site: Path, to: Path, *, secret_to: Path | None = None) -> BackupMan
         _must_be_outside(secret_to, site)
         _must_be_outside(secret_to, to)
     with _making(to) as copy:
+        _take_in_documents(folder)
         _copy_papers(site, copy)
         ledger.take_in(folder.ledger)
         head = ledger.copy(folder.ledger, copy / folder.ledger.name)
@@ -94,6 +97,14 @@ def restore(source: Path, site: Path, *, secret: Path | None = None) -> BackupMa
         if secret is not None:
             create_private(made / "secret", secret.read_text(encoding="ascii"))
     return found
+
+
+def _take_in_documents(folder: Folder) -> None:
+    """Let the folder have what other machines wrote, where several serve the site."""
+    with closing(open_state(folder.path)) as state:
+        for documents in (documents_of(each, state) for each in (folder.reviews, folder.workspaces)):
+            if isinstance(documents, SharedDocuments):
+                documents.take_in()
 
 
 def _copy_papers(site: Path, copy: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
@@ -16,9 +17,9 @@ from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
-from confide.site.state import state_database
+from confide.site.state import open_state, state_database
 from confide.site.state.database import server_facts
-from confide.site.state.papers import differing_machines
+from confide.site.state.papers import differing_machines, unlike_the_sites
 
 __all__ = ["Examined", "examine"]
 
@@ -148,10 +149,13 @@ def _state(what: str, folder: Folder) -> Examined:
     if facts.careless:
         mend = f"Set {facts.careless} = on in postgresql.conf: what was recorded must outlive a loss of power."
         return Examined(what, f"in PostgreSQL {facts.version}, whose {facts.careless} is off", mend)
-    others = differing_machines(database, folder.path)
-    if others:
+    others = [f"other than here: {each}" for each in differing_machines(database, folder.path)]
+    with closing(open_state(folder.path)) as state:
+        unlike = unlike_the_sites(database, state.machine, folder.path)
+    if unlike or others:
         mend = "Copy what is right to all machines, then: confide reload SITE"
-        return Examined(what, f"in PostgreSQL {facts.version}; other than here: {'; '.join(others)}", mend)
+        told = [*others, *([f"nothing is answered here: {unlike}"] if unlike else [])]
+        return Examined(what, f"in PostgreSQL {facts.version}; {'; '.join(told)}", mend)
     return Examined(what, f"in PostgreSQL {facts.version}, for several machines, all with the same papers")
 
 

@@ -1,4 +1,4 @@
-"""Results that wait for a custodian's yes or no: one small file each, beside the ledger that records asking and deciding.
+"""Results that wait for a custodian's yes or no: one small document each, beside the ledger that records asking and deciding.
 
 No numbers are kept: the same question has the same answer, so it is made again for the custodian who looks and for the asker who
 was told yes. A new version of the data or the policy has other receipts, and is reviewed anew.
@@ -6,18 +6,14 @@ was told yes. A new version of the data or the policy has other receipts, and is
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
-from confide.data.private import only_mine
-from confide.data.replacing import replacing
 from confide.errors import Fault, Mistake
-from confide.site.locking import in_turn
+from confide.site.documents import Documents
 
 __all__ = ["Review", "ReviewState", "Reviews", "told"]
 
@@ -57,19 +53,19 @@ class Review:
 class Reviews:
     """The results of a site under review. Other processes may decide meanwhile.
 
-    Promise: a decision is on the disk before anybody acts on it, and is made once.
+    Promise: a decision lasts before anybody acts on it, and is made once.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
 
     def find(self, who: str, project: str, receipt: str) -> Review | None:
         """How somebody's result stands; None if it was not looked at and does not wait."""
-        return self._read(self._file(_id(who, project, receipt)))
+        return self._read(_id(who, project, receipt))
 
     def numbered(self, id: str) -> Review:
         """The review of this id."""
-        found = self._read(self._file(id)) if id.isalnum() and id.isascii() else None
+        found = self._read(id) if id.isalnum() and id.isascii() else None
         if found is None:
             missing = Mistake(
                 "Nothing waits under this number.", suggestions=["List what does: confide review list SITE"]
@@ -80,7 +76,7 @@ class Reviews:
 
     def all(self) -> list[Review]:
         """Every review, the latest question first."""
-        found = [self._read(file) for file in self._folder.glob("*.json")]
+        found = [self._read(id) for id in self._documents.names()]
         return sorted((each for each in found if each), key=lambda review: (review.asked, review.id), reverse=True)
 
     def ask(self, *, who: str, project: str, dataset: str, request: dict[str, Any], receipt: str) -> Review:
@@ -89,48 +85,39 @@ class Reviews:
             id=_id(who, project, receipt), who=who, project=project, dataset=dataset, request=request, receipt=receipt,
             asked=_now(),
         )  # fmt: skip
-        with self._alone():
-            return self._read(self._file(review.id)) or self._write(review)
+        with self._documents.alone():
+            return self._read(review.id) or self._write(review, old=None)
 
     def decide(self, id: str, state: ReviewState, *, by: str, reason: str, record: Callable[[Review], None]) -> Review:
         """Say yes or no to a result, with a reason; a second decision is a Mistake. It is recorded before it is so."""
         reason = reason.strip()
         if not 1 <= len(reason) <= 500 or not reason.isprintable():
             raise Mistake("Give a reason: one line of 1 to 500 printable characters, which the asker will read.")
-        with self._alone():
+        with self._documents.alone():
             review = self.numbered(id)
             if review.state is not ReviewState.WAITING:
                 raise Mistake(f"{review.by!r} has said {review.state} already: {review.reason}")
             decided = replace(review, state=state, by=by, reason=reason, decided=_now())
             record(decided)
-            return self._write(decided)
+            return self._write(decided, old=self._documents.read(id))
 
-    def _file(self, id: str) -> Path:
-        return self._folder / f"{id}.json"
-
-    def _read(self, file: Path) -> Review | None:
+    def _read(self, id: str) -> Review | None:
+        found = self._documents.read(id)
         try:
-            raw = json.loads(file.read_text(encoding="utf-8"))
-            return Review(**{**raw, "state": ReviewState(raw["state"])})
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, TypeError, KeyError):
-            raise Fault(f"{file} cannot be read, so its result is withheld.", suggestions=["Restore it."]) from None
+            return None if found is None else _parse(found)
+        except (ValueError, TypeError, KeyError):
+            raise Fault(
+                f"The review {id} cannot be read, so its result is withheld.", suggestions=["Restore it."]
+            ) from None
 
-    def _write(self, review: Review) -> Review:
-        with only_mine(), replacing(self._file(review.id)) as partial:
-            partial.write_text(json.dumps(asdict(review)), encoding="utf-8")
+    def _write(self, review: Review, *, old: bytes | None) -> Review:
+        self._documents.write(review.id, json.dumps(asdict(review)).encode(), old=old)
         return review
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One writer at a time, in this process and others."""
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            with in_turn(self._folder):
-                yield
-        except OSError as error:
-            raise Fault(f"{self._folder} could not be written ({error.strerror}).") from None
+
+def _parse(text: bytes) -> Review:
+    raw = json.loads(text)
+    return Review(**{**raw, "state": ReviewState(raw["state"])})
 
 
 def told(review: Review) -> dict[str, Any]:

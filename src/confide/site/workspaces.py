@@ -1,22 +1,18 @@
-"""What people keep for themselves: variables of their own and questions, one small private file for each person and project.
+"""What people keep for themselves: variables of their own and questions, one small private document for each person and project.
 
 Nothing computed from data is kept, only words of the person's own.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
-from confide.data.private import only_mine
-from confide.data.replacing import replacing
 from confide.errors import Denied, Fault, Mistake
 from confide.model.definition.definition import LONGEST_CODE, must_be_plain
 from confide.site.access import ANYONE, VISITOR, Person
-from confide.site.locking import in_turn
+from confide.site.documents import Documents
 
 __all__ = ["LARGEST_WORKSPACE", "MOST_KEPT_DEFINITIONS", "MOST_KEPT_QUESTIONS", "Workspace", "Workspaces"]
 
@@ -68,8 +64,8 @@ class Workspace:
 class Workspaces:
     """The workspaces of a site. Other processes may write meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
 
     @staticmethod
     def has(person: Person) -> bool:
@@ -78,41 +74,31 @@ class Workspaces:
 
     def of(self, person: Person) -> Workspace:
         """What somebody keeps in their project; nothing for who has no token."""
-        return self._read(self._file(person)) if self.has(person) else Workspace()
+        return _parse(self._documents.read(_mark(person))) if self.has(person) else Workspace()
 
     def change(self, person: Person, changed: Callable[[Workspace], Workspace]) -> Workspace:
         """Keep something else; a Mistake if it is too much, and then all stays as it was."""
         if not self.has(person):
             raise Denied("Only people with a token keep variables and questions.", suggestions=["Log in first."])
-        with self._alone():
-            new = changed(self._read(self._file(person)))
+        with self._documents.alone():
+            old = self._documents.read(_mark(person))
+            new = changed(_parse(old))
             written = json.dumps(new.as_dict(), ensure_ascii=False).encode("utf-8", "surrogatepass")
             _must_fit(new, len(written))
-            with only_mine(), replacing(self._file(person)) as partial:
-                partial.write_bytes(written)
+            self._documents.write(_mark(person), written, old=old)
             return new
 
-    def _file(self, person: Person) -> Path:
-        mark = hashlib.sha256(f"{person.name}\n{person.project}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self._folder / f"{mark}.json"
 
-    def _read(self, file: Path) -> Workspace:
-        try:
-            return Workspace(**json.loads(file.read_bytes().decode("utf-8", "surrogatepass")))
-        except FileNotFoundError:
-            return Workspace()
-        except (OSError, ValueError, TypeError):
-            raise Fault(f"{file.name} cannot be read.", suggestions=["Restore it, or remove it."]) from None
+def _mark(person: Person) -> str:
+    """What the document of somebody in a project is called."""
+    return hashlib.sha256(f"{person.name}\n{person.project}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """One writer at a time, in this process and others."""
-        try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            with in_turn(self._folder):
-                yield
-        except OSError as error:
-            raise Fault(f"{self._folder} could not be written ({error.strerror}).") from None
+
+def _parse(found: bytes | None) -> Workspace:
+    try:
+        return Workspace() if found is None else Workspace(**json.loads(found.decode("utf-8", "surrogatepass")))
+    except (ValueError, TypeError):
+        raise Fault("A workspace cannot be read.", suggestions=["Restore it, or remove it."]) from None
 
 
 def _must_fit(workspace: Workspace, size: int) -> None:

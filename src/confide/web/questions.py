@@ -6,15 +6,17 @@ answer is kept.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from confide.answering.service import Admitted, Service
 from confide.cache import Cache
-from confide.errors import Reason, Refused
+from confide.errors import Fault, Reason, Refused
 from confide.formats.release import Released
 from confide.model.request import Request
 from confide.site.access import asked_by
+from confide.web.under_way.elsewhere import JobElsewhere, JobPages
 from confide.web.under_way.jobs import LONGEST_RETRY, PATIENCE, Job, Jobs, JobState, Progress, Stopped
 
 __all__ = ["Questions"]
@@ -42,6 +44,23 @@ without plots 13,000, one with two plots 5,400,000."""
 R = TypeVar("R")
 
 
+class _Elsewhere:
+    """The other processes of a site, as far as they have to do with questions that are answered here."""
+
+    def __init__(self, service: Service, pages: JobPages) -> None:
+        self._service, self._pages = service, pages
+
+    def show(self, job: Job[Any]) -> None:
+        self._pages.show(job)
+
+    def wants(self, job: Job[Any]) -> bool:
+        """Not while the state of the site is out of reach: then nothing will be recorded either."""
+        receipt, diagnosed = cast(tuple[str, bool], job.key)
+        with suppress(Fault):
+            return self._service.is_awaited(receipt, diagnosed, who=job.owner) or self._pages.is_wanted(job)
+        return False
+
+
 class Questions:
     """The questions of everybody: those being answered, and the outcomes kept. Safe to share among threads.
 
@@ -63,9 +82,18 @@ class Questions:
         cache: Cache[Any, Job[Any]] = Cache(
             memory, weigh=_weight, expired=lambda job, now: bool(now - job.finished > kept)
         )
-        self._service, self._policy = service, service.policy.title
+        self._service, self._policy, self._keep = service, service.policy.title, kept
+        self._pages = JobPages(service.state, wanted=ABANDONED, kept=kept)
         times = {"patience": patience, "abandoned": ABANDONED}
-        self._jobs = Jobs(cache, workers=WORKERS, each=EACH, policy=self._policy, clock=clock, **times)
+        self._jobs = Jobs(
+            cache,
+            workers=WORKERS,
+            each=EACH,
+            policy=self._policy,
+            clock=clock,
+            elsewhere=_Elsewhere(service, self._pages),
+            **times,
+        )
 
     @property
     def patience(self) -> float:
@@ -85,7 +113,7 @@ class Questions:
         diagnosed = admitted.request.diagnosable and self._diagnosed(receipt, who, wanted=diagnose)
 
         def answer(progress: Progress) -> Any:
-            return self._service.answer(admitted, who=who, diagnostics=diagnosed)
+            return self._service.answer(admitted, who=who, diagnostics=diagnosed, kept=self._keep)
 
         return self._jobs.begin((receipt, diagnosed), answer, owner=who, seconds=seconds, address=address)
 
@@ -110,11 +138,12 @@ class Questions:
         """Note that somebody looks at the page of a job, and will look again."""
         self._jobs.show(job)
 
-    def job(self, number: str, *, who: str) -> Job[Released] | None:
-        """The job of that number, if it is this person's, who looks at its page."""
+    def job(self, number: str, *, who: str) -> Job[Released] | JobElsewhere | None:
+        """The job of that number, if it is this person's, who looks at its page; it may be another process that works on it."""
         found = self._jobs.numbered(number, owner=who)
-        if found:
-            self.show(found)
+        if found is None:
+            return self._pages.find(number, owner=who)
+        self.show(found)
         return found
 
     def close(self) -> None:
@@ -132,10 +161,12 @@ class Questions:
 
     def _diagnosed(self, receipt: str, who: str, *, wanted: bool) -> bool:
         """Whether to look for the answer with diagnostics: it will do for who wants none, and a refusal is one for both."""
+        found = self._jobs.find((receipt, not wanted), owner=who)
         if not wanted:
-            return self._jobs.find((receipt, True), owner=who) is not None
-        plain = self._jobs.find((receipt, False), owner=who)
-        return plain is None or plain.state is not JobState.REFUSED
+            return found is not None or bool(self._service.answered(receipt, True, who=who))
+        if found is None:
+            return self._service.answered(receipt, False, who=who) != "refused"
+        return found.state is not JobState.REFUSED
 
 
 def _weight(job: Job[Released]) -> int:

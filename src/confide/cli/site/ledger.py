@@ -1,6 +1,7 @@
 """`confide ledger`: the record of questions and outcomes."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,11 @@ from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
 from confide.formats.release import writers
 from confide.site import ledger
+from confide.site.documents import SharedDocuments
 from confide.site.folder import Folder
 from confide.site.policies import read_as
+from confide.site.state import open_state
+from confide.site.state.papers import SharedPapers
 
 __all__ = ["app"]
 
@@ -62,11 +66,16 @@ def ledger_share(site: SiteFolder) -> None:
     """Let the database that 'state' in site.toml names have what this folder has recorded and it lacks; that is recorded.
 
     For when several machines are to serve a site, and when the database was lost: then from the machine with the most
-    entries. No server may run on the folder.
+    entries. No server may run on the folder. Its access.toml, policies and data are those of the site from now on: other
+    machines answer nothing until they have the same.
 
     Example: confide ledger share mysite
     """
     entry = ledger.share(Folder(site).ledger)
+    with closing(open_state(Path(site))) as state:
+        SharedPapers(state, Path(site)).declare()
+        for each in (Folder(site).reviews, Folder(site).workspaces):
+            SharedDocuments(state, each).fill()
     number = entry.request["entries"]
     typer.echo(
         f"The database took over {number} {'entry' if number == 1 else 'entries'}. That is recorded as entry {entry.number}."

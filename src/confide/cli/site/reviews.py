@@ -1,5 +1,7 @@
 """`confide review`: results that wait for a custodian's yes or no."""
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,9 +11,11 @@ from confide.answering.service import decision
 from confide.cli.arguments import SiteFolder, SitePlace, Token
 from confide.client import is_address
 from confide.client import open as open_site
+from confide.site.documents import documents_of
 from confide.site.folder import Folder
 from confide.site.ledger import COMMAND_LINE, record_act
 from confide.site.reviews import Review, Reviews, ReviewState, told
+from confide.site.state import open_state
 
 __all__ = ["app"]
 
@@ -37,7 +41,8 @@ def review_list(site: SitePlace, token: Token = None) -> None:
             found = opened.reviews()
     else:
         Folder(Path(site)).names()
-        found = [told(review) for review in Reviews(Folder(Path(site)).reviews).all()]
+        with _reviews(Folder(Path(site))) as reviews:
+            found = [told(review) for review in reviews.all()]
     for review in found:
         where = f"{review['who']}{' in ' + review['project'] if review['project'] else ''}"
         request = " ".join(f"{key}={value}" for key, value in review["request"].items() if value)
@@ -72,5 +77,12 @@ def _decide(folder: Folder, id: str, state: ReviewState, reason: str) -> None:
     def record(review: Review) -> None:
         record_act(folder.ledger, f"review {state}", dataset=review.dataset, **decision(review))
 
-    review = Reviews(folder.reviews).decide(id, state, by=COMMAND_LINE, reason=reason, record=record)
+    with _reviews(folder) as reviews:
+        review = reviews.decide(id, state, by=COMMAND_LINE, reason=reason, record=record)
     typer.echo(f"{review.who} is told {state}: {review.reason}")
+
+
+@contextmanager
+def _reviews(folder: Folder) -> Iterator[Reviews]:
+    with closing(open_state(folder.path)) as state:
+        yield Reviews(documents_of(folder.reviews, state))

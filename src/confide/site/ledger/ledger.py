@@ -40,7 +40,7 @@ class _Recording(Piece):
     """An entry to be written, and what must be done before."""
 
     draft: Draft
-    before: Callable[[], None]
+    before: Callable[[int], None]
     entry: Entry = field(init=False)
 
 
@@ -98,11 +98,12 @@ class Ledger:
         receipt: str = "",
         answer: str = "",
         project: str = "",
-        before: Callable[[], None] = lambda: None,
+        before: Callable[[int], None] = lambda number: None,
     ) -> Entry:
         """Record a question and its outcome; on return it is on the disk. A Fault means: withhold the answer.
 
-        `before` is done first, while nobody else, in whatever process, records something or counts; if it fails, nothing is recorded.
+        `before` is done first, with the number that the entry will have, while nobody else, in whatever process, records something or
+        counts; if it fails, nothing is recorded.
         """
         fields = {"who": who, "dataset": dataset, "request": dict(request), "outcome": outcome, "rules": list(rules)}
         fields |= {"receipt": receipt, "answer": answer, "policy": policy, "data": data}
@@ -198,7 +199,7 @@ class Ledger:
         head, lines = self._tail.head, list[tuple[Entry, bytes]]()
         for each in recordings:
             with each.failing():
-                each.before()
+                each.before(head.entries)
                 each.entry, line = each.draft.seal(head, time)
                 head = Head(each.entry.number + 1, each.entry.hash)
                 lines.append((each.entry, line))

@@ -53,6 +53,9 @@ class State(Protocol):
     def bury(self) -> None:
         """Take away the places of processes that are no more, where no other process looks after them."""
 
+    def gone(self, machine: str, worker: int) -> bool:
+        """Whether a process is no more, and none will be started in its place that looks after what it left."""
+
     def close(self) -> None:
         """Let go of the database."""
 

@@ -91,6 +91,9 @@ class FileState:
     def bury(self) -> None:
         """Nothing to do: a worker that is started again takes its own away."""
 
+    def gone(self, machine: str, worker: int) -> bool:
+        return False
+
     def close(self) -> None:
         with self._lock:
             self._database.close()

@@ -23,8 +23,12 @@ __all__ = ["ServerState", "forget_counts"]
 
 T = TypeVar("T")
 
+_GONE = "pg_try_advisory_xact_lock(hashtextextended(machine || ' ' || worker, 0))"
 _NAME = "hashtextextended(?1, 0)"
-"""The lock that a process, or a turn, has on the server."""
+"""The lock that a process, or a turn, has on the server; who can take that of a process knows that it has gone."""
+
+_LEFT = {"places": "", "answers": "AND entry = -1"}
+"""What a process has of questions under way, by table: its places, and which it alone answers."""
 
 
 class ServerState:
@@ -84,8 +88,12 @@ class ServerState:
 
     def bury(self) -> None:
         """A lock that can be taken is of a process that has gone. Its own it could take, too."""
-        gone = "pg_try_advisory_xact_lock(hashtextextended(machine || ' ' || worker, 0))"
-        self.run(f"DELETE FROM places WHERE (machine <> ?1 OR worker <> ?2) AND {gone}", self.machine, self.worker)
+        self.run(f"DELETE FROM places WHERE (machine <> ?1 OR worker <> ?2) AND {_GONE}", self.machine, self.worker)
+
+    def gone(self, machine: str, worker: int) -> bool:
+        others = (machine, worker) != (self.machine, self.worker)
+        lock = f"SELECT pg_try_advisory_xact_lock({_NAME})"
+        return others and bool(self.run(lock, f"{machine} {worker}")[0][0])
 
     def close(self) -> None:
         with self._lock:
@@ -110,7 +118,7 @@ class ServerState:
     def _named(self, connection: "Connection") -> "Connection":
         """A connection that holds the lock of this process; one before it may still be on its way out.
 
-        Questions under way lose their places: others may have taken them meanwhile.
+        Questions under way lose their places and are free to be answered by others, who may have begun meanwhile.
         """
         until = time.monotonic() + PATIENCE
         try:
@@ -121,9 +129,10 @@ class ServerState:
                     what = f"A process of the name {self.machine!r} is known to the state database already."
                     raise Fault(what, suggestions=["Give each machine a host name of its own, or wait a minute."])
                 time.sleep(0.05)
-            if has_table(connection, "places"):
-                mine = (self.machine, self.worker)
-                connection.execute(b"DELETE FROM places WHERE machine = $1 AND worker = $2", mine)
+            for table, under_way in _LEFT.items():
+                if has_table(connection, table):
+                    left = f"DELETE FROM {table} WHERE machine = $1 AND worker = $2 {under_way}"
+                    connection.execute(left.encode(), (self.machine, self.worker))
         except BaseException:
             connection.close()
             raise

@@ -15,6 +15,7 @@ from confide.model.request import Request as Question
 from confide.site.access import Person
 from confide.web.pages.context import PageContext, here
 from confide.web.questions import Questions
+from confide.web.under_way.elsewhere import JobElsewhere
 from confide.web.under_way.jobs import Job
 from confide.web.under_way.waiting import answered_soon
 
@@ -54,7 +55,7 @@ def add_job_page(app: FastAPI, context: PageContext) -> None:
         return page
 
 
-def _pause(job: Job[Any]) -> int:
+def _pause(job: Job[Any] | JobElsewhere) -> int:
     """Seconds until the browser looks again: the longer it has taken, the longer it may take."""
     return max(2, min(30, int((datetime.now(UTC) - job.asked).total_seconds() / 4)))
 

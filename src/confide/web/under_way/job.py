@@ -110,7 +110,7 @@ class Job(Generic[T]):
     def lasting(self) -> bool:
         """Whether the outcome would be the same if the work were done again. A quota's, a review's or a fault's would not."""
         if isinstance(self.error, Refused):
-            return not any(reason.rule.startswith(("quota.", "review.")) for reason in self.error.reasons)
+            return all(reason.lasting for reason in self.error.reasons)
         return self.error is None or isinstance(self.error, Mistake)
 
     def perform(self, work: Callable[[Progress], T], clock: Callable[[], float]) -> None:

@@ -7,7 +7,7 @@ from functools import partial
 from math import inf
 from threading import Lock, Thread
 from time import monotonic
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from confide.cache import Cache
 from confide.cancellation import Stopped, StopReason
@@ -30,6 +30,17 @@ LONGEST_RETRY = 60
 
 LOOK = 0.25
 """Seconds between two looks at what has taken too long or is not wanted any more."""
+
+
+class Elsewhere(Protocol):
+    """The other processes of a site, which people may ask for the same."""
+
+    def show(self, job: Job[Any]) -> None:
+        """Tell them how far a job is whose page is looked at."""
+
+    def wants(self, job: Job[Any]) -> bool:
+        """Whether somebody waits there for the end of a job."""
+
 
 T = TypeVar("T")
 Key = tuple[str, Hashable]
@@ -59,10 +70,11 @@ class Jobs:
         patience: float = PATIENCE,
         abandoned: float = inf,
         clock: Callable[[], float] = monotonic,
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        """Work whose page nobody has looked at for `abandoned` seconds is not wanted any more."""
+        """Work whose page nobody has looked at for `abandoned` seconds is not wanted any more, unless it is `elsewhere`."""
         self._kept, self._policy, self._clock = kept, policy, clock
-        self.patience, self._abandoned = patience, abandoned
+        self.patience, self._abandoned, self._elsewhere = patience, abandoned, elsewhere
         self._open: dict[Key, Job[Any]] = {}
         self._active: dict[Job[Any], Callable[[], None]] = {}
         """What waits or goes on, also if it was forgotten, and how it is carried out."""
@@ -115,6 +127,7 @@ class Jobs:
     def show(self, job: Job[Any]) -> None:
         """Note that somebody looks at the page of a job, and will look again."""
         job.shown = self._clock()
+        self._tell(job)
 
     def find(self, key: Hashable, *, owner: str) -> Job[Any] | None:
         """The job with this key, if there is one."""
@@ -186,6 +199,7 @@ class Jobs:
         return refusal
 
     def _do(self, job: Job[T], work: Callable[[Progress], T]) -> None:
+        self._tell(job)
         job.perform(work, self._clock)
         with self._lock:
             del self._active[job]
@@ -194,10 +208,19 @@ class Jobs:
                 if not isinstance(job.error, Stopped):  # which has no outcome
                     self._kept.put((job.owner, job.key), job, now=self._clock())
         job.end()
+        self._tell(job)
+
+    def _tell(self, job: Job[Any]) -> None:
+        """Let the other processes know how far a job is, if its page was looked at."""
+        if self._elsewhere and job.shown > -inf:
+            self._elsewhere.show(job)
 
     def _stop_if_unwanted(self, job: Job[Any]) -> None:
-        if not job.waiters and self._clock() - job.shown > self._abandoned:
+        if not job.waiters and self._clock() - job.shown > self._abandoned and not self._wanted_elsewhere(job):
             self._stop(job)
+
+    def _wanted_elsewhere(self, job: Job[Any]) -> bool:
+        return self._elsewhere is not None and job in self._active and self._elsewhere.wants(job)
 
     def _stop(self, job: Job[Any]) -> None:
         """Let the work end at its next step or statement; at once, if it has not begun."""
