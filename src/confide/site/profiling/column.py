@@ -20,7 +20,7 @@ from confide.sources.columns import LEADING_ZERO, distinct, fits, numbers, texts
 from confide.sources.dates import DAY, date_numbers
 from confide.sources.source import Source
 
-__all__ = ["EVIDENCE", "FEW", "MANY", "Places", "ProfiledColumn", "column_of"]
+__all__ = ["EVIDENCE", "FEW", "MANY", "Places", "ProfiledColumn", "amount_sentinels", "column_of"]
 
 Places = np.ndarray[Any, np.dtype[np.int32]]
 """Half as wide as usual: there is one for each record and column, and all are held together."""
@@ -268,8 +268,13 @@ def _sentinels(column: ProfiledColumn, declared: list[str]) -> list[str]:
     places = np.flatnonzero(~np.isnan(column.numbers))
     order = places[np.argsort(column.numbers[places])]
     values = column.numbers[order]
-    apart = [*said.number_sentinels(values), *_spike(values, column.counts[order])]
+    apart = amount_sentinels(values, column.counts[order])
     return [column.values[int(order[np.searchsorted(values, value)])].as_py() for value in apart]
+
+
+def amount_sentinels(values: Floats, counts: Ints) -> list[float]:
+    """Of distinct amounts in rising order, and how many records have each, those that probably stand for no value."""
+    return [*said.number_sentinels(values), *_spike(values, counts)]
 
 
 def _spike(values: Floats, counts: Ints) -> list[float]:
