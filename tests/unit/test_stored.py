@@ -47,6 +47,10 @@ SEEN = {
         {"nr": ([str(at) for at in range(ROWS)], codes([str(at) for at in range(ROWS)]))},
         "numbers the records, and is shown: 'nr'",
     ),
+    "days": (
+        {"born": (19000101 + 10000 * RNG.integers(0, 99, ROWS) + 100 * RNG.integers(0, 12, ROWS), NUMBER)},
+        "exact days written as numbers",
+    ),
     "one number": ({"same": ([4.0] * ROWS, NUMBER)}, "the same number in every record"),
     "a number twice": (
         {"pay": (PAY, NUMBER), "again": (np.where(np.arange(ROWS) == 9, 0, PAY), NUMBER)},

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role, Variable
+from confide.site.profiling import codes as said
 from confide.site.profiling import names
-from confide.site.profiling.column import EVIDENCE, ProfiledColumn, amount_sentinels
+from confide.site.profiling.column import EVIDENCE, FEW, ProfiledColumn, amount_sentinels
 from confide.site.profiling.relations import bands, duplicates
 from confide.site.profiling.suspicions import Suspicion
 
@@ -27,6 +28,7 @@ def suspicions_of_records(dataset: Dataset, coded: Coded) -> Iterator[Suspicion]
     for kind, words, found in (
         ("risky", "numbers the records, and is shown", [s for s in seen if _numbers_records(s, several=several)]),
         ("risky", "most codes are of one record each, as in free text or names", [s for s in seen if _free_text(s)]),
+        ("risky", 'exact days written as numbers (dates = "year" tells less)', [s for s in seen if _days(s)]),
         ("note", "the same number in every record, so that it tells nothing", [s for s in seen if _constant(s)]),
     ):
         if found:
@@ -80,7 +82,7 @@ def _classes(variable: Variable, coded: Coded, rows: slice) -> ProfiledColumn:
 def _column(
     variable: Variable, texts: pa.StringArray, places: np.ndarray, amounts: np.ndarray | None
 ) -> ProfiledColumn:
-    said = {code.code: code.label for code in variable.codes or () if code.label != code.code}
+    labels = {code.code: code.label for code in variable.codes or () if code.label != code.code}
     return ProfiledColumn(
         name=variable.name,
         label=variable.label,
@@ -89,7 +91,7 @@ def _column(
         numbers=amounts if len(texts) else None,
         marks=(),
         temporal=False,
-        labels=said,
+        labels=labels,
         dates=bool(variable.dates),
     )
 
@@ -115,6 +117,12 @@ def _free_text(each: _Seen) -> bool:
     column = each.column
     known = each.variable.measurable or column.numbered or column.labels or each.variable.parent is not None
     return not known and column.rows >= EVIDENCE and column.remarks and not names.of_unit(column.name)
+
+
+def _days(each: _Seen) -> bool:
+    """Whether all numbers are days of a calendar, as 19900531 is."""
+    column = each.column
+    return each.variable.measurable and not column.dates and column.size > FEW and said.dates(column.codes)
 
 
 def _constant(each: _Seen) -> bool:
