@@ -179,6 +179,35 @@ def test_the_truth_of_a_file_is_the_truth_of_the_site_made_of_it(site: Path, tmp
             assert elsewhere.truth.numbers("income").sum() == field.truth.numbers("income").sum()
 
 
+def test_a_copy_of_the_folder_tells_the_truth_of_either_level(homes, tmp_path: Path, monkeypatch) -> None:
+    here = homes("standard")
+    copy = shutil.copytree(here.site, tmp_path / "copy")
+    with confide.open(here.site) as opened:
+        monkeypatch.setattr("confide.attacks.red_team.open_site", lambda place, token: opened)
+        with open_field("https://example.org", "people.homes", truth=copy) as elsewhere:
+            assert np.array_equal(elsewhere.truth.numbers("all_income"), here.truth.numbers("all_income"))
+            [result] = replace(ONE, only="T5").attack(elsewhere).results
+            assert result.applies and result.targets
+        with open_field("https://example.org", "people", truth=copy) as elsewhere:
+            assert len(elsewhere.truth.places("sex")) == 5_000
+
+
+def test_a_file_tells_no_truth_of_a_level_and_another_folder_none_at_all(
+    homes, site: Path, tmp_path: Path, monkeypatch
+) -> None:
+    pq.write_table(demo.people(100), tmp_path / "truth.parquet")
+    description = site / "people" / "dataset.toml"
+    description.write_text(description.read_text().replace('male = "Male"', 'male = "Male"\nother = "Other"'))
+    with confide.open(homes("standard").site) as opened:
+        monkeypatch.setattr("confide.attacks.red_team.open_site", lambda place, token: opened)
+        for name, truth, words in (
+            ("people.homes", tmp_path / "truth.parquet", "Give the folder of the site, or a copy of it"),
+            ("people", site, "describes 'sex' of 'people' otherwise than the codebook"),
+        ):
+            with pytest.raises(Mistake, match=words), open_field("https://example.org", name, truth=truth):
+                pass
+
+
 @pytest.mark.parametrize(
     ("place", "dataset", "more", "words"),
     [

@@ -393,3 +393,12 @@ def test_what_is_wrong_in_an_address_is_said(address: str, said: str) -> None:
     with pytest.raises(Mistake) as info:
         read_url(address)
     assert str(info.value) == said
+
+
+@pytest.mark.parametrize("level", [95, "95"])
+def test_the_level_of_an_interval_may_be_a_number_in_python_and_in_json(level: Any) -> None:
+    asked = read_request({"ask": "table", "dataset": "d", "rows": ["sex"], "percent": "total", "interval": level})
+    assert isinstance(asked, TableRequest) and asked.interval == "95"
+    assert read_python(f"confide.open('s')['d'].table(rows='sex', percent='total', interval={level!r})") == asked
+    with pytest.raises(Mistake, match="must be a text"):
+        read_request({"ask": "table", "dataset": "d", "rows": ["sex"], "percent": "total", "interval": True})

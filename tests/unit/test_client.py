@@ -322,7 +322,7 @@ def test_frames_of_polars_are_those_of_arrow(site, answer):
 def test_an_answer_is_cited_by_what_was_asked_and_its_receipt(site, answer):
     fit = site["people"].regression("income ~ age", where={"region": "N"})
     told = answer.cite()
-    assert told.startswith("People of Norland, 2025. Count, Mean of Income a year, in crowns by Sex, Region. Everyone.")
+    assert told.startswith("People of Norland, 2025. Count; Mean of Income a year, in crowns by Sex, Region. Everyone.")
     assert told.endswith(f"Protected by Confide, policy standard, version 1. Receipt {answer.receipt}.")
     assert "income ~ age" in fit.cite() and "North" in fit.cite() and fit.receipt in fit.cite()
 

@@ -156,8 +156,12 @@ def test_a_codebook_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
 def test_what_is_written_as_ddi_is_read_back(tmp_path: Path) -> None:
     as_json(tmp_path / "c.json")
     confide.add(TABLE, tmp_path / "site", name="d", dictionary=tmp_path / "c.json")
-    written = CliRunner().invoke(app, ["codebook", str(tmp_path / "site"), "d", "--format", "ddi"])
-    (tmp_path / "out.xml").write_text(written.output)
+    asked = ["codebook", str(tmp_path / "site"), "d", "--format"]
+    written = CliRunner().invoke(app, [*asked, "ddi"])
+    assert CliRunner().invoke(app, [*asked, "ddi", "-o", str(tmp_path / "out.xml")]).output == ""
+    assert (tmp_path / "out.xml").read_text() == written.output
+    book = json.loads(CliRunner().invoke(app, [*asked, "json"]).output)
+    assert [v["name"] for v in book["variables"] if v["label"] == "Smokes"] == ["SMOKES"]
     back = read_dictionary(tmp_path / "out.xml").variables
     assert (back["SMOKES"].label, back["SMOKES"].universe, back["SMOKES"].missing) == ("Smokes", "Adults", ("-9",))
     assert back["sex"].values == {"01": "Man", "02": "Woman"}

@@ -27,6 +27,7 @@ from rich.cells import cell_len
 from confide.errors import Mistake
 from confide.formats.about import legend
 from confide.formats.arrow import to_arrow
+from confide.formats.citation import cite
 from confide.formats.csv import write_csv
 from confide.formats.html import write_html
 from confide.formats.jsonstat.write import read_jsonstat, write_jsonstat
@@ -488,6 +489,27 @@ Policy: standard 3
 Receipt: r-123
 """
     )
+
+
+def test_what_stands_beside_a_measure_says_only_what_it_adds_in_every_format() -> None:
+    """Long titles were cut to one width, so that the two ends of an interval looked alike."""
+    share = "Weighted count, % of row"
+    ends = {"se": "Standard error", "low": "95 % interval from", "high": "95 % interval to"}
+    named = {
+        "weighted_count_percent": share,
+        **{f"weighted_count_percent_{e}": f"{share}, {t.lower()}" for e, t in ends.items()},
+    }
+    measures = {n: replace(column("count", (3, 3)), name=n, label=label) for n, label in named.items()}
+    shown = replace(release([REGION, SEX], [column("count", (3, 3))]), columns=measures)
+    for written in (write_text(shown), write_html(shown)):
+        assert all(title in written for title in (share, *ends.values())) and f"{share}," not in written
+    assert openpyxl.load_workbook(io.BytesIO(write_xlsx(shown))).sheetnames[:4] == [share, *ends.values()]
+    assert f"{share}; Standard error; 95 % interval from; 95 % interval to by" in cite(shown)
+
+
+def test_a_second_measure_keeps_its_own_title() -> None:
+    both = [replace(column(n, (3, 3)), label=t) for n, t in (("count", "Count"), ("total", "Count, of jobs"))]
+    assert "Count, of jobs" in write_text(release([REGION, SEX], both))
 
 
 def test_text_without_columns_names_the_measure_and_without_rows_is_one_line():

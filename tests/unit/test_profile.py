@@ -106,6 +106,15 @@ def test_exact_dates_are_drafted_as_years_and_never_as_codes() -> None:
         assert all(1900 < cut < 2020 for cut in found["cutpoints"])
 
 
+def test_days_written_as_numbers_are_dates_with_what_stands_for_none() -> None:
+    days = 19000101 + 10000 * RNG.integers(30, 99, ROWS) + 100 * RNG.integers(0, 12, ROWS) + RNG.integers(0, 28, ROWS)
+    for values in (days, days.astype(str)):
+        found = variable("q7", np.where(np.arange(ROWS) % 10 == 0, type(values[0])(99999999), values))
+        assert (found["kind"], found["dates"], found["missing"]) == ("numeric", "year", ["99999999"])
+    assert variable("q7", np.append(days[1:], 19001341)).get("dates") is None
+    assert variable("q7", RNG.integers(10_000_000, 20_000_000, ROWS)).get("dates") is None
+
+
 @pytest.mark.parametrize(
     ("part", "numbers"), [("year", [1990, 1991]), ("month", [12, 1]), ("age 2020-12-30", [29, 29])]
 )

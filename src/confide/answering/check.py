@@ -1,6 +1,6 @@
 """What a custodian should know before opening a site: what is missing, what is risky, what cannot be answered."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from confide.answering.mechanisms.dropq.risk import apparent_probability, disclosure_bounds, disclosure_probability
@@ -12,7 +12,7 @@ from confide.model.request import TableRequest
 from confide.records.report import highest_ceilings
 from confide.site.access import Access, Reach
 from confide.site.profiling.relations import SAME, cramers_v
-from confide.site.profiling.suspicions import suspicions
+from confide.site.profiling.suspicions import Suspicion, suspicions
 
 __all__ = ["Finding", "check_roads"]
 
@@ -37,11 +37,17 @@ class Finding:
     text: str
 
 
-def check_roads(roads: Mapping[str, Road], access: Access) -> list[Finding]:
-    """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded."""
+def check_roads(
+    roads: Mapping[str, Road], access: Access, looks: Mapping[str, Iterable[Suspicion]] | None = None
+) -> list[Finding]:
+    """The findings for each data set and the policies that they have, from protected answers. Nothing is recorded.
+
+    `looks` is what the true records look like, by data set, where somebody has looked at them.
+    """
     findings = list(_policies(roads))
-    for road in roads.values():
+    for name, road in roads.items():
         findings += [*_catalog(road.dataset, road.policy), *_answers(road), *_twice(road), *_ceilings(road)]
+        findings += _suspected(name, (looks or {}).get(name, ()))
     findings += _access(access)
     order = ("missing", "risky", "unanswerable", "note")
     return sorted(findings, key=lambda finding: order.index(finding.kind))
@@ -138,7 +144,11 @@ def _catalog(dataset: Dataset, policy: Policy) -> Iterator[Finding]:
         [v for v in shown if v.numeric and not v.binned and not _recoded(dataset, v.name)],
     )
     yield from _slivers(dataset, policy)
-    for suspicion in suspicions(dataset):
+    yield from _suspected(name, suspicions(dataset))
+
+
+def _suspected(name: str, found: Iterable[Suspicion]) -> Iterator[Finding]:
+    for suspicion in found:
         if suspicion.variables:
             yield from _listed(suspicion.kind, name, suspicion.words, suspicion.variables)
         else:

@@ -11,11 +11,15 @@ from confide.answering.opening import named, open_roads
 from confide.answering.road import Road
 from confide.answering.trials import Replayed, replay_roads, whole_trial
 from confide.errors import Mistake, nearest
+from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
+from confide.records.keeping import read_truth
 from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.folder import Folder
 from confide.site.ledger import Entry
+from confide.site.profiling.stored import suspicions_of_records
+from confide.site.profiling.suspicions import Suspicion
 
 __all__ = ["audit", "audit_roads", "check", "frontier", "replay"]
 
@@ -30,10 +34,20 @@ def replay(
 
 
 def check(path: str | Path, *, allow_open: bool = False) -> list[Finding]:
-    """The findings for a site that is not open, as `Service.check` gives them. Nothing is recorded."""
+    """The findings for a site that is not open, as `Service.check` gives them, and what the true records look like besides.
+    Nothing is recorded."""
     folder = Folder(Path(path))
     with open_roads(folder, allow_open=allow_open) as roads:
-        return check_roads(roads, load_access(folder.access))
+        looks = {name: _looks(folder, road.dataset) for name, road in roads.items() if road.dataset.level is None}
+        return check_roads(roads, load_access(folder.access), looks)
+
+
+def _looks(folder: Folder, dataset: Dataset) -> list[Suspicion]:
+    """What the true records of a data set look like; they may be kept elsewhere."""
+    try:
+        return list(suspicions_of_records(dataset, read_truth(folder, dataset.name)))
+    except Mistake:
+        return [Suspicion("note", "the true records are not here, so nobody looked at their columns", ())]
 
 
 def audit(

@@ -14,7 +14,7 @@ from confide.attacks.report import AttackReport, Conditions, read_report, write_
 from confide.attacks.result import Result
 from confide.attacks.runner import QUESTIONS, Battlefield, LocalField, RemoteField, Settings
 from confide.attacks.suite import local_field, run_here, run_side_by_side
-from confide.attacks.truth.truth import truth_of_file
+from confide.attacks.truth.truth import truth_elsewhere
 from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.model.policy import PRESETS, Policy, preset_policy
@@ -162,12 +162,12 @@ def open_field(
     if truth is None:
         raise Mistake(
             "Without the truth, attacks on a site elsewhere cannot be scored.",
-            suggestions=["Give the data that the site was made of: --truth people.parquet"],
+            suggestions=["Give the data that the site was made of, or a copy of its folder: --truth people.parquet"],
         )
     with open_site(place, token=token) as site:
         told = site[dataset].codebook
         book = read_codebook(told)
-        yield RemoteField(site, dataset, policy or read_public_policy(told), truth_of_file(truth, book))
+        yield RemoteField(site, dataset, policy or read_public_policy(told), truth_elsewhere(truth, book))
 
 
 def _local(site: Path, dataset: str, policy: Policy | None, *, allow_open: bool) -> LocalField:

@@ -9,6 +9,7 @@ import typer
 
 from confide.cli.arguments import AllowOpen, DatasetName, SitePlace, Token
 from confide.cli.terminal import width, write
+from confide.client import DatasetHandle
 from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.formats.release import Released, writers
@@ -179,23 +180,31 @@ def _written(release: Released, format: str, *, wide: int | None) -> str | bytes
 def codebook(
     site: SitePlace,
     dataset: DatasetName,
-    format: Annotated[str, typer.Option(help="text, or ddi for DDI-Codebook 2.5, with all codes.")] = "text",
+    format: Annotated[str, typer.Option(help="text, or with all codes: ddi for DDI-Codebook 2.5, or json.")] = "text",
+    output: Output = None,
     token: Token = None,
 ) -> None:
     """The variables of a data set, with their first codes.
 
-    Example: confide codebook mysite people --format ddi
+    Example: confide codebook mysite people --format ddi -o people.xml
     """
-    if format not in ("text", "ddi"):
-        raise Mistake(f"A codebook is not written as {format!r}.", suggestions=["Say --format text or ddi."])
+    written = {"text": _listed, "ddi": DatasetHandle.to_ddi, "json": _book}
+    if format not in written:
+        raise Mistake(f"A codebook is not written as {format!r}.", suggestions=["Say --format text, ddi or json."])
     with open_site(site, token=token, allow_open=True) as opened:
-        described = opened[dataset]
-        if format == "ddi":
-            typer.echo(described.to_ddi(), nl=False)
-            return
-        book = described.codebook
-    typer.echo(f"{book['title']}\n{book['source']}\n")
+        write(written[format](opened[dataset]), output)
+
+
+def _book(described: DatasetHandle) -> str:
+    return json.dumps(described.codebook, ensure_ascii=False, indent=1) + "\n"
+
+
+def _listed(described: DatasetHandle) -> str:
+    """A line for each variable."""
+    book = described.codebook
+    lines = [f"{book['title']}\n{book['source']}\n"]
     for variable in book["variables"]:
         codes = variable.get("codes", [])
         some = ", ".join(code["code"] for code in codes[:6]) + (", ..." if len(codes) > 6 else "")
-        typer.echo(f"{variable['name']:<20} {variable['label']:<32} {variable['kind']:<12} {some}")
+        lines.append(f"{variable['name']:<20} {variable['label']:<32} {variable['kind']:<12} {some}")
+    return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""`confide attack`: the red team at one's own site, or at another with a file of the truth."""
+"""`confide attack`: the red team at one's own site, or at another with what it was made of."""
 
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +42,9 @@ def attack(
     policy: Annotated[
         str | None, typer.Option(help="Attack the site under another policy: a file, or the name of a preset.")
     ] = None,
-    truth: Annotated[Path | None, typer.Option(help="The data, to score attacks on a site elsewhere.")] = None,
+    truth: Annotated[
+        Path | None, typer.Option(help="For a site elsewhere: its data, or a copy of its folder, to score.")
+    ] = None,
     fail_above: Annotated[
         float | None, typer.Option(min=0, max=1, help="The limit of lift; red_team.limit of the policy if not given.")
     ] = None,

@@ -44,7 +44,7 @@ def workload(
         str | None, typer.Option(help="Measure under this policy: a preset or a draft policy.toml.")
     ] = None,
     truth: Annotated[
-        Path | None, typer.Option(help="For a site elsewhere: the file it was made of, to measure errors.")
+        Path | None, typer.Option(help="For a site elsewhere: its data, or a copy of its folder, to measure errors.")
     ] = None,
     output: Annotated[Path | None, typer.Option("--json", help="Write what was measured as JSON.")] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page with pictures.")] = None,

@@ -1,6 +1,7 @@
 """The words around an answer that text, HTML and Excel share: shown numbers, legend, and whether totals add."""
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,18 @@ from numpy.typing import NDArray
 from confide.model.model_release import ModelRelease, Value
 from confide.model.release import MARKS, Column, Release
 
-__all__ = ["NOT_APPLICABLE", "adding", "legend", "marks", "model_legend", "plain", "shown", "shown_value", "subject"]
+__all__ = [
+    "NOT_APPLICABLE",
+    "adding",
+    "legend",
+    "marks",
+    "model_legend",
+    "plain",
+    "shown",
+    "shown_value",
+    "subject",
+    "titles",
+]
 
 NOT_APPLICABLE = "[z]"
 """What stands in a grid where a number does not apply."""
@@ -71,6 +83,20 @@ def model_legend(release: ModelRelease[Any]) -> tuple[tuple[str, str], ...]:
     """Explain the mark of numbers that do not apply, if there is one."""
     values = (value for grid in release.grids.values() for row in grid.rows for value in row)
     return ((NOT_APPLICABLE, MARKS["z"]),) if any(value is None for value in values) else ()
+
+
+def titles(columns: Iterable[Column]) -> list[str]:
+    """Give the titles of measures side by side: of an error or the end of an interval what it adds to the measure before."""
+    found: list[str] = []
+    base = None
+    for column in columns:
+        title = plain(column.label or column.name)
+        if base is None or not column.name.startswith(f"{base.name}_"):
+            base = column
+        elif (added := title.removeprefix(f"{plain(base.label or base.name)}, ")) != title:
+            title = added[:1].upper() + added[1:]
+        found.append(title)
+    return found
 
 
 def legend(release: Release) -> tuple[tuple[str, str], ...]:

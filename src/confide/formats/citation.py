@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from confide.formats.about import plain
+from confide.formats.about import plain, titles
 from confide.model.model_release import ModelRelease
 from confide.model.release import Release
 
@@ -24,5 +24,6 @@ def cite(release: Release | ModelRelease[Any]) -> str:
 def _asked(release: Release | ModelRelease[Any]) -> str:
     if isinstance(release, ModelRelease):
         return str(release.request.title)
-    measures = ", ".join(column.label or column.name for column in release.columns.values())
-    return f"{measures} by {', '.join(d.label or d.name for d in release.dimensions)}"
+    return (
+        f"{'; '.join(titles(release.columns.values()))} by {', '.join(d.label or d.name for d in release.dimensions)}"
+    )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from confide.arrays import Bools, Floats
-from confide.formats.about import marks, plain
+from confide.formats.about import marks, plain, titles
 from confide.model.release import Column, Dimension, Release
 
 __all__ = ["Cross", "Heading", "cross", "places", "size", "without_zeros"]
@@ -116,7 +116,7 @@ def _head(across: Sequence[Dimension], columns: Sequence[Column], *, named: bool
     if across:
         levels = ((Heading(" by ".join(map(_title, across)), leaves * len(columns)),), *levels)
     if named:
-        levels = (*levels, tuple(Heading(plain(c.label or c.name), 1) for c in columns) * leaves)
+        levels = (*levels, tuple(Heading(title, 1) for title in titles(columns)) * leaves)
     return levels
 
 

@@ -14,7 +14,7 @@ from xlsxwriter.workbook import Workbook
 from xlsxwriter.worksheet import Worksheet
 
 from confide.errors import Mistake
-from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject
+from confide.formats.about import adding, legend, model_legend, plain, shown, shown_value, subject, titles
 from confide.formats.layout import Cross, cross, places, size
 from confide.model.model_release import Grid, ModelRelease
 from confide.model.release import Release
@@ -40,7 +40,7 @@ def write_xlsx(release: Release) -> bytes:
     _fits(rows + TOP + across + 1, columns + len(release.request.rows))
     target = BytesIO()
     with _book(target, release.title) as book:
-        labels = {name: column.label or name for name, column in release.columns.items()}
+        labels = dict(zip(release.columns, titles(release.columns.values()), strict=True))
         for name, sheet in _sheet_names(labels):
             _Sheet(book, sheet).table(release, name)
         totals, marks = ("Totals", adding(release)), legend(release)

@@ -118,9 +118,10 @@ class Spelled:
     """How a field is spelled: as one text or as several names, with one line of help.
 
     `bare` stands without its name on the command line and in Python; what `repeats` is several texts, each with the name of its
-    own. A `view` says how the answer is shown, and is no part of the question. What is `optional` or `repeats` stands in JSON only
-    where it is asked for, so that receipts of questions without it stay as they were before there was such a field. `read` makes
-    the value of a text, or of a tuple of names, and raises a Mistake; `write` gives them back.
+    own. What is of `digits` may be a whole number in Python and JSON. A `view` says how the answer is shown, and is no part of the
+    question. What is `optional` or `repeats` stands in JSON only where it is asked for, so that receipts of questions without it
+    stay as they were before there was such a field. `read` makes the value of a text, or of a tuple of names, and raises a
+    Mistake; `write` gives them back.
     """
 
     help: str
@@ -129,6 +130,7 @@ class Spelled:
     view: bool = False
     optional: bool = False
     repeats: bool = False
+    digits: bool = False
     read: Callable[[Any], Any] = lambda given: given
     write: Callable[[Any], Any] = lambda value: value
 
@@ -188,6 +190,7 @@ class TableRequest(Request["Release"]):
         "90, 95 or 99: with percentages of counts, or with errors, the ends of confidence intervals.",
         default=None,
         view=True,
+        digits=True,
         read=read_level,
     )
     error: tuple[ErrorMeasure, ...] = names(

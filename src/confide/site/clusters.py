@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from confide.arrays import Floats, Ints
+from confide.arrays import Bools, Floats, Ints
 from confide.errors import Mistake
 from confide.model.catalog.sampling import LoneUnits, SampleDesign
 from confide.sources.columns import distinct, texts
@@ -30,6 +30,9 @@ about 1 percent of themselves, 1 / sqrt(2 * GROUPS)."""
 
 MOST_FACTORS = 8_000_000
 """Replicate weights take so many numbers at most: 100,000 units that differ and 80 replicates."""
+
+NAMED = 5
+"""So many strata at most are named in one sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,9 @@ def _sampled(
     strata = _strata_of(stratum, psu)
     sampled = np.bincount(strata, minlength=int(stratum.max()) + 1)
     fractions = _fractions(design, numbers, stratum, sampled)
-    _check_lone(design, sampled, fractions)
+    lone = (sampled == 1) & (fractions < 1)
+    if lone.any():
+        _check_lone(design, lone, table, stratum)
     if len(strata) > MOST_CLUSTERS:
         if design.psu:
             raise Mistake(
@@ -122,14 +127,17 @@ def _fractions(design: SampleDesign, numbers: Callable[[str], Floats], stratum: 
     return np.asarray(fractions)
 
 
-def _check_lone(design: SampleDesign, sampled: Ints, fractions: Floats) -> None:
+def _check_lone(design: SampleDesign, lone: Bools, table: pa.Table, stratum: Ints) -> None:
     """A stratum of one shows no variation; drawn with certainty it has none."""
-    lone = bool(((sampled == 1) & (fractions < 1)).any())
-    if len(sampled) == 1 and lone:
+    if len(lone) == 1:
         raise Mistake("The sample has one sampling unit only, so that errors cannot be known.")
-    if lone and design.single is LoneUnits.REFUSE:
+    if design.single is LoneUnits.REFUSE:
+        rows = np.unique(stratum, return_index=True)[1][lone]
+        codes = [str(code) for code in table[design.strata].take(pa.array(rows[:NAMED])).to_pylist()]
+        more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
         raise Mistake(
-            f"Some strata of {design.strata!r} have one sampling unit only, which shows no variation.",
+            f"Some strata of {design.strata!r} have one sampling unit only, which shows no variation: "
+            f"{', '.join(codes)}{more}.",
             suggestions=['Join them with others alike, or set single = "centre": they are compared with all units.'],
         )
 

@@ -15,10 +15,9 @@ __all__ = ["DAY", "date_numbers"]
 
 _YEAR_FIRST = r"^\s*(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})([T ].*)?\s*$"
 _YEAR_LAST = r"^\s*(?P<a>\d{1,2})[-/.](?P<b>\d{1,2})[-/.](?P<y>\d{4})\s*$"
-DAY = rf"({_YEAR_FIRST.replace('?P<y>', '').replace('?P<m>', '').replace('?P<d>', '')})" + (
-    rf"|({_YEAR_LAST.replace('?P<a>', '').replace('?P<b>', '').replace('?P<y>', '')})"
-)
-"""What is written like this is a day: 1990-05-31, 31.5.1990, 5/31/1990."""
+_COMPACT = r"^\s*(?P<y>(?:18|19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])\s*$"
+DAY = "|".join(f"({re.sub(r'[?]P<[a-z]>', '', each)})" for each in (_YEAR_FIRST, _YEAR_LAST, _COMPACT))
+"""What is written like this is a day: 1990-05-31, 31.5.1990, 5/31/1990, 19900531."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,8 @@ def date_numbers(name: str, values: pa.StringArray, part: str) -> Floats:
     [1990.0, nan]
     >>> date_numbers("born", pa.array(["31.12.1990", "1.1.1991"]), "age 2020-12-30").tolist()
     [29.0, 29.0]
+    >>> date_numbers("born", pa.array(["19901231"]), "month").tolist()
+    [12.0]
     """
     days = _written(name, values)
     if part == "year":
@@ -54,7 +55,10 @@ def _floats(values: pa.Array) -> Floats:
 
 def _written(name: str, values: pa.StringArray) -> _Days:
     text = pc.if_else(pc.equal(pc.utf8_trim_whitespace(values), ""), None, values)
-    first, last = (_parts(text, pattern) for pattern in (_YEAR_FIRST, _YEAR_LAST))
+    first, last = _parts(text, _YEAR_FIRST), _parts(text, _YEAR_LAST)
+    if np.isnan(first["y"]).any():
+        compact = _parts(text, _COMPACT)
+        first = {part: np.where(np.isnan(first[part]), compact[part], first[part]) for part in first}
     if np.isnan(first["y"]).any() and (lost := np.isnan(first["y"]) & np.isnan(last["y"]) & _there(text)).any():
         some = str(text[int(np.flatnonzero(lost)[0])].as_py())[:30]
         raise Mistake(f"Column {name!r} is declared to hold dates, and {some!r} is none.")

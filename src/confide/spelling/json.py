@@ -8,7 +8,7 @@ from confide.errors import Mistake, nearest
 from confide.model.request import Request, Spelled, kinds, spelled_fields
 from confide.model.universe import Piece, Universe
 
-__all__ = ["listed", "make_request", "read_request", "write_request"]
+__all__ = ["listed", "make_request", "read_request", "spelled_out", "write_request"]
 
 Q = TypeVar("Q", bound=Request[Any])
 
@@ -74,7 +74,12 @@ def _stands(raw: Mapping[str, Any], name: str, spelled: Mapping[str, tuple[Spell
 
 
 def _plain(value: Any, key: str, how: Spelled) -> Any:
-    return _texts(value, key) if how.many else _text(value, key)
+    return _texts(value, key) if how.many else _text(spelled_out(value, how), key)
+
+
+def spelled_out(value: Any, how: Spelled) -> Any:
+    """A whole number as its digits, where a field is of such: 95 and "95" are the same interval."""
+    return str(value) if how.digits and isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _where(where: Any) -> Universe:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from confide.errors import Mistake
 from confide.model.request import Request, Spelled, kinds, spelled_fields
-from confide.spelling.json import make_request
+from confide.spelling.json import make_request, spelled_out
 from confide.spelling.where import read_where
 
 __all__ = ["read_arguments", "read_python", "write_python"]
@@ -81,9 +81,10 @@ def read_arguments(kind: type[Q], dataset: str, given: dict[str, Any]) -> Q:
 
 def _plain(value: Any, key: str, how: Spelled) -> Any:
     if not how.many:
-        if not isinstance(value, str):
+        text = spelled_out(value, how)
+        if not isinstance(text, str):
             raise Mistake(f"{key!r} must be a text.", suggestions=[how.help])
-        return value
+        return text
     given = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else None
     if given is None or not all(isinstance(name, str) for name in given):
         raise Mistake(f"{key!r} must be a name or a list of names.")

@@ -12,7 +12,7 @@ from confide.attacks.claims import Claims, Known, MemberTargets, NotApplicable, 
 from confide.attacks.passing import combinations_with_room
 from confide.engines import Coded
 from confide.errors import Mistake
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.request import Measure
 from confide.model.universe import Universe
 from confide.records.ceilings.ceiling import best_guess
@@ -20,9 +20,10 @@ from confide.records.keeping import read_truth
 from confide.site.encode import encode
 from confide.site.folder import Folder
 from confide.site.secret import Secret
+from confide.site.vintages import split_level
 from confide.sources.source import read_source
 
-__all__ = ["Chosen", "Truth", "truth_of_file", "truth_of_site"]
+__all__ = ["Chosen", "Truth", "truth_elsewhere", "truth_of_site"]
 
 ENOUGH = 50
 """With fewer targets than this, more is known of each."""
@@ -213,12 +214,42 @@ def truth_of_site(site: Path, name: str) -> Truth:
     return Truth(folder.dataset(name), read_truth(folder, name))
 
 
-def truth_of_file(file: Path, book: Dataset) -> Truth:
-    """The records of a file that a site elsewhere was made of; a Mistake if they do not fit its codebook."""
+def truth_elsewhere(given: Path, book: Dataset) -> Truth:
+    """What a site elsewhere was made of, for its codebook: the data, or the folder of the site or of a copy of it.
+
+    Of a level above people only a folder tells: what is taken of them is not public. A Mistake if either does not fit.
+    """
+    if given.is_dir():
+        return _truth_of_copy(given, book)
+    if split_level(book.name)[1]:
+        raise Mistake(
+            f"{given.name} does not tell what {book.name!r} was made of: how it is taken of people is not public.",
+            suggestions=["Give the folder of the site, or a copy of it (confide backup)."],
+        )
+    return _truth_of_file(given, book)
+
+
+def _truth_of_copy(site: Path, book: Dataset) -> Truth:
+    truth = truth_of_site(site, book.name)
+    for theirs in book.variables.values():
+        ours = truth.dataset.variables.get(theirs.name)
+        if ours is None or ours.kind is not theirs.kind or _codes(ours) != _codes(theirs):
+            raise Mistake(
+                f"The site in {site} describes {theirs.name!r} of {book.name!r} otherwise than the codebook elsewhere.",
+                suggestions=["Give the folder that the site is served from, or a copy of it as it is now."],
+            )
+    return truth
+
+
+def _codes(variable: Variable) -> list[str]:
+    return [code.code for code in variable.codes or ()]
+
+
+def _truth_of_file(file: Path, book: Dataset) -> Truth:
     try:
         return Truth(book, encode(book, read_source(file).table, secret=Secret(b"for scoring only" * 2)))
     except Mistake as mistake:
         raise Mistake(
             f"The truth file does not match the codebook of {book.name!r}. {mistake.message}",
-            suggestions=[*mistake.suggestions, "Give the file that the site was made of."],
+            suggestions=[*mistake.suggestions, "Give the file that the site was made of, or the folder of the site."],
         ) from None

@@ -11,7 +11,7 @@ import numpy as np
 from confide.attacks.codebook import read_codebook, read_public_policy
 from confide.attacks.intruder import Spent
 from confide.attacks.truth.copies import copied
-from confide.attacks.truth.truth import truth_of_file, truth_of_site
+from confide.attacks.truth.truth import truth_elsewhere, truth_of_site
 from confide.attacks.workload.asking import Questioner, Reply
 from confide.attacks.workload.generator import Drawn, Generator, Sizes
 from confide.attacks.workload.margins import margins_outside
@@ -74,7 +74,7 @@ def measure_remote(
     generator: Generator | None = None,
     progress: Progress = lambda asked, of: None,
 ) -> Usefulness:
-    """What an honest analyst gets of a site elsewhere, whose quota and ledger are used; errors only with a file of the truth."""
+    """What an honest analyst gets of a site elsewhere, whose quota and ledger are used; errors only with what it was made of."""
     generator = generator or Generator()
     _must_be_known(name, site.names())
     told = site.codebook(name)
@@ -96,7 +96,8 @@ def measure_remote(
 
 
 NO_TRUTH = (
-    "Errors are not measured: a site elsewhere does not tell the truth. Add --truth with the file it was made of."
+    "Errors are not measured: a site elsewhere does not tell the truth. "
+    "Add --truth with the file it was made of, or a copy of its folder."
 )
 
 
@@ -112,7 +113,7 @@ def _true_of(file: Path | None, book: Dataset) -> Iterator[TrueAnswers | None]:
     if file is None:
         yield None
         return
-    with true_answers(truth_of_file(file, book)) as true:
+    with true_answers(truth_elsewhere(file, book)) as true:
         yield true
 
 

@@ -34,11 +34,14 @@ LONG = 60
 _SAYS_MISSING = re.compile(
     r"^(no code required|not (applicable|stated|asked|known|ascertained|answered|reported|available|in universe)\b.*"
     r"|unknown|missing|refus(ed|al)|(no|don.?t|do not|does not) (answer|know|response)|undetermined|inapplicable"
-    r"|n/?a\b( \(.*)?|item not answered|schedule not applicable|blank)[.]?$",
+    r"|n/?a\b( \(.*)?|item not answered|schedule not applicable|blank"
+    r"|wei(ß|ss) nicht|keine (angabe|antwort)|k[.] ?a|verweigert|trifft nicht zu|entfällt"
+    r"|ne sait pas|(sans|non|pas de) réponse|non (concern|déclar)ée?|no (sabe|contesta|responde|aplica)|n[sc]/n[sc])[.]?$",
     re.IGNORECASE,
 )
 _SAYS_NOT_ASKED = re.compile(
-    r"^(no code required|not (applicable|asked|in universe)\b.*|inapplicable|n/?a\b( \(.*)?|schedule not applicable)[.]?$",
+    r"^(no code required|not (applicable|asked|in universe)\b.*|inapplicable|n/?a\b( \(.*)?|schedule not applicable"
+    r"|trifft nicht zu|entfällt|non concernée?|no aplica)[.]?$",
     re.IGNORECASE,
 )
 _NEGATIVE = re.compile(r"^-(\d|([6789])\2+)$")
@@ -50,6 +53,8 @@ def says_missing(text: str) -> bool:
 
     >>> says_missing("No code required"), says_missing("Not in universe"), says_missing("North")
     (True, True, False)
+    >>> says_missing("Weiß nicht"), says_missing("k.A."), says_missing("Ne sait pas"), says_missing("Weimar")
+    (True, True, True, False)
     """
     return text in MISSING_WORDS or bool(_SAYS_MISSING.match(text.strip()))
 

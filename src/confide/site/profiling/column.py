@@ -20,7 +20,7 @@ from confide.sources.columns import LEADING_ZERO, distinct, fits, numbers, texts
 from confide.sources.dates import DAY, date_numbers
 from confide.sources.source import Source
 
-__all__ = ["EVIDENCE", "FEW", "MANY", "Places", "ProfiledColumn", "column_of"]
+__all__ = ["EVIDENCE", "FEW", "MANY", "Places", "ProfiledColumn", "amount_sentinels", "column_of"]
 
 Places = np.ndarray[Any, np.dtype[np.int32]]
 """Half as wide as usual: there is one for each record and column, and all are held together."""
@@ -39,6 +39,8 @@ SPIKE = 5
 
 UNSEEN = 10
 """Where no record has more than so many of the codes that a codebook lists, and than half of them, it is that of a larger file."""
+
+_NO_DAY = re.compile(r"^(0+|9{4,8})$")
 
 _AMONG_NUMBERS = sorted(said.MISSING_WORDS | {"N"})
 
@@ -133,7 +135,7 @@ class ProfiledColumn:
 
     @property
     def weighs(self) -> bool:
-        return self.numbers is not None and names.of_weight(self.name)
+        return self.numbers is not None and names.of_weight(self.name, self.label)
 
     @cached_property
     def single_words(self) -> bool:
@@ -198,18 +200,19 @@ def column_of(source: Source, name: str) -> ProfiledColumn:
     lost = [*source.missing.get(name, ()), *(code for code, label in listed.items() if said.says_missing(label))]
     labels = _seen(listed, {*values.to_pylist(), *lost}) if listed else listed
     amounts, marks = _numbers(found.values, to[:-1], values, lost)
+    no_days = _no_days(values, marks)
     column = ProfiledColumn(
         name=name,
         label=source.labels.get(name, ""),
         values=values,
         places=to[found.places],
         numbers=amounts,
-        marks=marks,
-        temporal=pa.types.is_temporal(found.values.type) or _all_days(values),
+        marks=(*marks, *(no_days or ())),
+        temporal=pa.types.is_temporal(found.values.type) or no_days is not None,
         labels=labels,
         larger=len(labels) < len(listed),
     )
-    declared = [mark for mark in dict.fromkeys(lost) if mark not in marks]
+    declared = [mark for mark in dict.fromkeys(lost) if mark not in column.marks]
     return _as_years(_one_spelling(_without(column, [*declared, *_sentinels(column, declared)])), found.values.type)
 
 
@@ -254,8 +257,13 @@ def _measures(ordered: Floats) -> bool:
     return len(values) > max(4 * FEW, float(np.ptp(values)) / 2)
 
 
-def _all_days(values: pa.StringArray) -> bool:
-    return len(values) > 0 and bool(pc.all(pc.match_substring_regex(values, DAY)).as_py())
+def _no_days(values: pa.StringArray, marks: tuple[str, ...]) -> list[str] | None:
+    """Of a column of days, what stands for none, as 99999999 and 0 do; nothing if it has no days."""
+    days = pc.match_substring_regex(values, DAY)
+    others = set(values.filter(pc.invert(days)).slice(0, FEW).to_pylist()) - set(marks)
+    if not pc.any(days).as_py() or pc.sum(days).as_py() < len(values) - FEW or not all(map(_NO_DAY.match, others)):
+        return None
+    return sorted(others)
 
 
 def _sentinels(column: ProfiledColumn, declared: list[str]) -> list[str]:
@@ -268,8 +276,13 @@ def _sentinels(column: ProfiledColumn, declared: list[str]) -> list[str]:
     places = np.flatnonzero(~np.isnan(column.numbers))
     order = places[np.argsort(column.numbers[places])]
     values = column.numbers[order]
-    apart = [*said.number_sentinels(values), *_spike(values, column.counts[order])]
+    apart = amount_sentinels(values, column.counts[order])
     return [column.values[int(order[np.searchsorted(values, value)])].as_py() for value in apart]
+
+
+def amount_sentinels(values: Floats, counts: Ints) -> list[float]:
+    """Of distinct amounts in rising order, and how many records have each, those that probably stand for no value."""
+    return [*said.number_sentinels(values), *_spike(values, counts)]
 
 
 def _spike(values: Floats, counts: Ints) -> list[float]:

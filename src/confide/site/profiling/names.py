@@ -33,8 +33,18 @@ _INDEX = re.compile(r"^(unnamed(: ?\d+)?|index|rownames?|row_?(no|nr|num|number)
 _HOUSEHOLD = re.compile(
     r"(^|[_. ])(hid|hh_?id|hh|hhold|household|dwelling|serialno|db030)|household|hhid", re.IGNORECASE
 )
-_WEIGHT = re.compile(r"^(w|wt|p?wgtp?|fnlwgt|rb050|pb040|db090|p?weights?|.*[_. ](weights?|wgt|wt))$", re.IGNORECASE)
-_HOUSEHOLD_WEIGHT = re.compile(r"^(db090|wgtp)$", re.IGNORECASE)
+_WEIGHT = re.compile(
+    r"^(w|wt|p?wgtp?|fnlwgt|rb050|pb040|db090|(h|hh|p|per|ind|pop|samp|final|base)?(weights?|wgt|wt)|.*[_. ](weights?|wgt|wt)"
+    r"|gewicht|hrf|poids|pondera?(tion|dor|cion)?|fac(tor)?_?exp|fexp)$",
+    re.IGNORECASE,
+)
+_SAYS_WEIGHT = re.compile(
+    r"\b(sampl\w*|survey|design|person|household|final|grossing|expansion|calibrat\w*|analysis) (weight|factor)s?\b"
+    r"|weighting factor|^weights?$|gewichtung|hochrechnungs|^gewicht$|poids de (sondage|calage)|pond[eé]ration"
+    r"|factor de (expansi|elevaci|ponderaci)",
+    re.IGNORECASE,
+)
+_HOUSEHOLD_WEIGHT = re.compile(r"^(db090|wgtp|hh?_?(weight|wgt|wt)s?)$", re.IGNORECASE)
 _BODY = re.compile(r"birth|body|kg", re.IGNORECASE)
 _REPLICATE = re.compile(
     r"^(.*(?:wgt|wt|weight|repl?|brr|fay|jack|jk|boot|bsw|bs)[a-z]*[_. ]?)(\d{1,4})$|^(rw[_. ]?)(\d{1,4})$",
@@ -46,7 +56,8 @@ _DESIGN = re.compile(
     re.IGNORECASE,
 )
 _STRATA = re.compile(r"stra|v022", re.IGNORECASE)
-_AGE = re.compile(r"(^|[_. ])agep?$", re.IGNORECASE)
+_AGE = re.compile(r"(^|[_. ])(agep?|alter|edad|âge)$", re.IGNORECASE)
+_SAYS_AGE = re.compile(r"^(age|alter|edad|âge)\b", re.IGNORECASE)
 _POSTCODE = re.compile(r"(^|[_. ])(zip|zip_?code|zcta\d?|plz|post_?code|postal(_?code)?)\d*$", re.IGNORECASE)
 _CODE = re.compile(
     r"(code|fips|(^|[_. ])(cd|zip|plz|naics|nace|isic|isco|sic|soc|nuts|lau|puma)\d*|[_. ](cat|category|class|group|type))$",
@@ -58,7 +69,9 @@ _CONFIDENTIAL = re.compile(
     r"|\bloss|profit|turnover|health|\bill|disease|sick|diagnos|symptom|disab|difficult|medic|hospital|depress|cancer|diabet"
     r"|smok|alcohol|drink|drug|crime|offen[cs]e|convict|arrest|victim|violen|abuse|opinion|attitude|trust|satisf|happ"
     r"|unemp|employment|labou?r force|\bpl03\d|econ(omic)? (activity|status)|activity status"
-    r"|vote|voting|party|politic|religi|faith|union|sexual|orientation|hiv|abort|contracep|score|grade|result",
+    r"|vote|voting|party|politic|religi|faith|union|sexual|orientation|hiv|abort|contracep|score|grade|result"
+    r"|einkommen|einkünfte|verdienst|\blohn|gehalt|vermögen|schulden|gesundheit|krank|behinder|revenu|salaire|\bsanté|maladie"
+    r"|ingreso|sueldo|\bsalud|enfermedad",
     re.IGNORECASE,
 )
 _KEY = re.compile(
@@ -67,7 +80,9 @@ _KEY = re.compile(
     r"|region|county|\bstates?\b|town|\bcity|munic|district|area|province|canton|nuts|\blau\b|puma|\bpost|zip|urban|rural|urbrur|density|\bgeo"
     r"|place|residence|address|\bedu|school|degree|qualif|student|occup|job|profess|employ|\bemp\b|work|labou?r|industr"
     r"|activity|\becon|sector|branch|nace|naics|isco|isic|\bsic\b|\bsoc\b|\bind\b|indp|\bocc\b|legal|\bown|tenure|hous"
-    r"|dwelling|accom|vet\b|veteran|military|db040|rb090|pl030|pb220|community|founded",
+    r"|dwelling|accom|vet\b|veteran|military|db040|rb090|pl030|pb220|community|founded"
+    r"|geschlecht|\balter\b|altersgruppe|geburt|familienstand|staatsang|bundesland|gemeinde|\bkreis\b|\bort\b|wohnort|schulab|bildung"
+    r"|beruf|branche|\bâge|naissance|commune|d[eé]partement|dipl[oô]me|\bedad\b|nacimiento|provincia|educaci|ocupaci",
     re.IGNORECASE,
 )
 
@@ -108,9 +123,15 @@ def of_household(name: str) -> bool:
     return bool(_HOUSEHOLD.search(name))
 
 
-def of_weight(name: str) -> bool:
-    """Whether a name is that of a survey weight, not of somebody's own weight."""
-    return bool(_WEIGHT.match(name)) and not _BODY.search(name)
+def of_weight(name: str, label: str = "") -> bool:
+    """Whether a name or a label is that of a survey weight, not of somebody's own weight.
+
+    >>> of_weight("hhwt"), of_weight("v100", "Person weight"), of_weight("v101", "Weight at birth"), of_weight("birth_weight")
+    (True, True, False, False)
+    """
+    if any(_BODY.search(text) for text in (name, label)):
+        return False
+    return bool(_WEIGHT.match(name) or _SAYS_WEIGHT.search(label))
 
 
 def of_household_weight(name: str) -> bool:
@@ -122,9 +143,13 @@ def of_household_weight(name: str) -> bool:
     return bool(_HOUSEHOLD_WEIGHT.search(name)) or of_household(name)
 
 
-def of_age(name: str) -> bool:
-    """Whether a name is that of ages."""
-    return bool(_AGE.search(name))
+def of_age(name: str, label: str = "") -> bool:
+    """Whether a name or a label is that of ages.
+
+    >>> of_age("head_age"), of_age("v3", "Age in years"), of_age("v4", "Wages")
+    (True, True, False)
+    """
+    return bool(_AGE.search(name) or _SAYS_AGE.search(label))
 
 
 def of_design(name: str, label: str = "") -> bool:

@@ -166,10 +166,14 @@ def _roles(
     def role(column: ProfiledColumn) -> tuple[Role, str]:
         number = banded.get(column.name)
         if not column.categorical:
-            return (Role.KEY, KNOWN) if column.dates or names.of_age(column.name) else (Role.CONFIDENTIAL, "a number")
+            return (
+                (Role.KEY, KNOWN)
+                if column.dates or names.of_age(column.name, column.label)
+                else (Role.CONFIDENTIAL, "a number")
+            )
         if column.size == 1:
             return Role.OTHER, "the same in every record"
-        if number is not None and not names.of_age(number.name):
+        if number is not None and not names.of_age(number.name, number.label):
             return Role.CONFIDENTIAL, f"it tells {number.name!r}"
         if names.of_confidential(column.name, column.label):
             return Role.CONFIDENTIAL, "it sounds confidential"

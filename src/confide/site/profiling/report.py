@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from confide.data.report import ReportPage, shown
 from confide.model.catalog.dataset import Role
-from confide.site.profiling.column import ProfiledColumn
+from confide.site.profiling.column import MANY, ProfiledColumn
 from confide.site.profiling.profile import Decision, Profile
 
 __all__ = ["COMMONEST", "distribution", "lacking", "profile_page", "summary"]
@@ -41,8 +41,20 @@ def summary(found: Profile) -> list[str]:
         *(f"{heading}: {_named(names)}." for heading, names in kinds.items()),
         *notes[: 2 * NAMED],
         *([f"  and {len(notes) - 2 * NAMED} more remarks in the profile."] if len(notes) > 2 * NAMED else []),
+        *_doubts(found),
         *_question(found),
     ]
+
+
+def _doubts(found: Profile) -> Iterator[str]:
+    """What may be wrong with the file as a whole."""
+    first = [repr(c.name) for c in found.columns if c.size <= MANY and c.name in c.codes]
+    if len(first) > 1:
+        yield f"The first line looks like a record, not like names of columns: {_named(first)}. Put a line of names above it."
+    unit = found.unit
+    if unit is not None and (several := int((unit.counts > 1).sum())):
+        each = f"{several:,} of {unit.size:,} units, by {unit.name!r}, have several records"
+        yield f"{each}: jobs or visits of theirs, or the same record twice?"
 
 
 def _heading(decision: Decision) -> str:

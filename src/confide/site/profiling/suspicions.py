@@ -43,7 +43,7 @@ def _checks(dataset: Dataset, replicate: set[str]) -> list[tuple[str, str, Calla
         (
             "risky",
             "sounds like a weight, and is shown",
-            lambda v: v.numeric and names.of_weight(v.name) and v.name not in replicate,
+            lambda v: v.numeric and names.of_weight(v.name, v.label) and v.name not in replicate,
         ),
         ("risky", "a stratum or sampling unit, by its name, and is shown", lambda v: names.of_design(v.name, v.label)),
         ("risky", 'exact dates are codes (dates = "year" tells less)', lambda v: said.dates(_codes(v))),

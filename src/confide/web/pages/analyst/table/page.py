@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from confide.errors import Mistake
-from confide.formats.about import plain
+from confide.formats.about import plain, titles
 from confide.formats.charts.tables import table_chart
 from confide.formats.html import write_html
 from confide.formats.views import as_asked
@@ -138,7 +138,7 @@ def _parts(release: Release) -> Iterator[tuple[str, str, str]]:
     rows, columns = release.dimensions[:count], release.dimensions[count:]
     yield "Rows", ", ".join(d.label for d in rows) or "none", "rows"
     yield "Columns", ", ".join(d.label for d in columns) or "none", "columns"
-    yield "Measure", ", ".join(column.label for column in release.columns.values()), "measure"
+    yield "Measure", "; ".join(titles(release.columns.values())), "measure"
     yield "Universe", release.scope, "universe"
 
 
