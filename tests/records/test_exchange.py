@@ -249,7 +249,7 @@ GROUPS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans())
 def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int, bool]], least: int, seed: int) -> None:
     group, value, seeking = (np.array(column) for column in zip(*units, strict=True))
     rng = np.random.default_rng(seed)
-    spot, aim = rng.random((2, len(units)))
+    spot, aim = np.sort(rng.random(len(units))), rng.random(len(units))
     level, values = np.zeros(len(units), np.int8), value[:, np.newaxis].astype(np.uint16)
     partner = np.full(len(units), -1, np.int32)
     find_partners(partner, group.astype(np.int32), values, level, seeking, spot, aim, least=least)
