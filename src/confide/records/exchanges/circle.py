@@ -95,8 +95,14 @@ class Circle:
         return np.asarray(self.scratch.keep(pa.array(numbers)).to_numpy())
 
     def _own(self, name: str) -> Narrow:
-        """The class of each."""
-        return self.coded.classes(name)[self._first]
+        """The class of each: looked up once, for most groups are made by the same few variables."""
+        if name not in self._classes:
+            self._classes[name] = self._aside(self.coded.classes(name)[self._first])
+        return self._classes[name]
+
+    @cached_property
+    def _classes(self) -> dict[str, Narrow]:
+        return {}
 
     def _rungs(self, values: Narrow, must: Bools, coarsest: Narrow) -> Iterator[_Rung]:
         """Who may look for a partner in which groups, one after the other; groups are made when somebody looks."""
