@@ -122,14 +122,19 @@ def _shares(
     if not rules.background_exposed:
         return shares
     weights = explained_shares(plans[0].coded, plans[0].dataset, [p.trait.levels[0] for p in plans]) if plans else []
-    counting = (partial(cells.counts, cross.names) for cross in exposure.crosses)
-    for cross, counts in zip(exposure.crosses, in_order(counting, cores=cores_for(exposure.size)), strict=True):
-        across = sorted(cross.traits, key=lambda t: weights[t])
-        ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
-        able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
-        if able:
-            shares.raise_in(cells, cross.names, counts, able)
+    able = [(cross, ways) for cross in exposure.crosses if (ways := _able(cross, plans, weights))]
+    looks = (partial(shares.small, cells, cross.names, ways) for cross, ways in able)
+    for (cross, ways), parts in zip(able, in_order(looks, cores=cores_for(exposure.size)), strict=True):
+        if parts:
+            shares.raise_in(parts, cells.size(cross.names), ways)
     return shares
+
+
+def _able(cross: KeyCross, plans: Sequence["_Plan"], weights: Sequence[float]) -> dict[int, float]:
+    """How often an exchange in each way changes a cell of a cross, of those that can: the way that harms least first."""
+    across = sorted(cross.traits, key=lambda t: weights[t])
+    ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
+    return {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
 
 
 def _choose(exposure: Exposure, rows: Ints, drawn: Bools, plans: Sequence["_Plan"]) -> tuple[Bools, Narrow]:
