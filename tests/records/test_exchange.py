@@ -249,7 +249,7 @@ GROUPS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans())
 def test_partners_are_mutual_of_one_group_and_differ(units: list[tuple[int, int, bool]], least: int, seed: int) -> None:
     group, value, seeking = (np.array(column) for column in zip(*units, strict=True))
     rng = np.random.default_rng(seed)
-    spot, aim = rng.random((2, len(units)))
+    spot, aim = np.sort(rng.random(len(units))), rng.random(len(units))
     level, values = np.zeros(len(units), np.int8), value[:, np.newaxis].astype(np.uint16)
     partner = np.full(len(units), -1, np.int32)
     find_partners(partner, group.astype(np.int32), values, level, seeking, spot, aim, least=least)
@@ -313,7 +313,9 @@ def test_shares_are_raised_alike_whether_all_records_are_looked_at_or_those_of_s
         shares.begin(0, 0.02, 0.3, single)
         counts = cells.counts(names)
         assert (len(cells.few(names, counts, counts, int(50 * wanted))) < size / 2) is fewer
-        shares.raise_in(cells, names, cells.counts(names), {1: 0.5, 0: 1.0})
+        parts = shares.small(cells, names, {1: 0.5, 0: 1.0})
+        assert parts is not None
+        shares.raise_in(parts, cells.size(names), {1: 0.5, 0: 1.0})
         usual, plain = np.where(single, 0.3, 0.02), np.zeros(size)
         cell, missing = cells.of(names), np.full(cells.size(names), wanted)
         raise_shares([(plain, 0.5), (usual, 1.0)], lambda cell=cell: [(slice(None), cell)], missing, 0.4)  # type: ignore[misc]

@@ -3,11 +3,16 @@
 import secrets
 import sys
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from confide.data.memory import whole_memory
+from confide.data.scratch import IN_MEMORY, Scratch
+from confide.data.threads import beside, cores_for
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import write_store
+from confide.engines.order import in_stored_order
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import Dataset, EngineName
 
@@ -88,7 +93,15 @@ def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
         case EngineName.COLUMNS:
             from confide.engines.columns.store import write_columns
 
-            write_columns(coded, file)
+            cores = cores_for(coded.records.num_rows)
+            keep = (
+                IN_MEMORY if cores > 1 else Scratch(store.parent)
+            ).keep  # to protect fewer took more than this already
+            coded = replace(coded, records=in_stored_order(coded.records, keep))
+            with beside(partial(write_columns, coded, file), cores=cores) as written:
+                write_store(coded, store, pairs_from=sys.maxsize)
+                written()
+            return
         case EngineName.POSTGRES:
             _must_have_psycopg()
             from confide.engines.postgres.store import write_postgres

@@ -1,5 +1,7 @@
 """The hot loops of counting: cells of tables, and what is added up, alone or commonest in them, in one pass each."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,7 +23,8 @@ __all__ = [
     "sole_classes",
 ]
 
-Places = NDArray[np.uint16]
+Places = NDArray[np.unsignedinteger[Any]]
+"""Places of classes: of 1 byte where all lists of codes are short."""
 
 
 @compiled

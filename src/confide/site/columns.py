@@ -84,7 +84,7 @@ def narrow(array: pa.Array) -> pa.Array:
 
 def data_mark(records: pa.Table) -> str:
     """A fingerprint of the records that does not depend on their order."""
-    order = pa.array(stored_order(records).astype(np.uint32))
+    order = pa.array(stored_order(records))
     digest = hashlib.sha256()
     for name in records.column_names:
         # some at a time, which stay in the processor's cache between being put in order and being read

@@ -24,7 +24,7 @@ from confide.arrays import Ints
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.engines import Coded, StoreFacts
-from confide.engines.order import stored_order
+from confide.engines.order import in_stored_order
 from confide.errors import Fault
 
 __all__ = ["Bytes", "ColumnsStore", "MappedColumn", "write_columns"]
@@ -73,14 +73,13 @@ def write_columns(coded: Coded, path: Path) -> None:
 
 
 def _write(file: IO[bytes], coded: Coded) -> None:
-    facts, records = coded.facts, coded.records
-    order = pa.array(stored_order(records))
+    facts, records = coded.facts, in_stored_order(coded.records)
     classes = set(facts.classes.values())
     columns: dict[str, Any] = {}
     file.write(_BEGIN)
     for name in records.column_names:
         file.write(bytes(-file.tell() % ALIGNED))
-        stored = _stored(records[name], order, is_class=name in classes, fixed=name in ("unit", "key"))
+        stored = _stored(records[name], is_class=name in classes, fixed=name in ("unit", "key"))
         least = int(stored.min(initial=0))
         column = MappedColumn(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
         columns[name] = vars(column)
@@ -91,15 +90,16 @@ def _write(file: IO[bytes], coded: Coded) -> None:
     file.write(text + _LENGTH.pack(len(text), zlib.crc32(text)) + _END)
 
 
-def _stored(column: pa.ChunkedArray, order: pa.Array, *, is_class: bool, fixed: bool) -> NDArray[Any]:
-    """A column in the order of units, as narrow as it may be; `fixed` ones stay as they are."""
-    sorted_column = column.take(order)
+def _stored(column: pa.ChunkedArray, *, is_class: bool, fixed: bool) -> NDArray[Any]:
+    """A column as narrow as it may be; `fixed` ones stay as they are."""
     if is_class or fixed:
-        return np.ascontiguousarray(sorted_column.to_numpy())
+        return np.ascontiguousarray(column.to_numpy())
     bounds = pc.min_max(column).as_py()
     narrow = (bounds["min"] or 0) > -(2**31) and (bounds["max"] or 0) < 2**31
-    filled = sorted_column.cast(pa.int64()).fill_null(-(1 << 31) if narrow else -(1 << 63))
-    return np.ascontiguousarray(filled.to_numpy(), np.int32 if narrow else np.int64)
+    kind = np.int32 if narrow else np.int64
+    if column.null_count:
+        column = column.cast(pa.from_numpy_dtype(kind)).fill_null(int(np.iinfo(kind).min))
+    return np.ascontiguousarray(column.to_numpy(), kind)
 
 
 class ColumnsStore:

@@ -7,6 +7,7 @@ part with the share `records.background_exposed`, each of ten with a tenth, and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -46,27 +47,28 @@ class Shares:
             shares[:] = usual
             shares[single] = larger
 
-    def raise_in(self, cells: UnitCells, names: tuple[str, ...], counts: Ints, able: Mapping[int, float]) -> None:
-        """Raise the first of the ways that are `able` to change a cell of a cross, where a cell expects too few changes.
+    def small(self, cells: UnitCells, names: tuple[str, ...], able: Mapping[int, float]) -> Callable[[], Parts] | None:
+        """The records of the cells of a cross that may expect too few changes, some at a time; None where there are none.
 
-        `counts` has the records of each cell. Only records of small cells are looked at, if they are the fewer: a large one
-        expects enough by the least shares.
+        Only records of small cells are looked at, if they are the fewer: a large one expects enough by the least shares of the ways
+        that are `able` to change it.
         """
+        counts = cells.counts(names)
         surely = sum(effect * self._least.get(way, 0.0) for way, effect in able.items())
         most_few = int(min(SURELY * self._wanted / surely, self._records)) if surely else self._records
         small = int(counts[counts <= most_few].sum())
-        some = small < self._records / 2
-        rows = cells.few(names, counts, counts, most_few) if some else np.empty(0, np.int32)
+        if small >= self._records / 2:
+            return partial(cells.parts, names)
+        rows = cells.few(names, counts, counts, most_few)
         cell = cells.of(names, rows)
+        return (lambda: ((rows[part], cell[part]) for part in parts_of(len(rows)))) if small else None
 
-        def parts() -> Parts:
-            return ((rows[part], cell[part]) for part in parts_of(len(rows))) if some else cells.parts(names)
-
-        if small:
-            first, *_ = able
-            ways = [(self._room(first), able[first])]
-            ways += [(self._of[way], effect) for way, effect in able.items() if way in self._of and way != first]
-            raise_shares(ways, parts, np.full(cells.size(names), self._wanted), self._most)
+    def raise_in(self, parts: Callable[[], Parts], size: int, able: Mapping[int, float]) -> None:
+        """Raise the first of the ways that are `able` to change a cell of a cross of that size, where a cell expects too few."""
+        first, *_ = able
+        ways = [(self._room(first), able[first])]
+        ways += [(self._of[way], effect) for way, effect in able.items() if way in self._of and way != first]
+        raise_shares(ways, parts, np.full(size, self._wanted), self._most)
 
     def _room(self, way: int) -> Floats:
         if way not in self._of:

@@ -10,7 +10,7 @@ The others exchange within the class above, where a key has one, so that only fi
 as they are, more do, and across classes (`confide.records.exchanges.background`): the key on which confidential numbers depend least.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -19,16 +19,16 @@ import numpy as np
 from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.data.threads import cores_for, in_order
-from confide.engines import ALL, Coded
+from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
 from confide.records.cells import UnitCells, parts_of
 from confide.records.exchanges.associations import cramers_v, explained_shares
 from confide.records.exchanges.background import Shares
+from confide.records.exchanges.circle import Circle
 from confide.records.exchanges.entities import Entities, entities_of
-from confide.records.exchanges.pairing import FURTHEST, find_partners, joined
 from confide.records.exposure import Exposure, KeyCross
-from confide.records.lots import drawn, lots
+from confide.records.lots import drawn
 from confide.records.sums import raise_to_largest
 from confide.records.traits import Trait, class_number, matching_variables
 from confide.site.secret import Secret
@@ -53,19 +53,12 @@ NEVER = 1e-9
 HARDLY = 0.01
 """What a trait counts for that nobody alike has another of, beside one that somebody has."""
 
-ZONES = 4
-"""Of a key that is a number, as age is, a partner is sought first in one of so many parts of its range: a shop that had the workers
-of a steelworks would by itself change a slope by more than a standard error."""
-
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
 
 
 CLOSE = 0.3
 """The variable that goes with a key this closely (Cramér's V) is the same for partners whatever else is not."""
-
-
-_Rung = tuple[Callable[[], Bools], Callable[[], Narrow]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +122,19 @@ def _shares(
     if not rules.background_exposed:
         return shares
     weights = explained_shares(plans[0].coded, plans[0].dataset, [p.trait.levels[0] for p in plans]) if plans else []
-    counting = (partial(cells.counts, cross.names) for cross in exposure.crosses)
-    for cross, counts in zip(exposure.crosses, in_order(counting, cores=cores_for(exposure.size)), strict=True):
-        across = sorted(cross.traits, key=lambda t: weights[t])
-        ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
-        able = {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
-        if able:
-            shares.raise_in(cells, cross.names, counts, able)
+    able = [(cross, ways) for cross in exposure.crosses if (ways := _able(cross, plans, weights))]
+    looks = (partial(shares.small, cells, cross.names, ways) for cross, ways in able)
+    for (cross, ways), parts in zip(able, in_order(looks, cores=cores_for(exposure.size)), strict=True):
+        if parts:
+            shares.raise_in(parts, cells.size(cross.names), ways)
     return shares
+
+
+def _able(cross: KeyCross, plans: Sequence["_Plan"], weights: Sequence[float]) -> dict[int, float]:
+    """How often an exchange in each way changes a cell of a cross, of those that can: the way that harms least first."""
+    across = sorted(cross.traits, key=lambda t: weights[t])
+    ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
+    return {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
 
 
 def _choose(exposure: Exposure, rows: Ints, drawn: Bools, plans: Sequence["_Plan"]) -> tuple[Bools, Narrow]:
@@ -273,94 +271,11 @@ class _Plan:
             units = entity.of[rows]
             seeking[units] = True
             np.minimum.at(coarsest, units, np.asarray(level, np.int8))
-        partner = self._partners(seeking, must, coarsest)
+        circle = Circle(self.coded, self.trait, entity, self.alike, self.loose, self.secret, self.scratch)
+        partner = circle.partners(seeking, must, coarsest, least=self.rules.partners)
+        del circle, must, coarsest
         if not entity.whole:
             rows = np.flatnonzero(partner >= 0)
             return Exchange(self.trait, rows, partner[rows], int(seeking.sum()))
         rows = np.flatnonzero((partner >= 0)[entity.of])
         return Exchange(self.trait, rows, entity.first[partner[entity.of[rows]]], int(seeking.sum()))
-
-    def _partners(self, seeking: Bools, must: Bools, coarsest: Narrow) -> Narrow:
-        """The partner of each entity, -1 for none."""
-        number = len(self.entity.first)
-        values = self.scratch.zeros((number, len(self.trait.levels)), np.uint16)
-        for level, name in enumerate(self.trait.levels):
-            values[:, level] = self.own(name)
-        spot, aim = (self.scratch.zeros(number, np.float64) for _ in range(2))
-        for part in parts_of(number):
-            spot[part] = lots(self.entity.keys[part], self.secret, f"spot {self.trait.name}")
-            aim[part] = lots(self.entity.keys[part], self.secret, f"aim {self.trait.name}")
-        partner = np.full(len(values), -1, np.int32)
-        rungs = list(self._rungs(values, must, coarsest))
-        for rung, (may, group) in enumerate(rungs, 1):
-            left = seeking & (partner < 0) & may()
-            if left.any():
-                far = len(values) if rung == len(rungs) else FURTHEST  # nobody who is exposed stays as they are
-                least = self.rules.partners
-                find_partners(partner, group(), values, coarsest, left, spot, aim, least=least, furthest=far)
-        return partner
-
-    def _rungs(self, values: Narrow, must: Bools, coarsest: Narrow) -> Iterator[_Rung]:
-        """Who may look for a partner in which groups, one after the other; groups are made when somebody looks."""
-        ladder = range(len(self.alike) + 2)
-        # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it, or the cohort, where they must.
-        for at in range(1, values.shape[1]):
-            for step in ladder if self.entity.cohort is None else ladder[:-1]:
-                yield partial(np.equal, coarsest, at), partial(self._group, step, values[:, at - 1])
-
-        # The others exchange with the closest only: a worker without an industry would be nobody that there is.
-        def others() -> Bools:
-            return np.asarray(~must & (coarsest == 0))
-
-        for zone in range(2 if self.trait.numbers else 0):
-            yield others, partial(self._mixed, zone)
-        yield others, self._mixed
-        for step in ladder[:-2]:
-            for zone in range(2 if self.trait.numbers else 0):
-                yield lambda: must, partial(self._near_group, step, zone)
-        for step in ladder:
-            yield lambda: must, partial(self._group, step)
-        if self.entity.cohort is not None:
-            yield lambda: must, lambda: np.zeros(len(must), np.int8)
-
-    def _zones(self, zone: int) -> Narrow:
-        """Zones of classes that follow each other, of a trait that is a number, and zones between these."""
-        places = self.own(self.trait.levels[0])
-        number = np.nan_to_num(
-            self.coded.numbers(self.trait.numbers[0], self.entity.first if self.entity.whole else ALL)
-        )
-        means = np.bincount(places, number) / np.maximum(np.bincount(places), 1)
-        rank = np.argsort(np.argsort(means, kind="stable"), kind="stable")
-        width = max(2, len(means) // ZONES)
-        return ((rank + zone * (width // 2)) // width).astype(np.uint16)[places]
-
-    def _mixed(self, zone: int | None = None) -> Narrow:
-        """Groups of units alike in what goes with the trait most closely but for one variable, drawn for each: were partners
-        alike in all, no table by the trait and these would ever change."""
-        lot = lots(self.entity.keys, self.secret, f"left out {self.trait.name}")
-        left_out = np.multiply(lot, max(len(self.loose), 1), out=lot).astype(np.int8)
-        group = joined(self._together, left_out)
-        for name in self.alike:
-            number = self.loose.index(name) if name in self.loose else -1
-            group = joined(group, np.where(left_out == number, np.uint16(0), self.own(name)))
-        return group if zone is None else joined(group, self._zones(zone))
-
-    def _group(self, step: int, column: Narrow | None = None) -> Narrow:
-        """Groups of units alike by fewer variables with each step, and by nothing at last: those that go with the trait most
-        closely stay longest. They are parted by a column too, if there is one. Where there are cohorts, what is left at last is the
-        kind, over all of them."""
-        group = self._together
-        if step > len(self.alike):
-            group = np.zeros(len(group), np.int8) if self.entity.cohort is None else self.entity.kind
-        for name in self.alike[: max(len(self.alike) - step, 0)]:
-            group = joined(group, self.own(name))
-        return group if column is None else joined(group, column)
-
-    @cached_property
-    def _together(self) -> Narrow:
-        """Groups of entities of one kind that came together."""
-        kind, cohort = self.entity.kind, self.entity.cohort
-        return kind if cohort is None else joined(kind, cohort)
-
-    def _near_group(self, step: int, zone: int) -> Narrow:
-        return self._group(step, self._zones(zone))

@@ -33,12 +33,12 @@ def find_partners(
     `partner` is -1 for none, and changed in place. `group` has a number for each unit; `value` a column for each level of the
     key, the coarsest first. Partners differ in all columns from the `level` of either on: whoever is taken by somebody exposed
     at a finer level may be exposed at a coarser one, and recodes need not nest. `spot` and `aim` are where a unit stands and
-    where it starts to look.
+    where it starts to look; units are given in the order of their spots.
     A group of fewer units than `least` has no partners for anybody.
     """
     wanted = np.zeros(int(group.max(initial=0)) + 1, bool)
     wanted[group[seeking]] = True
-    order, start = _ordered(wanted, partner, group, spot)
+    order, start = _ordered(wanted, partner, group)
     _walk(partner, order, start, value, level, seeking, spot, aim, least, furthest)
 
 
@@ -72,43 +72,20 @@ def _numbered(group: Narrow, column: Narrow, width: int, size: int) -> Narrow:  
 
 
 @compiled
-def _ordered(
-    wanted: Bools, partner: Narrow, group: Narrow, spot: Floats
-) -> tuple[Narrow, Narrow]:  # pragma: no cover - compiled
-    """The free units of wanted groups, by group and then by spot, and where each group starts. Spots are uniform: in a group of n,
-    one in n times its spot is near its place already."""
+def _ordered(wanted: Bools, partner: Narrow, group: Narrow) -> tuple[Narrow, Narrow]:  # pragma: no cover - compiled
+    """The free units of wanted groups, by group and each in the order they stand in, and where each group starts."""
     start = np.zeros(len(wanted) + 1, np.int32)
     for i in range(len(group)):
         if wanted[group[i]] and partner[i] < 0:
             start[group[i] + 1] += 1
     for own in range(len(wanted)):
         start[own + 1] += start[own]
-    before = np.zeros(start[-1] + 1, np.int32)
+    order, done = np.empty(start[-1], np.int32), start[:-1].copy()
     for i in range(len(group)):
         if wanted[group[i]] and partner[i] < 0:
-            before[_near(start, group[i], spot[i]) + 1] += 1
-    for i in range(len(before) - 1):
-        before[i + 1] += before[i]
-    order = np.empty(start[-1], np.int32)
-    for i in range(len(group)):
-        if wanted[group[i]] and partner[i] < 0:
-            near = _near(start, group[i], spot[i])
-            order[before[near]] = i
-            before[near] += 1
-    for own in range(len(wanted)):
-        for i in range(start[own] + 1, start[own + 1]):
-            unit, place = order[i], i
-            while place > start[own] and spot[order[place - 1]] > spot[unit]:
-                order[place] = order[place - 1]
-                place -= 1
-            order[place] = unit
+            order[done[group[i]]] = i
+            done[group[i]] += 1
     return order, start
-
-
-@compiled
-def _near(start: Narrow, own: int, spot: float) -> int:  # pragma: no cover - compiled
-    size = start[own + 1] - start[own]
-    return int(start[own] + min(int(spot * size), size - 1))
 
 
 @compiled

@@ -92,7 +92,8 @@ class BalancedTables:
 
 def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tuple[int, ...], Any], Any]) -> Places:
     size = rows.stop - rows.start if isinstance(rows, slice) else int(rows.sum())
-    places: Places = zeros((len(classes) + 1, size), np.uint16)
+    narrow = all(column.itemsize == 1 for column in classes)
+    places: Places = zeros((len(classes) + 1, size), np.uint8 if narrow else np.uint16)
     for place, column in enumerate(classes):
         places[place] = column[rows]
     return places
@@ -106,20 +107,17 @@ def balanced(
     if not rows.any() or not len(tables):
         return logs
     excess = groups.displaced(values, weights)
-    places, terms = groups.places(rows, scratch), scratch.zeros((int(rows.sum()), 2), np.float64)
-    amounts = scratch.zeros(len(terms), np.float64)
-    np.multiply(values[rows], weights[rows], out=amounts)
-    terms[:, 0] = weights[rows]
+    noise, amounts, terms = _laid_out(rows, logs, spread, values, weights, scratch)
+    places, usual = groups.places(rows, scratch), log_mean(noise)
     settled = logs[rows]
-    np.multiply(amounts, np.exp(settled), out=terms[:, 1])
-    usual = log_mean(spread[rows])
     residual = settled - usual
-    loose = groups.loose_of(rows)
-    ease = loose * spread[rows] ** 2 * _ease(amounts, weights[rows])
-    sums, moving = np.zeros((len(excess), SUMS)), loose * spread[rows]
+    ease, loose = np.empty(len(terms)), groups.loose_of(rows)
+    sums, whole = np.zeros((len(excess), SUMS)), (float(amounts.sum()), float(terms[:, 0].sum()))
     for part in parts_of(len(terms)):
-        grams(sums, terms[part], ease[part], moving[part], np.ascontiguousarray(places[:, part]), tables)
-    del moving, loose
+        ease[part] = loose[part] * noise[part] ** 2 * _ease(amounts[part], terms[part, 0], whole)
+        moving, own = loose[part] * noise[part], np.ascontiguousarray(places[:, part])
+        grams(sums, terms[part], ease[part], moving, own, tables)
+    del noise, loose
     inverse, most = _inverses(sums), MOST_GONE * np.sqrt(sums[:, [0, 2]])
     excess, offset = np.clip(excess, -most, most), np.empty(len(terms))
     for _ in range(SWEEPS):
@@ -133,6 +131,21 @@ def balanced(
     return moved
 
 
+def _laid_out(
+    rows: Bools, logs: Floats, spread: Floats, values: Floats, weights: Floats, scratch: Scratch
+) -> tuple[Floats, Floats, Floats]:
+    """Of the records that have noise: its spread, weighted amounts, and by how much weights and amounts go with the noise."""
+    size, done = int(rows.sum()), 0
+    noise, amounts, terms = np.empty(size), *(scratch.zeros(shape, np.float64) for shape in (size, (size, 2)))
+    for part in parts_of(len(rows)):
+        some = rows[part]
+        own = slice(done, done := done + int(some.sum()))
+        noise[own], terms[own, 0] = spread[part][some], weights[part][some]
+        amounts[own] = values[part][some] * terms[own, 0]
+        terms[own, 1] = amounts[own] * np.exp(logs[part][some])
+    return noise, amounts, terms
+
+
 def _tables(classes: Sequence[Narrow], paired: int) -> Ints:
     """The two variables of each table and their sizes; the second of a table by one variable has a single class."""
     sizes = [*(int(places.max(initial=0)) + 1 for places in classes), 1]
@@ -141,12 +154,12 @@ def _tables(classes: Sequence[Narrow], paired: int) -> Ints:
     return np.array([(a, b, sizes[a], sizes[b]) for a, b in [*((a, alone) for a in range(alone)), *pairs]], np.int64)
 
 
-def _ease(amounts: Floats, weights: Floats) -> Floats:
+def _ease(amounts: Floats, weights: Floats, whole: tuple[float, float]) -> Floats:
     """How easily the noise of each unit moves: like the square of its share for those far above the mean, so that what is taken
     from them is no more than from others. On people of the demonstration the noise of the forty largest incomes keeps at least
-    0.81 of its spread; 0.28 if all moved alike."""
+    0.81 of its spread; 0.28 if all moved alike. `whole` has the sums of amounts and of weights."""
     values = amounts / np.where(weights > 0, weights, 1.0)
-    return np.asarray(1 / (1 + (values * max(weights.sum(), 1e-300) / max(amounts.sum(), 1e-300)) ** 2))
+    return np.asarray(1 / (1 + (values * max(whole[1], 1e-300) / max(whole[0], 1e-300)) ** 2))
 
 
 def _inverses(sums: Floats) -> Floats:
