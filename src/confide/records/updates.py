@@ -118,10 +118,10 @@ def enough(before: Coded, after: Coded, update: Update, policy: Policy) -> tuple
     return _held(before, after, few), [f"So few wait, and stay as they were: {told}."]
 
 
-def in_cohorts(before: Coded, after: Coded) -> Coded:
+def in_cohorts(before: Coded, after: Coded, *, back: Ints | None = None) -> Coded:
     """The records that are loaded, with their cohorts: units that were there before keep theirs, and those who come are one together.
 
-    Cohorts are numbered from 0, the oldest first, without gaps.
+    Cohorts are numbered from 0, the oldest first, without gaps. Who is `back`, for others were there in their stead, is of the oldest.
     """
     units, first = np.unique(before.units, return_index=True)
     known = np.zeros(len(units), np.int32) if before.cohort is None else before.cohort.to_numpy()[first]
@@ -130,6 +130,8 @@ def in_cohorts(before: Coded, after: Coded) -> Coded:
     there &= place < len(units)
     last = int(known.max(initial=-1)) + 1
     cohort = np.where(there, np.append(known, last)[place], last)
+    if back is not None:
+        cohort[~there & np.isin(after.units, back)] = 0
     found, cohort = np.unique(cohort, return_inverse=True)
     return replace(after, cohort=pa.array(cohort.ravel().astype(np.int32)) if len(found) > 1 else None)
 

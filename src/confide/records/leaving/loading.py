@@ -43,10 +43,9 @@ def prepare_update(
     now = stood_in(before, after, kept) if len(kept) else after
     shown = compare_records(before, now, catalogs=catalogs)
     records, words = enough(before, now, shown, policy)
-    left = shown if records is now else compare_records(before, records, catalogs=catalogs)
     new = NOBODY
     if _stands_in(policy) and alike(before, after):
-        new, alone = choose_stand_ins(before, left, kept, catalogs[1], policy, secret)
+        new, alone = choose_stand_ins(before, records, kept, catalogs[1], policy, secret)
         if len(alone):
             words = [*words, _waiting(len(alone), policy)]
             records = put_together(records, before.only(np.isin(before.units, alone)))
@@ -54,7 +53,8 @@ def prepare_update(
     said = (*words, *_said(pairs, kept, changed, new))
     again = (before.facts.data, before.facts.catalog) == (now.facts.data, now.facts.catalog)
     told = _told(before, after, shown, pairs) if alike(before, after) else shown
-    return Loading(in_cohorts(before, records), kept.with_others(new), told, said, again)
+    records = in_cohorts(before, records, back=pairs.stand_ins)
+    return Loading(records, kept.with_others(new), told, said, again)
 
 
 def _stands_in(policy: Policy) -> bool:
