@@ -261,6 +261,13 @@ def refreshed(table: pa.Table, *names: str) -> pa.Table:
     return table
 
 
+def test_that_many_records_age_is_told() -> None:
+    line = "units are there in the data no more, and their records age."
+    many, few = left(1300)[2], left()[2]
+    assert f"{len(many.pairs)} of {SIZE - 1300:,} {line}" in many.words
+    assert not any(line in each for each in few.words)
+
+
 def test_what_changes_hides_who_left_only_in_tables_of_what_changed() -> None:
     """Where everything confidential changes nobody needs a stand-in; if people only earn more, tables of their illness tell."""
     before, rest = coded_of(FIRST), without(FIRST, who_leave())

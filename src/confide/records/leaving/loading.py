@@ -16,6 +16,9 @@ from confide.site.secret import Secret
 
 __all__ = ["Loading", "prepare_update"]
 
+MANY = 0.1
+"""A larger share of units that stay though they left is told by itself: what is asked about is less and less what the data say."""
+
 
 @dataclass(frozen=True, eq=False)
 class Loading:
@@ -50,7 +53,7 @@ def prepare_update(
             words = [*words, _waiting(len(alone), policy)]
             records = put_together(records, before.only(np.isin(before.units, alone)))
         records = stood_in(before, records, new) if len(new) else records
-    said = (*words, *_said(pairs, kept, changed, new))
+    said = (*words, *_said(pairs, kept, changed, new), *_aging(len(kept) + len(new), len(np.unique(records.units))))
     again = (before.facts.data, before.facts.catalog) == (now.facts.data, now.facts.catalog)
     told = _told(before, after, shown, pairs) if alike(before, after) else shown
     records = in_cohorts(before, records, back=pairs.stand_ins)
@@ -98,6 +101,13 @@ def _said(pairs: StandIns, kept: StandIns, changed: int, new: StandIns) -> Itera
         yield f"{changed:,} of those left out changed: so few wait until more do."
     if len(pairs) > len(kept):
         yield f"{len(pairs) - len(kept):,} who stayed in the stead of others leave now, or are back."
+
+
+def _aging(pairs: int, units: int) -> Iterator[str]:
+    """That many of those in the data are there no more."""
+    if pairs > MANY * units:
+        yield f"{pairs:,} of {units:,} units are there in the data no more, and their records age."
+        yield "To let them go with an update of many, let updates.stand_ins be false for it."
 
 
 def _told(before: Coded, after: Coded, shown: Update, pairs: StandIns) -> Update:
