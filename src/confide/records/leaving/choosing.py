@@ -119,8 +119,11 @@ class _People:
                 others = np.flatnonzero(free & crowd)
                 if not len(left) or not len(others):
                     continue
+                mine, theirs = self._alike(left, names), self._alike(others, names)
+                near = _among(theirs, mine)
+                others, theirs = others[near], theirs[near]
                 drawn = lots(keys[left], secret, "leaver"), lots(keys[others], secret, "stand-in")
-                one, other = _drawn(self._alike(left, names), self._alike(others, names), drawn)
+                one, other = _drawn(mine, theirs, drawn)
                 whose.append(left[one])
                 by.append(others[other])
                 free[others[other]] = False
@@ -147,11 +150,22 @@ class _People:
             number ^= number >> np.uint64(29)
         return number
 
+    @cached_property
+    def _marks(self) -> tuple[Ints, _Marks]:
+        return marks_of(self.after)
+
     def pairs(self, whose: Ints, by: Ints) -> StandIns:
         """The units of groups beside those of the groups that leave in their stead."""
         leavers, others, groups = self.group.members(whose, by)
-        units, marks = marks_of(self.after)
+        units, marks = self._marks
         return StandIns(leavers, others, marks[np.searchsorted(units, others)], groups)
+
+
+def _among(numbers: _Marks, few: _Marks) -> Bools:
+    """Which of many numbers are among a few: only these need be sorted."""
+    ordered = np.sort(few)
+    place = np.searchsorted(ordered, numbers)
+    return np.asarray(np.append(ordered, np.uint64(0))[place] == numbers) & (place < len(ordered))
 
 
 def _drawn(wanted: _Marks, others: _Marks, lots_of: tuple[Floats, Floats]) -> tuple[Ints, Ints]:

@@ -55,7 +55,7 @@ def prepare_update(
         records = stood_in(before, records, new) if len(new) else records
     said = (*words, *_said(pairs, kept, changed, new), *_aging(len(kept) + len(new), len(np.unique(records.units))))
     again = (before.facts.data, before.facts.catalog) == (now.facts.data, now.facts.catalog)
-    told = _told(before, after, shown, pairs) if alike(before, after) else shown
+    told = _told(before, after, shown, pairs) if len(pairs) and alike(before, after) else shown
     records = in_cohorts(before, records, back=pairs.stand_ins)
     return Loading(records, kept.with_others(new), told, said, again)
 
