@@ -212,10 +212,10 @@ def test_a_ceiling_of_newcomers_says_so() -> None:
 
 @pytest.fixture(params=["standard", "drop-q"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
-    """A site before and after an update."""
+    """A site before and after an update, where whoever leaves is gone."""
     confide.add(table(), tmp_path / "site", name="people", catalog=CATALOG, preset=request.param)
     found = Folder(tmp_path / "site")
-    policy = replace(found.policy(), updates=UpdateRules(least=10))
+    policy = replace(found.policy(), updates=UpdateRules(least=10, stand_ins=False))
     (found.path / "policy.toml").write_text(write_policy(policy, preset=request.param))
     confide.ingest(pa.concat_tables([table(), table(NEW, seed=2, first=SIZE)]), found.path, name="people")
     return found

@@ -213,8 +213,8 @@ def test_every_field_is_tried() -> None:
     """A new field wants a question whose outcome it changes."""
     # the exit status of an attack, and refusals by what was asked before and by time: tests/attacks/test_command.py,
     # test_audited.py, test_growing_space.py, tests/web/test_scheduling.py; what is loaded and which vintages are there:
-    # tests/records/test_updates.py; what waits for a custodian: tests/web/test_reviews.py
-    updates = {"updates.least", "updates.few", "updates.kept", "updates.asked"}
+    # tests/records/test_updates.py, test_stand_ins.py; what waits for a custodian: tests/web/test_reviews.py
+    updates = {"updates.least", "updates.few", "updates.stand_ins", "updates.kept", "updates.asked"}
     elsewhere = {
         "red_team.limit",
         "audit.limit",

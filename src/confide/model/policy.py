@@ -259,6 +259,11 @@ class UpdateRules(Section):
         "What is done with fewer: the data are refused, or the units wait as they were.",
         among=("refuse", "wait"),
     )
+    stand_ins: bool = parameter(
+        True,
+        "Of protected records, who leaves and would be told of stays as they were, and somebody alike leaves in their stead; "
+        "the true record is then kept until that ends, so set it to false where people withdraw consent.",
+    )
     kept: int = parameter(0, "Older vintages of the data that are kept, so that old receipts can be checked.", low=0)
     asked: bool = parameter(False, "Whether people may ask about the older vintages, too, as in people@2025.")
 

@@ -18,9 +18,11 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.progress import current_progress
-from confide.records.keeping import read_truth
+from confide.records.keeping import read_stand_ins, read_truth, write_stand_ins
+from confide.records.leaving.loading import prepare_update
+from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.levels.protecting import protect_levels, write_levels
-from confide.records.updates import Update, compare_records, enough, in_cohorts
+from confide.records.updates import Update
 from confide.site.draft import draft
 from confide.site.draft_level import draft_level
 from confide.site.encode import encode
@@ -59,7 +61,7 @@ FORMER = "former"
 
 @dataclass(frozen=True)
 class Ingested:
-    """A vintage that was loaded, or would be: what it is called, what it shows of units, and who waits. For the custodian.
+    """A vintage that was loaded, or would be: what it is called, what it shows of units, and who waits or stays. For the custodian.
 
     Without an update there was nothing to compare with: no data, or data under another secret.
     """
@@ -68,6 +70,7 @@ class Ingested:
     vintage: str
     update: Update | None
     waiting: tuple[str, ...] = ()
+    """What is said of those who wait, and of those who stay or are left out in the stead of others."""
     notes: tuple[str, ...] = ()
     """What should be known of how the file was read."""
 
@@ -189,7 +192,7 @@ def ingest(
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
         planned = _plan(folder, name, _read_both(folder, name, source, households, table), vintage)
-        _write(folder, name, planned.records, vintage=planned.ingested.vintage)
+        _write(folder, name, planned.records, vintage=planned.ingested.vintage, pairs=planned.pairs)
     return planned.ingested
 
 
@@ -213,10 +216,9 @@ def protect_again(site: str | Path, *, name: str) -> Folder:
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        known = folder.vintages(name)
-        _write(
-            folder, name, read_truth(folder, name, Scratch(folder.home(name))), vintage=known[-1].name if known else "1"
-        )
+        known, pairs = folder.vintages(name), read_stand_ins(folder, name)
+        true = read_truth(folder, name, Scratch(folder.home(name)))
+        _write(folder, name, true, vintage=known[-1].name if known else "1", pairs=pairs)
     return folder
 
 
@@ -284,6 +286,7 @@ class _Planned:
 
     records: Coded
     ingested: Ingested
+    pairs: StandIns = NOBODY
 
 
 def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Planned:
@@ -292,17 +295,13 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
     coded = _coded(folder, name, read)
     if not folder.store(name).exists() or read_store_facts(folder.store(name)).keys != secret.version:
         return _Planned(coded, Ingested(folder, called, None, notes=tuple(read.notes)))
-    before = _before(folder, name)
-    if (
-        vintage is None
-        and known
-        and (before.facts.data, before.facts.catalog) == (coded.facts.data, coded.facts.catalog)
-    ):
+    catalogs = (_as_loaded(folder, name), folder.dataset(name))
+    pairs, policy = read_stand_ins(folder, name), folder.policy(name)
+    found = prepare_update(_before(folder, name), coded, pairs, catalogs=catalogs, policy=policy, secret=secret)
+    if vintage is None and known and found.again:
         called = known[-1].name  # the same data again are no other vintage
-    update = compare_records(before, coded, catalogs=(_as_loaded(folder, name), folder.dataset(name)))
-    records, waiting = enough(before, coded, update, folder.policy(name))
-    records = in_cohorts(before, records)
-    return _Planned(records, Ingested(folder, called, update, tuple(waiting), tuple(read.notes)))
+    told = Ingested(folder, called, found.update, found.words, tuple(read.notes))
+    return _Planned(found.records, told, found.pairs)
 
 
 def _coded(folder: Folder, name: str, read: Source) -> Coded:
@@ -332,7 +331,7 @@ def _as_loaded(folder: Folder, name: str) -> Dataset:
     return folder.read_dataset(name, as_loaded=True)[0] if known else folder.dataset(name)
 
 
-def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
+def _write(folder: Folder, name: str, true: Coded, *, vintage: str, pairs: StandIns = NOBODY) -> None:
     """A vintage with the store of protected records, what is kept of the true ones, and the catalog that coded them.
 
     The one before goes, unless the policy keeps it; a vintage of the same name is replaced.
@@ -351,6 +350,7 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str) -> None:
     with writing(home) as (number, inside), _retired_on_error(inside, home):
         with progress.stage("Writing the records", ready, 1.0):
             write_levels(levels, inside)
+            write_stand_ins(inside, pairs)
         _write_catalog(folder, name, inside)
         if base.exists():
             shutil.copyfile(base, inside / base.name)  # it is read only if it is of these records

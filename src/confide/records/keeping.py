@@ -1,4 +1,5 @@
-"""The files beside a store: true records, which no answer needs, the report for the custodian, and in which update units came."""
+"""The files beside a store: true records, which no answer needs, the report for the custodian, in which update units came, and who
+is left out in the stead of others."""
 
 import json
 from dataclasses import asdict, replace
@@ -13,13 +14,18 @@ from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.duckdb.store import read_store
 from confide.errors import Fault, Mistake
+from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.report import RecordsReport
 from confide.site.folder import Folder
 
-__all__ = ["read_report", "read_truth", "write_kept", "write_truth"]
+__all__ = ["read_report", "read_stand_ins", "read_truth", "write_kept", "write_stand_ins", "write_truth"]
 
 
-TRUTH, REPORT, COHORTS = "truth.parquet", "records.json", "cohorts.parquet"
+TRUTH, REPORT, COHORTS, STAND_INS = "truth.parquet", "records.json", "cohorts.parquet", "stand_ins.parquet"
+
+_PAIRS = pa.schema(
+    {"leavers": pa.int64(), "stand_ins": pa.int64(), "marks": pa.uint64(), "groups": pa.int64()},
+)
 
 HOMES = "home "
 """What the names of columns begin with that say where people live."""
@@ -85,6 +91,30 @@ def read_report(folder: Folder, name: str) -> RecordsReport | None:
         return None
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{folder.report(name)} cannot be read as UTF-8 text.") from None
+
+
+def write_stand_ins(inside: Path, pairs: StandIns) -> None:
+    """Keep in a folder who stands in for whom in its records, if anybody does."""
+    if not len(pairs):
+        return
+    try:
+        with replacing(inside / STAND_INS) as partial:
+            pq.write_table(pa.table(vars(pairs)), partial, compression="zstd")
+    except OSError as error:
+        raise Fault(f"Who stands in for whom could not be kept ({error.strerror}).") from None
+
+
+def read_stand_ins(folder: Folder, name: str) -> StandIns:
+    """Who stands in for whom in the true records of a data set."""
+    file = folder.records(name) / STAND_INS
+    if not file.exists():
+        return NOBODY
+    try:
+        kept = pq.read_table(file, schema=_PAIRS)
+    except (OSError, pa.ArrowException, ValueError):
+        hint = ["Restore it from a backup: without it an update would tell of those who left."]
+        raise Mistake(f"{file} cannot be read as pairs of units.", suggestions=hint) from None
+    return StandIns(**{name: kept[name].to_numpy() for name in kept.column_names})
 
 
 def _write_cohorts(file: Path, true: Coded) -> None:

@@ -19,7 +19,7 @@ from confide.model.policy import Policy
 from confide.site.columns import data_mark
 from confide.site.encode import recoded
 
-__all__ = ["Update", "compare_records", "enough", "in_cohorts"]
+__all__ = ["Update", "compare_records", "enough", "fingerprints", "in_cohorts", "put_together"]
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 """The golden ratio in 64 bits, as splitmix64 has it: fingerprints of different records are alike by chance once in 2^64."""
@@ -62,7 +62,7 @@ def compare_records(before: Coded, after: Coded, *, catalogs: tuple[Dataset, Dat
     apart = recoded(*catalogs)
     shared = [name for name in before.facts.shown if name in after.facts.classes and name not in apart]
     amounts = [name for name in before.facts.values if name in after.facts.values and name not in apart]
-    (old, was), (new, now) = (_fingerprints(each, shared, amounts) for each in (before, after))
+    (old, was), (new, now) = (fingerprints(each, shared, amounts) for each in (before, after))
     kept, here, there = np.intersect1d(old, new, assume_unique=True, return_indices=True)
     moved = was[here] != now[there]
     return Update(
@@ -74,7 +74,7 @@ def compare_records(before: Coded, after: Coded, *, catalogs: tuple[Dataset, Dat
     )
 
 
-def _fingerprints(coded: Coded, classes: list[str], amounts: list[str]) -> tuple[Ints, NDArray[np.uint64]]:
+def fingerprints(coded: Coded, classes: list[str], amounts: list[str]) -> tuple[Ints, NDArray[np.uint64]]:
     """The units, each once, and a number for each that tells what its records hold, in whatever order."""
     row = np.zeros(coded.records.num_rows, np.uint64)
     for column in _columns(coded, classes, amounts):
@@ -118,10 +118,10 @@ def enough(before: Coded, after: Coded, update: Update, policy: Policy) -> tuple
     return _held(before, after, few), [f"So few wait, and stay as they were: {told}."]
 
 
-def in_cohorts(before: Coded, after: Coded) -> Coded:
+def in_cohorts(before: Coded, after: Coded, *, back: Ints | None = None) -> Coded:
     """The records that are loaded, with their cohorts: units that were there before keep theirs, and those who come are one together.
 
-    Cohorts are numbered from 0, the oldest first, without gaps.
+    Cohorts are numbered from 0, the oldest first, without gaps. Who is `back`, for others were there in their stead, is of the oldest.
     """
     units, first = np.unique(before.units, return_index=True)
     known = np.zeros(len(units), np.int32) if before.cohort is None else before.cohort.to_numpy()[first]
@@ -130,6 +130,8 @@ def in_cohorts(before: Coded, after: Coded) -> Coded:
     there &= place < len(units)
     last = int(known.max(initial=-1)) + 1
     cohort = np.where(there, np.append(known, last)[place], last)
+    if back is not None:
+        cohort[~there & np.isin(after.units, back)] = 0
     found, cohort = np.unique(cohort, return_inverse=True)
     return replace(after, cohort=pa.array(cohort.ravel().astype(np.int32)) if len(found) > 1 else None)
 
@@ -137,9 +139,12 @@ def in_cohorts(before: Coded, after: Coded) -> Coded:
 def _held(before: Coded, after: Coded, few: dict[str, Ints]) -> Coded:
     """The new records, but for units in groups that are too small: of these the old ones."""
     units = np.concatenate(list(few.values()))
-    new, old = ~np.isin(after.units, units), np.isin(before.units, units)
-    parts = [after.only(new), before.only(old)]
-    records = pa.concat_tables([part.records for part in parts], promote_options="permissive")
-    facts = replace(after.facts, data=data_mark(records), shifts=square_shifts(records, after.facts.numbers))
-    homes = [part.homes for part in parts if part.homes is not None]
-    return Coded(facts, records, pa.concat_tables(homes) if len(homes) == len(parts) else None)
+    return put_together(after.only(~np.isin(after.units, units)), before.only(np.isin(before.units, units)))
+
+
+def put_together(new: Coded, old: Coded) -> Coded:
+    """Records of two versions of the data as one; their cohorts are found anew."""
+    records = pa.concat_tables([new.records, old.records], promote_options="permissive")
+    facts = replace(new.facts, data=data_mark(records), shifts=square_shifts(records, new.facts.numbers))
+    homes = [part.homes for part in (new, old) if part.homes is not None]
+    return Coded(facts, records, pa.concat_tables(homes) if len(homes) == 2 else None)

@@ -18,11 +18,14 @@ from confide.client import LocalSite, Site
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import store_files, write_stores
+from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy, write_policy
 from confide.records.keeping import read_truth
+from confide.records.leaving.loading import prepare_update
+from confide.records.leaving.stand_ins import NOBODY
 from confide.records.levels.protecting import ProtectedLevel, protect_levels
-from confide.records.updates import in_cohorts
 from confide.site.folder import Folder
+from confide.site.secret import Secret
 from confide.site.vintages import LIST, split_level
 
 __all__ = [
@@ -59,12 +62,17 @@ class CopiedUnits:
         """Whether they are the same as those of the site, and came as they did."""
         return self.without is None and self.joined is None and self.left is None
 
-    def of(self, coded: Coded, *, by_household: bool = False) -> Coded:
-        """Their true records; the units may be households of people."""
+    def of(
+        self, coded: Coded, dataset: Dataset, policy: Policy, secret: Secret, *, by_household: bool = False
+    ) -> Coded:
+        """Their true records as an update of so many would leave them; the units may be households of people."""
         ever = _but(coded, self.without, by_household)
         after = _but(ever, self.left, by_household)
         if after is not ever or self.joined is not None:
-            after = in_cohorts(_but(ever, self.joined, by_household), after)
+            before = _but(ever, self.joined, by_household)
+            free = replace(policy, updates=replace(policy.updates, least=0, few="wait"))
+            both = (dataset, dataset)
+            after = prepare_update(before, after, NOBODY, catalogs=both, policy=free, secret=secret).records
         away = coded.records.num_rows - after.records.num_rows
         return replace(after, facts=replace(coded.facts, data=f"{coded.facts.data}-{away}"))
 
@@ -122,7 +130,9 @@ def protect_copy(
     people, level = split_level(truth.dataset.name)
     true = read_truth(source, people) if level else truth.coded
     dataset = source.dataset(people) if level else truth.dataset
-    levels = protect_levels(units.of(true, by_household=bool(level)), dataset, policy, source.secret())
+    secret = source.secret()
+    chosen = units.of(true, dataset, policy, secret, by_household=bool(level))
+    levels = protect_levels(chosen, dataset, policy, secret)
     for each in levels:
         write_copy(each.records, target, each.dataset.name)
     return levels

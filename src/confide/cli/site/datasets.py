@@ -94,8 +94,9 @@ def ingest(
 ) -> None:
     """Load a new vintage of a data set, after its data or its dataset.toml changed; on any error the old data stay.
 
-    It says how many units are new, gone and changed. Too few of them are refused, or wait (updates.least, updates.few). A
-    running server takes it up with confide reload.
+    It says how many units are new, gone and changed. Too few of them are refused, or wait (updates.least, updates.few). Who
+    leaves and would be told of stays, and somebody alike leaves instead (updates.stand_ins). A running server takes it up
+    with confide reload.
 
     Example: confide ingest survey.csv mysite people --vintage 2026
     """
