@@ -75,6 +75,21 @@ def test_what_stands_for_no_value_is_declared_missing(values: Any, missing: list
         assert found["minimum"] == 0 and max(found["cutpoints"]) < 200
 
 
+def test_codes_that_mean_missing_say_so_where_nothing_else_does() -> None:
+    codes = {name: variable("q", RNG.choice(values, ROWS))["codes"] for name, values in MISSING_CODES.items()}
+    assert codes["number"] == {"1": "1", "2": "2", "3": "3", "9": "Missing (9)"}
+    assert codes["word"]["NA"] == "Missing (NA)" and codes["sentence"]["don't know"] == "don't know"
+    told = variable("q", RNG.choice([1, 2, 9], ROWS), value_labels={"q": {"1": "Yes", "2": "No", "9": "Refused"}})
+    assert told["codes"]["9"] == "Refused"
+
+
+MISSING_CODES: dict[str, list[Any]] = {
+    "number": [1, 2, 3, 9],
+    "word": ["a", "b", "NA"],
+    "sentence": ["a", "b", "don't know"],
+}
+
+
 def test_spellings_of_one_class_become_one_code_with_synonyms() -> None:
     values = RNG.choice(["FEMALE", "Female", "female", "male", "Male"], ROWS, p=[0.1, 0.1, 0.3, 0.4, 0.1])
     found = variable("gender", values)["codes"]

@@ -270,3 +270,12 @@ def test_a_sas_file_without_its_catalog_has_codes_alone_and_a_damaged_one_is_a_m
 def test_a_catalog_given_as_a_codebook_says_where_it_belongs() -> None:
     with pytest.raises(Mistake, match=r"names formats, not variables. Put it beside its data file"):
         read_dictionary(FIXTURES / "survey.sas7bcat")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("people.xlsx", "as CSV"), ("people.dat", "call it .txt"), ("people.zip", "Unpack it first")]
+)
+def test_what_to_do_with_a_file_that_is_not_read_is_said(name: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"sex|age\nf|3\n")
+    with pytest.raises(Mistake, match=f"Cannot tell what '{name}' is.*{words}"):
+        read_source(tmp_path / name)

@@ -12,6 +12,7 @@ from confide.model.catalog.dataset import Role
 from confide.model.toml import toml_key, toml_value
 from confide.site.cutpoints.draft import round_cutpoints
 from confide.site.profiling import names
+from confide.site.profiling.codes import MISSING_WORDS
 from confide.site.profiling.column import ProfiledColumn
 from confide.site.profiling.grouping import Grouping
 from confide.site.profiling.joining import Joined, codes_above
@@ -167,7 +168,7 @@ def _joined(column: ProfiledColumn, joined: Joined, up: Mapping[str, str]) -> li
     lines = []
     for name, codes in (apart | dict(joined.members)).items():
         others = [*(c for c in codes if c != name), *(other for c in codes for other in column.synonyms.get(c, ()))]
-        label = joined.labels.get(name) or column.labels.get(name, name)
+        label = joined.labels.get(name) or _label(column, name)
         lines.append(f"{toml_key(name)} = {_said(label, up.get(codes[0]), others)}")
     return lines
 
@@ -184,7 +185,13 @@ def _empty(column: ProfiledColumn) -> str:
 
 
 def _code(column: ProfiledColumn, code: str, parent: str | None) -> str:
-    return _said(column.labels.get(code, code), parent, column.synonyms.get(code, ()))
+    return _said(_label(column, code), parent, column.synonyms.get(code, ()))
+
+
+def _label(column: ProfiledColumn, code: str) -> str:
+    """The label of a code; of one that means missing and says so to nobody, as 9 does, that it does."""
+    silent = code in column.marks and (code in MISSING_WORDS or not any(c.isalpha() for c in code))
+    return column.labels.get(code, f"Missing ({code})" if silent else code)
 
 
 def _said(label: str, parent: str | None, others: Sequence[str]) -> str:

@@ -25,6 +25,15 @@ KNOWN = "csv, tsv, txt, parquet, arrow, feather, duckdb, sav, zsav, por, dta, sa
 
 PARQUET = ("parquet", "pq")
 
+_SHEET = "Save the sheet with the records as CSV (UTF-8)."
+_TEXT = "If it is text with separators, call it .txt."
+INSTEAD = {
+    **dict.fromkeys(("xlsx", "xls", "xlsm", "ods"), _SHEET),
+    **dict.fromkeys(("dat", "asc", "data"), _TEXT),
+    "zip": "Unpack it first.",
+}
+"""What to do with files that are not read."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -75,7 +84,10 @@ def _read(path: Path, kind: str, table: str | None, encoding: str | None) -> Sou
         return Source(_duckdb(path, table))
     if kind in ("sav", "zsav", "por", "dta", "sas7bdat", "xpt"):
         return Source(*read_labelled(path, kind))
-    raise Mistake(f"Cannot tell what {path.name!r} is.", suggestions=[f"Known endings: {KNOWN}."])
+    instead = INSTEAD.get(kind)
+    raise Mistake(
+        f"Cannot tell what {path.name!r} is.", suggestions=[*filter(None, [instead]), f"Known endings: {KNOWN}."]
+    )
 
 
 def _reason(error: Exception) -> str:

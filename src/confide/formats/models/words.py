@@ -263,9 +263,10 @@ def reading(release: ModelRelease[RegressionRequest], groups: Sequence[TermGroup
                 f"{group.words}: every class is compared with {group.reference}, the reference, which has no row of its own."
             )
         if group.absorbed:
+            has, stand = ("has", "stands") if len(group.absorbed) == 1 else ("have", "stand")
             yield (
-                f"{group.words}: {', '.join(group.absorbed)} {'has' if len(group.absorbed) == 1 else 'have'} too few units{few} "
-                f"for a row and stand with {group.home}, the most common class."
+                f"{group.words}: {', '.join(group.absorbed)} {has} too few units{few} "
+                f"for a row and {stand} with {group.home}, the most common class."
             )
     yield (
         "An interval holds the true value in 95 of 100 samples. A p-value says how often chance alone would give so large a "
