@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from confide.data.memory import whole_memory
-from confide.data.scratch import IN_MEMORY, Scratch
+from confide.data.scratch import Scratch
 from confide.data.threads import beside, cores_for
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import write_store
@@ -93,12 +93,8 @@ def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
         case EngineName.COLUMNS:
             from confide.engines.columns.store import write_columns
 
-            cores = cores_for(coded.records.num_rows)
-            keep = (
-                IN_MEMORY if cores > 1 else Scratch(store.parent)
-            ).keep  # to protect fewer took more than this already
-            coded = replace(coded, records=in_stored_order(coded.records, keep))
-            with beside(partial(write_columns, coded, file), cores=cores) as written:
+            coded = replace(coded, records=in_stored_order(coded.records, Scratch(store.parent).keep))
+            with beside(partial(write_columns, coded, file), cores=cores_for(coded.records.num_rows)) as written:
                 write_store(coded, store, pairs_from=sys.maxsize)
                 written()
             return
