@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -46,6 +46,7 @@ class FileState:
                 where, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA synchronous = OFF")  # the system keeps what a killed process wrote
+            self._writing: AbstractContextManager[None] = nullcontext() if path is None else _Turn(_turn_of(path, "writing"))
         except sqlite3.Error as error:
             raise _lost(error) from None
 
@@ -65,7 +66,7 @@ class FileState:
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""
-        with self._lock:
+        with self._lock, nullcontext() if statement.startswith("SELECT") else self._writing:
             try:
                 return self._database.execute(statement, values).fetchall()
             except sqlite3.Error as error:
@@ -81,12 +82,12 @@ class FileState:
         if self.path is None:
             yield
             return
-        descriptor = os.open(self.path.with_name(f"{self.path.name}.{what}.turn"), os.O_RDWR | os.O_CREAT, 0o600)
+        turn = _Turn(_turn_of(self.path, what))
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
+            with turn:
+                yield
         finally:
-            os.close(descriptor)
+            turn.close()
 
     def bury(self) -> None:
         """Nothing to do: a worker that is started again takes its own away."""
@@ -97,6 +98,28 @@ class FileState:
     def close(self) -> None:
         with self._lock:
             self._database.close()
+            if isinstance(self._writing, _Turn):
+                self._writing.close()
+
+
+class _Turn:
+    """One process at a time, woken when the other is done: SQLite itself would look again after milliseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+    def __enter__(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+
+    def __exit__(self, *error: object) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def _turn_of(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.name}.{what}.turn")
 
 
 @contextmanager
