@@ -1,16 +1,19 @@
 """Areas that were drawn two a stratum, by the public codebook: the sampling units that standard errors tell of."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from confide.arrays import Bools, Floats
-from confide.attacks.choosing import codes
+from confide.attacks.choosing import codes, keys, size
 from confide.attacks.claims import NotApplicable
 from confide.attacks.intruder import Intruder, Where, values
 from confide.model.catalog.dataset import Dataset
 
-__all__ = ["TwoAreas", "two_areas"]
+__all__ = ["Condition", "TwoAreas", "two_areas"]
+
+Condition = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,14 @@ class TwoAreas:
         """Numbers by area, as two rows: of the first and of the second area of each stratum."""
         place = {code: at for at, code in enumerate(codes(intruder.book, self.area))}
         return np.array([[values[place[pair[side]]] for pair in self.pairs.values()] for side in (0, 1)])
+
+    def parts(self, book: Dataset, given: tuple[str, ...], *, coarsest: int) -> Iterator[Condition]:
+        """Everyone, and each class of the given keys, or of so many of the coarsest others."""
+        yield {}
+        others = [v.name for v in keys(book) if book.root(v.name) != book.root(self.area) and size(v) > 1]
+        for name in given or others[-coarsest:]:
+            for code in codes(book, name):
+                yield {name: (code,)}
 
     def within(self, intruder: Intruder) -> Bools:
         """Which classes of the level above are such strata, in their declared order."""

@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Floats
-from confide.attacks.choosing import codes, keys, size
+from confide.attacks.choosing import codes, size
 from confide.attacks.claims import Claims, NotApplicable, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.logistic_counts import unrelated
 from confide.attacks.models.reading import Fit, Released, by_response, fit_of, quoted
-from confide.attacks.two_areas import TwoAreas, two_areas
+from confide.attacks.two_areas import Condition, TwoAreas, two_areas
 from confide.model.catalog.dataset import Dataset, Role
 from confide.model.choices import CoefficientErrors
 from confide.model.formula import read_formula
@@ -20,8 +20,6 @@ from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
 
 __all__ = ["SamplingUnitClasses"]
-
-Condition = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class SamplingUnitClasses:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         book, areas = intruder.book, two_areas(intruder.book)
         found: list[Claims] = []
-        for part in _parts(book, areas, self.keys):
+        for part in areas.parts(book, self.keys, coarsest=1):
             for response in _responses(book, self.secret):
                 if unrelated(book, response, areas.area, part):
                     found += _Reading(intruder, areas, response, part).claims(Family(self.family))
@@ -69,15 +67,6 @@ def _responses(book: Dataset, secret: str) -> list[str]:
     """The variables with the fewest classes that may stand left of the tilde: most strata have a coefficient for each class."""
     found = [v for v in book.variables.values() if v.classifies and v.role in (Role.CONFIDENTIAL, Role.OTHER)]
     return [secret] if secret else [v.name for v in sorted(found, key=size) if size(v) > 1][:3]
-
-
-def _parts(book: Dataset, areas: TwoAreas, given: tuple[str, ...]) -> Iterator[Condition]:
-    """Everyone, and each class of the coarsest other key."""
-    yield {}
-    others = [v.name for v in keys(book) if book.root(v.name) != book.root(areas.area) and size(v) > 1]
-    for name in given or others[-1:]:
-        for code in codes(book, name):
-            yield {name: (code,)}
 
 
 @dataclass(frozen=True)

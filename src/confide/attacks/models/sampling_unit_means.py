@@ -7,11 +7,11 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Floats
-from confide.attacks.choosing import codes, keys, number_secret, size
+from confide.attacks.choosing import codes, number_secret
 from confide.attacks.claims import Claims, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
 from confide.attacks.models.reading import Fit, fit_of, quoted
-from confide.attacks.two_areas import TwoAreas, two_areas
+from confide.attacks.two_areas import Condition, TwoAreas, two_areas
 from confide.model.catalog.dataset import Dataset
 from confide.model.choices import CoefficientErrors
 from confide.model.formula import read_formula
@@ -22,8 +22,6 @@ __all__ = ["SamplingUnitMeans"]
 
 CLOSE = 0.01
 LEAST_LOOKS = 8
-
-Condition = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class SamplingUnitMeans:
 
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         areas, number = two_areas(intruder.book), number_secret(intruder.book, self.secret)
-        parts = list(_parts(intruder.book, areas, self.keys))
+        parts = list(areas.parts(intruder.book, self.keys, coarsest=1))
         each = max(intruder.left // len(parts) - 2, LEAST_LOOKS)
         found: list[Claims] = []
         for part in parts:
@@ -64,16 +62,6 @@ class SamplingUnitMeans:
             found += [] if (claim := reading.claims()) is None else [claim]
             if found:
                 yield Claims.joined(found)
-
-
-def _parts(book: Dataset, areas: TwoAreas, given: tuple[str, ...]) -> Iterator[Condition]:
-    """Everyone, and each class of the coarsest other key."""
-    whole: Condition = {}
-    yield whole
-    others = [v.name for v in keys(book) if book.root(v.name) != book.root(areas.area) and size(v) > 1]
-    for name in given or others[-1:]:
-        for code in codes(book, name):
-            yield {name: (code,)}
 
 
 @dataclass

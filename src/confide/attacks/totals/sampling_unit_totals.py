@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 
 from confide.arrays import Floats
-from confide.attacks.choosing import codes, keys, number_secret, size
+from confide.attacks.choosing import number_secret
 from confide.attacks.claims import Claims, SetFact, SetTargets
 from confide.attacks.intruder import Intruder, universe, values
-from confide.attacks.two_areas import TwoAreas, two_areas
+from confide.attacks.two_areas import Condition, TwoAreas, two_areas
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import ErrorMeasure, Measure, TableRequest
@@ -18,8 +18,6 @@ from confide.model.request import ErrorMeasure, Measure, TableRequest
 __all__ = ["SamplingUnitTotals"]
 
 CLOSE = 0.01
-
-Condition = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -51,19 +49,10 @@ class SamplingUnitTotals:
     def run(self, intruder: Intruder) -> Iterator[Claims]:
         areas, number = two_areas(intruder.book), number_secret(intruder.book, self.secret)
         found: list[Claims] = []
-        for part in _parts(intruder.book, areas, self.keys):
+        for part in areas.parts(intruder.book, self.keys, coarsest=2):
             found += _read(intruder, areas, number, part)
             if found:
                 yield Claims.joined(found)
-
-
-def _parts(book: Dataset, areas: TwoAreas, given: tuple[str, ...]) -> Iterator[Condition]:
-    """Everyone, and each class of the two coarsest other keys."""
-    yield {}
-    others = [v for v in keys(book) if book.root(v.name) != book.root(areas.area) and size(v) > 1]
-    for name in given or [v.name for v in sorted(others, key=size)[:2]]:
-        for code in codes(book, name):
-            yield {name: (code,)}
 
 
 def _read(intruder: Intruder, areas: TwoAreas, number: str, part: Condition) -> list[Claims]:

@@ -46,7 +46,9 @@ class FileState:
                 where, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA synchronous = OFF")  # the system keeps what a killed process wrote
-            self._writing: AbstractContextManager[None] = nullcontext() if path is None else _Turn(_turn_of(path, "writing"))
+            self._writing: AbstractContextManager[None] = (
+                nullcontext() if path is None else _Turn(_turn_of(path, "writing"))
+            )
         except sqlite3.Error as error:
             raise _lost(error) from None
 
