@@ -99,6 +99,13 @@ def test_a_law_has_few_terms_where_there_are_few_units() -> None:
     assert len(np.unique(read_together(true, shown, []))) == 1
 
 
+def test_units_with_patterns_of_zeros_of_their_own_have_one_law_together() -> None:
+    """Of 8 units, each of which has other numbers above 0, nothing is read but their level: not each truth by a law of its own."""
+    rng = np.random.default_rng(2)
+    shown = [np.where((np.arange(8) >> bit) & 1, rng.lognormal(size=8), 0.0) for bit in range(3)]
+    assert len(np.unique(read_together(rng.lognormal(size=8), shown, []))) == 1
+
+
 def test_what_is_empty_is_claimed_for_itself() -> None:
     """Eight of class 0 show nothing; of the others the commonest class is claimed."""
     classes = np.array([0] * 8 + [1, 1, 2])

@@ -1,7 +1,8 @@
 """What all protected numbers of a record say together about one of them: wages and taxes tell of income what its own noise hides.
 
 A reading is fitted to the true numbers of those it is about, so that whoever knows the laws of the data, and how often the record
-under somebody's keys is another's, reads no better. Which numbers are zero is seen, so each pattern of zeros has its own law.
+under somebody's keys is another's, reads no better. Which numbers are zero is seen, so each pattern of zeros has its own law, but for
+patterns that few units have.
 """
 
 import itertools
@@ -39,21 +40,29 @@ def read_together(true: Floats, shown: Sequence[Floats], classes: Sequence[Narro
     """
     there = np.stack([np.nan_to_num(number) > 0 for number in shown], axis=1)
     logs = np.log(np.where(there, np.stack(shown, axis=1), 1.0))
-    pattern = there @ (1 << np.arange(len(shown)))
     able = np.nan_to_num(true) > 0
+    pattern = _patterns(there, able)
     wanted = np.log(np.where(able, true, 1.0))
     found = np.full(len(true), float(np.median(wanted[able])) if able.any() else 0.0)
     for one in np.unique(pattern[able]):
         rows = np.flatnonzero(pattern == one)
         fit = able[rows]
         most = max(1, int(fit.sum()) // UNITS_A_TERM)
-        numbers = np.stack(list(itertools.islice(_terms(logs[rows][:, there[rows[0]]]), most)), axis=1)
+        numbers = np.stack(list(itertools.islice(_terms(logs[rows][:, there[rows].all(axis=0)]), most)), axis=1)
         terms, size = _class_terms([of[rows] for of in classes], numbers.shape, most)
         # few terms and many units, so that the normal equations are small and exact enough
         gram, against = equations(numbers[fit], terms[fit], wanted[rows[fit]], size)
         law = np.linalg.lstsq(gram, against, rcond=None)[0]
         found[rows] = predicted(numbers, terms, np.append(law, 0.0))
     return found
+
+
+def _patterns(there: Bools, able: Bools) -> Ints:
+    """A number for each pattern of numbers that are `there`; those of fewer units than a term is for have one law together, of what
+    all of them have: a law of their own would repeat their truth."""
+    _, pattern, units = np.unique(there, axis=0, return_inverse=True, return_counts=True)
+    few = np.bincount(pattern.ravel()[able], minlength=len(units)) < UNITS_A_TERM
+    return np.where(few[pattern.ravel()], -1, pattern.ravel())
 
 
 def _terms(logs: Floats) -> Iterator[Floats]:
