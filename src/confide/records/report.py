@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 
@@ -14,6 +14,7 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.ceilings.ceiling import TOLD_FROM, Ceiling
 from confide.records.cells import UnitCells, parts_of
+from confide.records.covers import JOINT, covers
 from confide.records.exchanges.exchange import Exchange
 from confide.records.exposure import Exposure
 
@@ -137,24 +138,33 @@ def compare(
         sought={plan.trait.name: plan.sought for plan in plans},
         touched={plan.trait.name: len(plan.rows) for plan in plans},
         touched_at_all=int(touched.sum()),
-        margins={size: _moved(true, protected, dataset, size) for size in (1, 2, 3)},
+        margins=_moved(true, protected, dataset),
         correlation=_largest_change(true, protected, dataset),
         ceilings=tuple(ceilings),
     )
 
 
-def _moved(true: Coded, protected: Coded, dataset: Dataset, variables: int) -> float:
-    """How far counts moved, over tables by coarse variables; classes of noised numbers are left out."""
+def _moved(true: Coded, protected: Coded, dataset: Dataset) -> dict[int, float]:
+    """How far counts moved, over tables by one, two and three coarse variables; classes of noised numbers are left out."""
     shown = [v for v in dataset.variables.values() if v.classifies and v.role is not Role.CONFIDENTIAL]
     coarse = dict.fromkeys(dataset.levels(v.name)[0].name for v in shown)
-    tables = list(itertools.combinations(coarse, variables))
-    step = max(1, ceil(len(tables) / MOST_TABLES))
     before, after = UnitCells(true, dataset), UnitCells(protected, dataset)
-    moved, cells = 0, 0
-    for by in tables[::step]:
-        old, new = (cells_of.counts(by) for cells_of in (before, after))
-        moved, cells = moved + int(np.abs(new - old).sum()), cells + int(((old > 0) | (new > 0)).sum())
-    return moved / max(cells, 1)
+    sizes = {name: before.size((name,)) for name in coarse}
+    moved, cells = (dict.fromkeys((1, 2, 3), 0) for _ in range(2))
+    for cover in covers(itertools.chain(*(_some(coarse, size) for size in moved)), sizes, JOINT):
+        shape = [sizes[name] for name in cover.variables]
+        was, now = (cells_of.counts(cover.variables).reshape(shape) for cells_of in (before, after))
+        for table in cover.tables:
+            old, new = (counts.sum(axis=cover.left_out(table)) for counts in (was, now))
+            moved[len(table)] += int(np.abs(new - old).sum())
+            cells[len(table)] += int(((old > 0) | (new > 0)).sum())
+    return {size: moved[size] / max(cells[size], 1) for size in moved}
+
+
+def _some(names: Iterable[str], size: int) -> list[tuple[str, ...]]:
+    """The tables of a size that are compared."""
+    tables = list(itertools.combinations(names, size))
+    return tables[:: max(1, ceil(len(tables) / MOST_TABLES))]
 
 
 def _largest_change(true: Coded, protected: Coded, dataset: Dataset) -> float:

@@ -84,11 +84,13 @@ def narrow(array: pa.Array) -> pa.Array:
 
 def data_mark(records: pa.Table) -> str:
     """A fingerprint of the records that does not depend on their order."""
-    order = pa.array(stored_order(records))
+    order = stored_order(records)
+    rows = None if order is None else pa.array(order)
     digest = hashlib.sha256()
     for name in records.column_names:
-        # some at a time, which stay in the processor's cache between being put in order and being read
         column = pa.array(filled(records[name]))
-        for start in range(0, len(order), AT_ONCE):
-            digest.update(column.take(order[start : start + AT_ONCE]).to_numpy().data)
+        # some at a time, which stay in the processor's cache between being put in order and being read
+        for start in range(0, len(column), AT_ONCE):
+            some = column[start : start + AT_ONCE] if rows is None else column.take(rows[start : start + AT_ONCE])
+            digest.update(some.to_numpy().data)
     return digest.hexdigest()[:16]

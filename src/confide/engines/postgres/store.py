@@ -128,10 +128,14 @@ def _kind(coded: Coded, name: str) -> str:
 
 def _parts(coded: Coded) -> Iterator[Any]:
     """The records as lines, in the order of their units, with their numbers in front."""
-    order = pa.array(stored_order(coded.records))
+    order = stored_order(coded.records)
     options = csv.WriteOptions(include_header=False, quoting_style="none")
     for start in range(0, coded.records.num_rows, BATCH):
-        part = coded.records.take(order[start : start + BATCH])
+        part = (
+            coded.records.slice(start, BATCH)
+            if order is None
+            else coded.records.take(pa.array(order[start : start + BATCH]))
+        )
         numbered = part.add_column(0, "record", pa.array(range(start, start + part.num_rows), pa.int64()))
         buffer = pa.BufferOutputStream()
         csv.write_csv(numbered, buffer, options)

@@ -5,12 +5,14 @@ neither by noise, nor by those who are in another group since they exchanged a k
 for a small share. Small groups, and those of which a few units hold much, are left alone: there the sum would tell the number.
 Only units with one record move: the noise of the others is that of all their records.
 Alternating projections: one table after the other takes out what is left in its groups (von Neumann 1949), in a metric in which
-the noise of those who have most is the hardest to move: else their own noise would be most of what is taken out.
+the noise of those who have most is the hardest to move: else their own noise would be most of what is taken out. Large files are
+looked through once for several tables that are parts of a larger one.
 """
 
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.noise_law import log_mean
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.records.cells import parts_of
+from confide.records.covers import JOINT, Cover, covers
 from confide.records.noise.projection import SUMS, displace, grams, project
 from confide.records.sums import Places
 
@@ -38,6 +41,10 @@ APART = 1e-3
 """Where amounts are so nearly the same that their sum goes with that of the logarithms to within this, only the first is kept."""
 
 
+COVERED_FROM = 1_000_000
+"""Tables of so many records share their passes. Of fewer each has its own, in an order of its own: records that are protected already
+stay what they are."""
+
 MOST_GONE = 3.0
 """What exchanges changed is made up for to so many standard deviations of the noise of a group: somebody large who left it would
 else be told by what the others are raised by."""
@@ -50,7 +57,7 @@ class BalancedTables:
 
     classes: Sequence[Narrow]
     were: Sequence[Narrow]
-    tables: Ints
+    covers: "_Covers"
     loose: Bools | None
     """The records whose noise may move, if not all."""
 
@@ -64,20 +71,22 @@ class BalancedTables:
         loose: Bools | None = None,
     ) -> "BalancedTables":
         """Tables by each variable, and by two of the first `paired`, or of all."""
-        tables = _tables(classes, len(classes) if paired is None else paired)
-        return cls(classes, were or classes, tables, loose)
+        sizes = [int(places.max(initial=0)) + 1 for places in classes]
+        together = len(classes) > 0 and len(classes[0]) >= COVERED_FROM
+        found = _Covers.of(sizes, len(classes) if paired is None else paired, most=JOINT if together else 0)
+        return cls(classes, were or classes, found, loose)
 
     def displaced(self, values: Floats, weights: Floats) -> Floats:
         """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
-        cells = int((self.tables[:, 2] * self.tables[:, 3]).sum())
-        sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
+        sums, moved = (self.covers.zeros(4) for _ in range(2))
         for part in parts_of(len(values)):
             there, weight = np.nan_to_num(values[part]) > 0, weights[part]
             own = np.where(there, values[part], 0.0) * weight
             logs = weight * np.log(np.divide(own, weight, out=np.ones(len(own)), where=own > 0))
             columns = np.column_stack([weight * (own > 0), weight, logs, own])
             was, now = (_places(of, part, np.zeros) for of in (self.were, self.classes))
-            displace(sums, moved, columns, was, now, self.tables)
+            displace(sums, moved, columns, was, now, self.covers.variables, self.covers.sizes)
+        sums, moved = (self.covers.parts_of(of) for of in (sums, moved))
         by, added = sums[:, :2], sums[:, 2:]
         gone = np.divide(moved[:, :2] * added, by, out=np.zeros_like(by), where=by > 0)
         return np.where(by > 0, moved[:, 2:] - gone, 0.0)
@@ -88,6 +97,58 @@ class BalancedTables:
 
     def loose_of(self, rows: Bools) -> Bools:
         return np.ones(int(rows.sum()), bool) if self.loose is None else self.loose[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class _Covers:
+    """Tables by one and two variables, and the larger ones that they are parts of.
+
+    A row of `variables` and of `sizes` is a cover: the places of its variables, and how many classes each has, filled up with the one
+    after the last, which has a single class. A row of `tables` has the cover of a table, and how many cells it has; `cells` has
+    these for each cell of the cover, one table after the other.
+    """
+
+    variables: Ints
+    sizes: Ints
+    tables: Ints
+    cells: Narrow
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], paired: int, *, most: int) -> "_Covers":
+        """By each variable, and by two of the first `paired`; in covers of at most so many cells."""
+        by = dict(enumerate(sizes))
+        pairs = [
+            pair for pair in itertools.combinations(range(paired), 2) if sizes[pair[0]] * sizes[pair[1]] <= MOST_CELLS
+        ]
+        tables = [*((place,) for place in by), *pairs]
+        found = covers(tables, by, most) if most else [Cover(table, (table,)) for table in tables]
+        width = max((len(cover.variables) for cover in found), default=1)
+        variables = np.full((len(found), width), len(sizes))
+        for row, cover in zip(variables, found, strict=True):
+            row[: len(cover.variables)] = cover.variables
+        rows, cells = [], [np.empty(0, np.int32)]
+        for number, cover in enumerate(found):
+            places = np.indices([by[name] for name in cover.variables]).reshape(len(cover.variables), -1)
+            for table in cover.tables:
+                own = [places[cover.variables.index(name)] for name in table]
+                shape = [by[name] for name in table]
+                rows.append((number, prod(shape)))
+                cells.append(np.ravel_multi_index(own, shape).astype(np.int32))
+        return cls(variables, np.array([*sizes, 1])[variables], np.array(rows).reshape(-1, 2), np.concatenate(cells))
+
+    def zeros(self, columns: int) -> Floats:
+        """Room to add up some columns over the cells of all covers."""
+        return np.zeros((int(self.sizes.prod(axis=1).sum()), columns))
+
+    def parts_of(self, sums: Floats) -> Floats:
+        """Sums over the cells of all tables, by those over the cells of covers."""
+        found, starts = [np.empty((0, sums.shape[1]))], np.cumsum([0, *self.sizes.prod(axis=1)])
+        begun = 0
+        for cover, size in self.tables:
+            whole = sums[starts[cover] : starts[cover + 1]]
+            cells = self.cells[begun : (begun := begun + len(whole))]
+            found.append(np.column_stack([np.bincount(cells, column, size) for column in whole.T]))
+        return np.concatenate(found)
 
 
 def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tuple[int, ...], Any], Any]) -> Places:
@@ -103,8 +164,8 @@ def balanced(
     logs: Floats, spread: Floats, values: Floats, weights: Floats, groups: BalancedTables, scratch: Scratch = IN_MEMORY
 ) -> Floats:
     """The logarithms of factors, balanced where there is `spread`."""
-    rows, tables = spread > 0, groups.tables
-    if not rows.any() or not len(tables):
+    rows, tables = spread > 0, groups.covers
+    if not rows.any() or not len(tables.tables):
         return logs
     excess = groups.displaced(values, weights)
     noise, amounts, terms = _laid_out(rows, logs, spread, values, weights, scratch)
@@ -112,19 +173,21 @@ def balanced(
     settled = logs[rows]
     residual = settled - usual
     ease, loose = np.empty(len(terms)), groups.loose_of(rows)
-    sums, whole = np.zeros((len(excess), SUMS)), (float(amounts.sum()), float(terms[:, 0].sum()))
+    joint, whole = tables.zeros(SUMS), (float(amounts.sum()), float(terms[:, 0].sum()))
     for part in parts_of(len(terms)):
         ease[part] = loose[part] * noise[part] ** 2 * _ease(amounts[part], terms[part, 0], whole)
         moving, own = loose[part] * noise[part], np.ascontiguousarray(places[:, part])
-        grams(sums, terms[part], ease[part], moving, own, tables)
+        grams(joint, terms[part], ease[part], moving, own, tables.variables, tables.sizes)
     del noise, loose
+    sums, products = tables.parts_of(joint), np.ascontiguousarray(joint[:, :3])
     inverse, most = _inverses(sums), MOST_GONE * np.sqrt(sums[:, [0, 2]])
     excess, offset = np.clip(excess, -most, most), np.empty(len(terms))
     for _ in range(SWEEPS):
         # The sum of amounts is linear in the factors: each sweep starts from what it is, and goes along the tangent.
         for part in parts_of(len(terms)):
             offset[part] = amounts[part] * (np.exp(settled[part]) - 1) - terms[part, 1] * residual[part]
-        project(residual, offset, terms, ease, places, tables, inverse, excess)
+        laid = (tables.variables, tables.sizes, tables.tables, tables.cells)
+        project(residual, offset, terms, ease, places, *laid, products, inverse, excess)
         np.add(residual, usual, out=settled)
     moved = logs.copy()
     moved[rows] = settled
@@ -144,14 +207,6 @@ def _laid_out(
         amounts[own] = values[part][some] * terms[own, 0]
         terms[own, 1] = amounts[own] * np.exp(logs[part][some])
     return noise, amounts, terms
-
-
-def _tables(classes: Sequence[Narrow], paired: int) -> Ints:
-    """The two variables of each table and their sizes; the second of a table by one variable has a single class."""
-    sizes = [*(int(places.max(initial=0)) + 1 for places in classes), 1]
-    alone = len(classes)
-    pairs = [(a, b) for a, b in itertools.combinations(range(paired), 2) if sizes[a] * sizes[b] <= MOST_CELLS]
-    return np.array([(a, b, sizes[a], sizes[b]) for a, b in [*((a, alone) for a in range(alone)), *pairs]], np.int64)
 
 
 def _ease(amounts: Floats, weights: Floats, whole: tuple[float, float]) -> Floats:

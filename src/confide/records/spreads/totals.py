@@ -16,6 +16,7 @@ from confide.arrays import Floats
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset, Role
 from confide.records.cells import UnitCells, parts_of
+from confide.records.covers import JOINT, Cover, covers
 from confide.records.exposure import confidential_numbers
 from confide.records.sums import add_columns
 
@@ -43,7 +44,7 @@ def measure_spread(true: Coded, protected: Coded, dataset: Dataset, noise: dict[
     if not names:
         return {}
     tables = [looked_at(coarse, size) for size in (3, 2, 1)]
-    known, seen = (_CellSums(UnitCells(c, dataset), itertools.chain(*tables)) for c in (true, protected))
+    known, seen = (_CellSums(UnitCells(c, dataset), coarse, itertools.chain(*tables)) for c in (true, protected))
     spreads, units = np.array([noise[name] for name in names]), _Units(protected, len(names))
     for part in parts_of(true.records.num_rows):
         was, now = (_columns(c, names, part) for c in (true, protected))
@@ -103,34 +104,28 @@ class _Units:
 
 
 class _CellSums:
-    """Sums of columns over the cells of tables, for which each part of the records is looked at once; those of a part of a table
-    follow from it."""
+    """Sums of columns over the cells of tables: each part of the records is looked at once for all that are parts of one cover."""
 
-    def __init__(self, cells: UnitCells, tables: Iterable[tuple[str, ...]]) -> None:
-        self._cells, self._sums = cells, dict[tuple[str, ...], Floats | None]()
-        self._whole: dict[tuple[str, ...], tuple[str, ...]] = {}
-        for by in tables:
-            if by not in self._whole:
-                self._sums[by], self._whole[by] = None, by
-                for part in itertools.combinations(by, len(by) - 1) if len(by) > 1 else ():
-                    self._whole.setdefault(part, by)
+    def __init__(self, cells: UnitCells, names: Iterable[str], tables: Iterable[tuple[str, ...]]) -> None:
+        self._cells, self._sizes = cells, {name: cells.size((name,)) for name in names}
+        found = covers(tables, self._sizes, JOINT)
+        self._cover = {by: cover for cover in found for by in cover.tables}
+        self._sums: dict[Cover[str], Floats | None] = dict.fromkeys(found)
 
     def add(self, part: slice, columns: Floats) -> None:
         """Add up some records."""
-        for by in self._sums:
-            sums = self._sums[by]
+        for cover, sums in self._sums.items():
             if sums is None:
-                sums = self._sums[by] = np.zeros((self._cells.size(by), columns.shape[1]))
-            add_columns(sums, self._cells.of(by, part), columns)
+                sums = self._sums[cover] = np.zeros((self._cells.size(cover.variables), columns.shape[1]))
+            add_columns(sums, self._cells.of(cover.variables, part), columns)
 
     def of(self, by: tuple[str, ...]) -> Floats:
         """A row for each cell."""
-        whole = self._whole[by]
-        sums = self._sums[whole]
+        cover = self._cover[by]
+        sums = self._sums[cover]
         assert sums is not None
-        left_out = tuple(axis for axis, name in enumerate(whole) if name not in by)
-        shaped = sums.reshape(*(self._cells.size((name,)) for name in whole), -1)
-        return np.asarray(shaped.sum(axis=left_out) if left_out else shaped).reshape(-1, sums.shape[1])
+        shaped = sums.reshape(*(self._sizes[name] for name in cover.variables), -1)
+        return np.asarray(shaped.sum(axis=cover.left_out(by))).reshape(-1, sums.shape[1])
 
 
 def _columns(coded: Coded, names: Sequence[str], part: slice) -> Floats:
