@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import struct
 import zlib
@@ -10,6 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from threading import Event
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +27,7 @@ from confide.engines.columns.engine import ColumnsEngine
 from confide.engines.columns.store import ColumnsStore, write_columns
 from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.memory.engine import MemoryEngine
+from confide.engines.order import in_stored_order
 from confide.engines.squares import square_shifts
 from confide.engines.sums.kernels import TINY
 from confide.errors import Fault, Mistake
@@ -33,6 +36,7 @@ from confide.model.evidence import Box, Cells, Tally
 from confide.model.formula import Transform
 from confide.site import doctor
 from confide.site.doctor import examine
+from confide.site.encode import encode
 from confide.site.folder import Folder
 
 SIZES = {"a": 3, "b": 7, "c": 300}
@@ -238,21 +242,19 @@ def site(tmp_path_factory: pytest.TempPathFactory, town) -> Path:
 
 
 def test_a_site_answers_from_columns_what_it_answers_from_duckdb(site: Path, tmp_path: Path, town) -> None:
-    catalog = site / "people" / "dataset.toml"
-    text = catalog.read_text()
+    other = shutil.copytree(site, tmp_path / "other")
+    catalog = other / "people" / "dataset.toml"
+    catalog.write_text(catalog.read_text().replace('engine = "columns"', 'engine = "duckdb"'))
+    confide.ingest(town.people, other, name="people")
     asked = {"rows": ["town", "sex"], "where": [{"sex": ["f"]}, {"sex": ["m"], "work": ["yes"]}]}
     model = {"formula": "income ~ age + sex + town", "where": {"work": "yes"}}
     found = []
-    try:
-        for engine in ("columns", "duckdb"):
-            catalog.write_text(text.replace('engine = "columns"', f'engine = "{engine}"'))
-            with confide.open(site) as open_site:
-                people = open_site["people"]
-                measures = {"measure": ["count", "weighted_count", "total"], "of": "income"}
-                answers = [people.table(**asked), people.table(**asked, **measures), people.regression(**model)]
-                found.append([str(answer) for answer in answers])
-    finally:
-        catalog.write_text(text)
+    for path in site, other:
+        with confide.open(path) as opened:
+            people = opened["people"]
+            measures = {"measure": ["count", "weighted_count", "total"], "of": "income"}
+            answers = [people.table(**asked), people.table(**asked, **measures), people.regression(**model)]
+            found.append([str(answer) for answer in answers])
     assert found[0] == found[1]
 
 
@@ -287,7 +289,7 @@ def test_the_doctor_says_how_much_memory_columns_take(site: Path, monkeypatch: p
     assert memory.found == "columns of people take 1 MB" and not memory.mend
 
 
-def test_auto_writes_columns_of_a_large_file_and_answers_from_them_where_they_fit(
+def test_auto_writes_columns_of_a_large_file_where_they_fit(
     tmp_path: Path, town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small, large = tmp_path / "small", tmp_path / "large"
@@ -297,13 +299,33 @@ def test_auto_writes_columns_of_a_large_file_and_answers_from_them_where_they_fi
     assert answered_by(small) is DuckDBEngine and answered_by(large) is ColumnsEngine
     [memory] = [each for each in examine(Folder(large)) if each.what == "memory"]
     assert memory.found.startswith("columns of people take ")
+    [memory] = [each for each in examine(Folder(small)) if each.what == "memory"]
+    assert memory.found == "DuckDB takes up to half of it"
 
     monkeypatch.setattr(stores, "whole_memory", lambda: 4096)
-    assert answered_by(large) is DuckDBEngine
-    [memory] = [each for each in examine(Folder(large)) if each.what == "memory"]
-    assert memory.found == "DuckDB takes up to half of it"
     confide.ingest(town.people, large, name="people")
     assert not Folder(large).store("people").with_suffix(".columns").exists()
+    assert answered_by(large) is DuckDBEngine
+
+
+def test_records_are_kept_once_and_read_from_the_columns_as_they_were_written(site: Path, tmp_path: Path, town) -> None:
+    folder = Folder(site)
+    coded = encode(folder.dataset("people"), town.people, secret=folder.secret())
+    read = stores.read_records(folder.store("people"))
+    assert read.records.equals(in_stored_order(coded.records)) and read.facts == coded.facts
+    with duckdb.connect(shutil.copy(folder.store("people"), tmp_path / "copy.duckdb"), read_only=True) as db:
+        assert db.sql("SHOW TABLES").fetchall() == [("meta",)]
+
+
+def test_duckdb_has_to_be_ingested_for_where_there_were_columns(site: Path, town, tmp_path: Path) -> None:
+    other = shutil.copytree(site, tmp_path / "other")
+    catalog = other / "people" / "dataset.toml"
+    catalog.write_text(catalog.read_text().replace('engine = "columns"', 'engine = "duckdb"'))
+    with pytest.raises(Fault, match="no records.*columns.*Ingest the data again"):
+        confide.open(other)
+    confide.ingest(town.people, other, name="people")
+    with confide.open(other) as opened:
+        assert opened["people"].table(rows="sex")
 
 
 def answered_by(site: Path) -> type:

@@ -3,20 +3,18 @@
 import secrets
 import sys
 from contextlib import suppress
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from confide.data.memory import whole_memory
-from confide.data.scratch import Scratch
-from confide.data.threads import beside, cores_for
 from confide.engines import Coded, Engine
-from confide.engines.duckdb.store import write_store
-from confide.engines.order import in_stored_order
+from confide.engines.duckdb.store import read_store, write_store, write_store_facts
 from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import Dataset, EngineName
 
-__all__ = ["answering_engine", "open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]
+__all__ = [
+    *("answering_engine", "open_engine", "open_local", "read_records", "remove_retired", "retire_store"),
+    *("store_files", "write_stores"),
+]
 
 _BESIDE = {EngineName.COLUMNS: ".columns", EngineName.POSTGRES: ".postgres", EngineName.SPARK: ".spark"}
 
@@ -25,31 +23,27 @@ COLUMNS_FROM = 1_000_000
 
 
 def answering_engine(store: Path, engine: EngineName) -> EngineName:
-    """The engine that answers from a store: of `auto`, columns if they were written and fit into half of this machine's memory.
-
-    Otherwise DuckDB, whose file is always there: the machine that answers need not be the one that ingested.
-    """
+    """The engine that answers from a store: of `auto`, columns if they were written."""
     if engine is not EngineName.AUTO:
         return engine
-    file = store.with_suffix(_BESIDE[EngineName.COLUMNS])
-    return EngineName.COLUMNS if file.exists() and _fits(file.stat().st_size) else EngineName.DUCKDB
+    return EngineName.COLUMNS if _columns(store).exists() else EngineName.DUCKDB
+
+
+def _columns(store: Path) -> Path:
+    return store.with_suffix(_BESIDE[EngineName.COLUMNS])
 
 
 def _written_engine(coded: Coded, engine: EngineName) -> EngineName:
-    """The engine that records are written for, likewise."""
+    """The engine that records are written for: of `auto`, columns of many records that fit into half of this machine's memory."""
     if engine is not EngineName.AUTO:
         return engine
-    large = coded.records.num_rows >= COLUMNS_FROM and _fits(coded.records.nbytes)
-    return EngineName.COLUMNS if large else EngineName.DUCKDB
-
-
-def _fits(size: int) -> bool:
     there = whole_memory()
-    return there is not None and size <= there // 2
+    fit = there is not None and coded.records.nbytes <= there // 2
+    return EngineName.COLUMNS if fit and coded.records.num_rows >= COLUMNS_FROM else EngineName.DUCKDB
 
 
 def store_files(store: Path, engine: EngineName) -> list[Path]:
-    """The files of coded records: the store itself, which every data set has, and what the engine reads beside it."""
+    """The files of coded records: the store, which says what it is of, and what the engine reads beside it."""
     engine = answering_engine(store, engine)
     return [store, *([store.with_suffix(_BESIDE[engine])] if engine in _BESIDE else [])]
 
@@ -79,8 +73,27 @@ def open_engine(store: Path, dataset: Dataset) -> Engine:
             return SparkEngine(file, dataset.cluster)
 
 
+def open_local(store: Path) -> Engine:
+    """The engine that answers from the records in the folder, whichever else has them too."""
+    from confide.engines.columns.engine import ColumnsEngine
+    from confide.engines.duckdb.engine import DuckDBEngine
+
+    columns = _columns(store)
+    return ColumnsEngine(columns) if columns.exists() else DuckDBEngine(store)
+
+
+def read_records(store: Path) -> Coded:
+    """The coded records in the folder, as they were written."""
+    columns = _columns(store)
+    if not columns.exists():
+        return read_store(store)
+    from confide.engines.columns.store import ColumnsStore
+
+    return ColumnsStore(columns).coded()
+
+
 def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
-    """Write the coded records as a store, and as the engine reads them.
+    """Write the coded records as a store, and as the engine reads them: columns instead, what a server or a cluster has besides.
 
     Where another engine answers, no tables are kept in the store itself: making them takes longer than all else.
     """
@@ -93,10 +106,8 @@ def write_stores(coded: Coded, store: Path, dataset: Dataset) -> None:
         case EngineName.COLUMNS:
             from confide.engines.columns.store import write_columns
 
-            coded = replace(coded, records=in_stored_order(coded.records, Scratch(store.parent).keep))
-            with beside(partial(write_columns, coded, file), cores=cores_for(coded.records.num_rows)) as written:
-                write_store(coded, store, pairs_from=sys.maxsize)
-                written()
+            write_columns(coded, file)
+            write_store_facts(coded.facts, store)
             return
         case EngineName.POSTGRES:
             _must_have_psycopg()

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from confide.data.replacing import replacing
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.engines import Coded, StoreFacts
-from confide.engines.duckdb.store import read_store
+from confide.engines.stores import read_records
 from confide.errors import Fault, Mistake
 from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.report import RecordsReport
@@ -74,7 +74,7 @@ def _true_records(folder: Folder, name: str, scratch: Scratch) -> Coded:
     file = folder.truth(name)
     if file.exists():
         return _read(file, scratch)
-    stored = read_store(folder.store(name))
+    stored = read_records(folder.store(name))
     if stored.facts.records:
         raise Mistake(
             f"The site holds protected records of {name!r} only; the true ones ({file.name}) are not there.",

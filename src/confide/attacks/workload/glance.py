@@ -12,6 +12,7 @@ from confide.attacks.workload.measuring import Measuring
 from confide.attacks.workload.roads import OffRecord, true_answers
 from confide.attacks.workload.sizes import TrueSizes
 from confide.attacks.workload.summary import Usefulness
+from confide.engines.stores import store_files
 from confide.errors import ConfideError
 from confide.model.policy import Policy
 from confide.site.folder import Folder
@@ -33,7 +34,7 @@ def glance(site: Path, policy: Policy | None = None) -> list[Finding]:
 
 
 def _note(folder: Folder, name: str, road: Road) -> Iterator[str]:
-    if folder.store(name).stat().st_size > LARGEST:
+    if sum(file.stat().st_size for file in store_files(folder.store(name), folder.dataset(name).engine)) > LARGEST:
         yield f"{name}: what an honest analyst gets takes a while to measure. Run: confide workload."
         return
     try:

@@ -12,8 +12,8 @@ from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.attacks.truth.truth import Truth
 from confide.attacks.workload.asking import Reply
-from confide.engines.duckdb.engine import DuckDBEngine
 from confide.engines.duckdb.store import read_store_facts, write_store
+from confide.engines.stores import open_local
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, ModelRules, Policy, TableRules
 from confide.model.request import Request
@@ -102,7 +102,7 @@ def true_answers(truth: Truth, *, store: Path | None = None) -> Iterator[TrueAns
             store = Path(place) / "records.duckdb"
             write_store(truth.coded, store)
         # The secret draws nothing where nothing is protected.
-        road = Road(truth.dataset, DuckDBEngine(store), Shield(true_policy(Policy()), Secret(bytes(32))))
+        road = Road(truth.dataset, open_local(store), Shield(true_policy(Policy()), Secret(bytes(32))))
         try:
             yield TrueAnswers(truth, OffRecord(road))
         finally:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from confide.arrays import Ints
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
+from confide.data.scratch import Scratch
 from confide.engines import Coded, StoreFacts
 from confide.engines.order import in_stored_order
 from confide.errors import Fault
@@ -64,7 +65,7 @@ def write_columns(coded: Coded, path: Path) -> None:
     """Write the coded records as columns, for their owner to read; a crash or a full disk leaves the former file in place."""
     try:
         with only_mine(), replacing(path) as partial, partial.open("wb") as file:
-            _write(file, coded)
+            _write(file, coded.facts, coded.sizes, in_stored_order(coded.records, Scratch(path.parent).keep))
     except (OSError, KeyError, pa.ArrowException) as error:
         raise Fault(
             f"The columns could not be written ({type(error).__name__}); the former ones, if any, are untouched.",
@@ -72,8 +73,7 @@ def write_columns(coded: Coded, path: Path) -> None:
         ) from None
 
 
-def _write(file: IO[bytes], coded: Coded) -> None:
-    facts, records = coded.facts, in_stored_order(coded.records)
+def _write(file: IO[bytes], facts: StoreFacts, sizes: dict[str, int], records: pa.Table) -> None:
     classes = set(facts.classes.values())
     columns: dict[str, Any] = {}
     file.write(_BEGIN)
@@ -84,7 +84,7 @@ def _write(file: IO[bytes], coded: Coded) -> None:
         column = MappedColumn(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
         columns[name] = vars(column)
         file.write(stored.data if len(stored) else b"")
-    described = {"facts": facts.as_dict(), "sizes": coded.sizes, "columns": columns}
+    described = {"facts": facts.as_dict(), "sizes": sizes, "columns": columns}
     index = {"format": FORMAT, "rows": records.num_rows, **described}
     text = json.dumps(index).encode()
     file.write(text + _LENGTH.pack(len(text), zlib.crc32(text)) + _END)
@@ -137,6 +137,17 @@ class ColumnsStore:
     @property
     def units(self) -> Ints:
         return self.array("unit")
+
+    def coded(self) -> Coded:
+        """The records, as they were written."""
+        wide = {"weight", *self.facts.numbers.values()}
+        narrow = {"key", *self.facts.classes.values()}
+        found: dict[str, pa.Array] = {}
+        for name, column in self._columns.items():
+            values = self.array(name)
+            missing = None if name in narrow or name == "unit" else values == column.missing
+            found[name] = pa.array(values.astype(np.int64) if name in wide else values, mask=missing)
+        return Coded(self.facts, pa.table(found))
 
     @property
     def size(self) -> int:

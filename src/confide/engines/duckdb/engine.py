@@ -64,6 +64,10 @@ class DuckDBEngine:
             [(meta,)] = self._db.execute("SELECT facts FROM meta").fetchall()
             described = json.loads(meta)
             self.facts = StoreFacts(**described["facts"])
+            if "rows" not in described:
+                raise Fault(
+                    f"The store {path.name} has no records: they were ingested for columns. Ingest the data again."
+                )
             self._sizes: dict[str, int] = described["sizes"]
             self._signed: set[str] = set(described["signed"])
             self._whole: set[str] = set(described["whole"])

@@ -2,8 +2,10 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -16,7 +18,7 @@ from confide.errors import Fault
 from confide.progress import current_progress
 from confide.sources.sealed import open_sealed
 
-__all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store"]
+__all__ = ["STORED_TOP", "pair_name", "read_store", "read_store_facts", "write_store", "write_store_facts"]
 
 PAIR_ROWS = 1_000_000
 """Smaller files are scanned in a few milliseconds, so pairs are not worth the wait when they are ingested."""
@@ -45,12 +47,25 @@ def write_store(coded: Coded, path: Path, *, pairs_from: int = PAIR_ROWS) -> Non
     Files of at least `pairs_from` records in which every record is a unit also get all one- and two-way tables, and the
     sums of products of their numbers.
     """
+    pairs = coded.records.num_rows >= pairs_from and not coded.facts.several
+    with _written(path) as db:
+        _fill(db, coded, Scratch(path.parent), pairs=pairs)
+
+
+def write_store_facts(facts: StoreFacts, path: Path) -> None:
+    """Write a store that says what it is of and has no records, for these stand beside it."""
+    with _written(path) as db:
+        _describe(db, {"facts": facts.as_dict()})
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A store to be filled, which takes its place once it is whole."""
     partial = path.with_name(path.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
         with open_sealed(partial, memory=WRITING) as db:
-            pairs = coded.records.num_rows >= pairs_from and not coded.facts.several
-            _fill(db, coded, Scratch(path.parent), pairs=pairs)
+            yield db
         os.replace(partial, path)
     except (duckdb.Error, pa.ArrowException, OSError, KeyError) as error:
         raise Fault(
@@ -84,6 +99,10 @@ def _fill(db: duckdb.DuckDBPyConnection, coded: Coded, scratch: Scratch, *, pair
         "squares": True,
         "basis": _fill_products(db, coded, paired) if pairs else [],
     }
+    _describe(db, described)
+
+
+def _describe(db: duckdb.DuckDBPyConnection, described: dict[str, Any]) -> None:
     db.execute("CREATE TABLE meta AS SELECT ? AS facts", [json.dumps(described)])
 
 
