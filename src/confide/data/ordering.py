@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from confide.arrays import Narrow
 from confide.data.compiling import compiled
 
-__all__ = ["ascending"]
+__all__ = ["SIGN", "ascending"]
 
 Words = NDArray[np.uint64]
+
+SIGN = np.uint64(1 << 63)
+"""What makes signed numbers others that are in the same order without a sign."""
 
 
 def ascending(numbers: Words) -> Narrow:
@@ -25,23 +28,24 @@ def ascending(numbers: Words) -> Narrow:
         return np.empty(0, np.int32)
     least, largest = numbers.min(), int(numbers.max())
     bits = len(numbers).bit_length()
-    packed = _packed(numbers, least, 64 - (largest - int(least)).bit_length(), bits)
+    packed, order = np.empty(len(numbers), np.uint64), np.empty(len(numbers), np.int32)
+    _pack(packed, numbers, least, 64 - (largest - int(least)).bit_length(), bits)
     packed.sort()
-    return _unpacked(packed, numbers, bits)
+    _unpack(order, packed, numbers, bits)
+    return order
 
 
 @compiled
-def _packed(numbers: Words, least: np.uint64, free: int, bits: int) -> Words:  # pragma: no cover - compiled
-    packed, low = np.empty(len(numbers), np.uint64), np.uint64((1 << bits) - 1)
+def _pack(packed: Words, numbers: Words, least: np.uint64, free: int, bits: int) -> None:  # pragma: no cover - compiled
+    low = np.uint64((1 << bits) - 1)
     for i in range(len(numbers)):
         above = numbers[i] - least
         packed[i] = (((above << np.uint64(free)) if free < 64 else above) & ~low) | np.uint64(i)
-    return packed
 
 
 @compiled
-def _unpacked(packed: Words, numbers: Words, bits: int) -> Narrow:  # pragma: no cover - compiled
-    order, low = np.empty(len(packed), np.int32), np.uint64((1 << bits) - 1)
+def _unpack(order: Narrow, packed: Words, numbers: Words, bits: int) -> None:  # pragma: no cover - compiled
+    low = np.uint64((1 << bits) - 1)
     for i in range(len(packed)):
         own, place = packed[i] & low, i
         if i and packed[i] ^ packed[i - 1] <= low:
@@ -49,4 +53,3 @@ def _unpacked(packed: Words, numbers: Words, bits: int) -> Narrow:  # pragma: no
                 order[place] = order[place - 1]
                 place -= 1
         order[place] = own
-    return order

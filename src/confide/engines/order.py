@@ -6,14 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from confide.arrays import Narrow
-from confide.data.ordering import ascending
+from confide.data.ordering import SIGN, ascending
 from confide.data.scratch import IN_MEMORY, Keep
 from confide.data.threads import cores_for, in_order
 
 __all__ = ["in_stored_order", "put_in_order", "stored_order"]
-
-SIGN = np.uint64(1 << 63)
-"""What makes signed numbers others that are in the same order without a sign."""
 
 
 def stored_order(records: pa.Table) -> Narrow | None:

@@ -69,17 +69,19 @@ def protect_records(
     protected = _noised(coded, moved, people, exposure, rules, secret, scratch)
     protected = with_taken(protected, dataset, scratch.keep)
     progress.report(0.8)
-    noise = _taken_noise(_spreads(coded, people, exposure, policy), dataset)
+    # what takes longest comes first
     with ThreadPoolExecutor(cores_for(coded.records.num_rows)) as pool:
         ceilings = pool.submit(find_ceilings, coded, protected, people, alone)
+        mark = pool.submit(data_mark, protected.records)
+        noise = _taken_noise(_spreads(coded, people, exposure, policy), dataset)
         deviations = pool.submit(measure_deviation_spread, coded, protected, dataset, noise, exchanges=rules.exchanges)
         spread = pool.submit(measure_spread, coded, protected, dataset, noise)
-        mark = pool.submit(data_mark, protected.records)
-        report = compare(coded, protected, people, exposure, plans, ceilings.result())
+        shifts = pool.submit(square_shifts, protected.records, protected.facts.numbers)
+        report = compare(coded, protected, people, exposure, plans)
     facts = replace(
         protected.facts,
         data=mark.result(),
-        shifts=square_shifts(protected.records, protected.facts.numbers),
+        shifts=shifts.result(),
         records=policy.records_mark,
         roles=roles_mark(dataset),
         noise=noise,
@@ -87,6 +89,7 @@ def protect_records(
         deviations=deviations.result(),
         ceiling=[vars(ceiling) for ceiling in ceilings.result()],
     )
+    report = replace(report, ceilings=tuple(ceilings.result()))
     return by_household(replace(protected, facts=facts), dataset), report
 
 
@@ -161,7 +164,10 @@ def _noised(
         moved = noised(values, units, variable, exposed, rules, secret, balance, scratch)
         return moved if whose is None else settled(moved, variable, Households.among(before))
 
-    moving = in_order((partial(move, variable) for variable in variables), cores=cores_for(len(weights)))
+    cores = cores_for(len(weights))
+    # three at once on two cores: none of these waits while the third is moved
+    at_once = len(variables) if 1 < cores < len(variables) < 2 * cores else cores
+    moving = in_order((partial(move, variable) for variable in variables), cores=at_once)
     for variable, moved in zip(variables, moving, strict=True):
         coded = with_numbers(coded, dataset, variable.name, moved, scratch)
         coded = _with_forms(coded, variable, exposure.numbers[variable.name], rules, scratch)

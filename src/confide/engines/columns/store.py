@@ -11,7 +11,8 @@ import mmap
 import struct
 import sys
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,9 +24,9 @@ from numpy.typing import NDArray
 from confide.arrays import Ints
 from confide.data.private import only_mine
 from confide.data.replacing import replacing
-from confide.data.scratch import Scratch
+from confide.data.threads import cores_for, in_order
 from confide.engines import Coded, StoreFacts
-from confide.engines.order import in_stored_order
+from confide.engines.order import stored_order
 from confide.errors import Fault
 
 __all__ = ["Bytes", "ColumnsStore", "MappedColumn", "write_columns"]
@@ -65,7 +66,7 @@ def write_columns(coded: Coded, path: Path) -> None:
     """Write the coded records as columns, for their owner to read; a crash or a full disk leaves the former file in place."""
     try:
         with only_mine(), replacing(path) as partial, partial.open("wb") as file:
-            _write(file, coded.facts, coded.sizes, in_stored_order(coded.records, Scratch(path.parent).keep))
+            _write(file, coded)
     except (OSError, KeyError, pa.ArrowException) as error:
         raise Fault(
             f"The columns could not be written ({type(error).__name__}); the former ones, if any, are untouched.",
@@ -73,18 +74,24 @@ def write_columns(coded: Coded, path: Path) -> None:
         ) from None
 
 
-def _write(file: IO[bytes], facts: StoreFacts, sizes: dict[str, int], records: pa.Table) -> None:
-    classes = set(facts.classes.values())
-    columns: dict[str, Any] = {}
-    file.write(_BEGIN)
-    for name in records.column_names:
-        file.write(bytes(-file.tell() % ALIGNED))
+def _write(file: IO[bytes], coded: Coded) -> None:
+    """One column after the other is made ready, on every core, and written: there is no second copy of the records."""
+    facts, records, order = coded.facts, coded.records, stored_order(coded.records)
+    classes, columns = set(facts.classes.values()), {}
+
+    def ready(name: str) -> tuple[NDArray[Any], MappedColumn]:
         stored = _stored(records[name], is_class=name in classes, fixed=name in ("unit", "key"))
+        stored = stored if order is None else stored.take(order)
         least = int(stored.min(initial=0))
-        column = MappedColumn(file.tell(), stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
-        columns[name] = vars(column)
+        return stored, MappedColumn(0, stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
+
+    file.write(_BEGIN)
+    each = in_order((partial(ready, name) for name in records.column_names), cores=cores_for(records.num_rows))
+    for name, (stored, column) in zip(records.column_names, each, strict=True):
+        file.write(bytes(-file.tell() % ALIGNED))
+        columns[name] = vars(replace(column, offset=file.tell()))
         file.write(stored.data if len(stored) else b"")
-    described = {"facts": facts.as_dict(), "sizes": sizes, "columns": columns}
+    described = {"facts": facts.as_dict(), "sizes": coded.sizes, "columns": columns}
     index = {"format": FORMAT, "rows": records.num_rows, **described}
     text = json.dumps(index).encode()
     file.write(text + _LENGTH.pack(len(text), zlib.crc32(text)) + _END)

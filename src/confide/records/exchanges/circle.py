@@ -7,11 +7,13 @@ memory to the other. In the order of the file every look would be somewhere else
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from confide.arrays import Bools, Floats, Narrow
+from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.ordering import ascending
 from confide.data.scratch import Scratch
 from confide.engines import ALL, Coded
@@ -27,6 +29,8 @@ __all__ = ["Circle"]
 ZONES = 4
 """Of a key that is a number, as age is, a partner is sought first in one of so many parts of its range: a shop that had the workers
 of a steelworks would by itself change a slope by more than a standard error."""
+
+N = TypeVar("N", bound=NDArray[Any])
 
 _Rung = tuple[Callable[[], Bools], Callable[[], Narrow]]
 
@@ -45,7 +49,7 @@ class Circle:
 
     def partners(self, seeking: Bools, must: Bools, coarsest: Narrow, *, least: int) -> Narrow:
         """The partner of each entity, -1 for none; groups of fewer than `least` have none for anybody."""
-        order, spot = self._order, self._spots
+        order, spot = self._order, self._lots("spot")
         found = self._found(seeking[order], must[order], coarsest[order], spot, least)
         partner = np.full(len(order), -1, np.int32)
         paired = np.flatnonzero(found >= 0)
@@ -54,9 +58,7 @@ class Circle:
 
     def _found(self, seeking: Bools, must: Bools, coarsest: Narrow, spot: Floats, least: int) -> Narrow:
         """The same of entities, and by numbers of these, in the order of the circle."""
-        number, aim = len(spot), self.scratch.zeros(len(spot), np.float64)
-        for part in parts_of(number):
-            aim[part] = lots(self.entity.keys[self._order[part]], self.secret, f"aim {self.trait.name}")
+        number, aim = len(spot), self._lots("aim")
         values = self.scratch.zeros((number, len(self.trait.levels)), np.uint16)
         for level, name in enumerate(self.trait.levels):
             values[:, level] = self._own(name)
@@ -72,27 +74,31 @@ class Circle:
     @cached_property
     def _order(self) -> Narrow:
         """The number of each entity, in the order of the circle."""
-        spots = self.scratch.zeros(len(self.entity.keys), np.float64)
-        for part in parts_of(len(spots)):
-            spots[part] = lots(self.entity.keys[part], self.secret, f"spot {self.trait.name}")
+        spots = self._lots("spot", self.entity.keys)
         # floats above 0 are in the order of their bits
         return self._aside(ascending(spots.view(np.uint64)))
 
-    @property
-    def _spots(self) -> Floats:
-        """Where each stands, from 0 to 1."""
-        spot = self.scratch.zeros(len(self._order), np.float64)
-        for part in parts_of(len(spot)):
-            spot[part] = lots(self.entity.keys[self._order[part]], self.secret, f"spot {self.trait.name}")
-        return spot
+    @cached_property
+    def _keys(self) -> Ints:
+        """The key of each."""
+        return self._aside(self.entity.keys[self._order])
+
+    def _lots(self, purpose: str, keys: Ints | None = None) -> Floats:
+        """A number from 0 to 1 for each of some keys, or of those in the order of the circle."""
+        keys = self._keys if keys is None else keys
+        found = self.scratch.zeros(len(keys), np.float64)
+        for part in parts_of(len(keys)):
+            found[part] = lots(keys[part], self.secret, f"{purpose} {self.trait.name}")
+        return found
 
     @cached_property
     def _first(self) -> Narrow:
         """One record of each."""
         return self._aside(self.entity.first[self._order]) if self.entity.whole else self._order
 
-    def _aside(self, numbers: Narrow) -> Narrow:
-        return np.asarray(self.scratch.keep(pa.array(numbers)).to_numpy())
+    def _aside(self, numbers: N) -> N:
+        aside: N = self.scratch.keep(pa.array(numbers)).to_numpy()
+        return aside
 
     def _own(self, name: str) -> Narrow:
         """The class of each: looked up once, for most groups are made by the same few variables."""
@@ -157,7 +163,7 @@ class Circle:
         """The number of the variable that is left out for each."""
         found = np.empty(len(self._order), np.int8)
         for part in parts_of(len(found)):
-            lot = lots(self.entity.keys[self._order[part]], self.secret, f"left out {self.trait.name}")
+            lot = lots(self._keys[part], self.secret, f"left out {self.trait.name}")
             found[part] = lot * max(len(self.loose), 1)
         return found
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from confide.arrays import Ints, Narrow
+from confide.data.ordering import SIGN, ascending
 from confide.engines import Coded
 from confide.records.cells import parts_of
 from confide.records.traits import Trait
@@ -47,7 +48,7 @@ def _wholes(coded: Coded, household: Ints | None) -> Iterator[Entities]:
 
 def _numbered(names: Ints, coded: Coded) -> Entities:
     """Entities by their names, in the order of these."""
-    order = np.argsort(names, kind="stable").astype(np.int32)
+    order = ascending(names.view(np.uint64) ^ SIGN)
     ordered = names[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]][: len(names)])
     keys = ordered[starts]

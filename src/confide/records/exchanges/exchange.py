@@ -18,7 +18,7 @@ import numpy as np
 
 from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
-from confide.data.threads import cores_for, in_order
+from confide.data.threads import beside, cores_for, in_order
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
@@ -76,18 +76,22 @@ def plan_exchanges(
     coded: Coded, dataset: Dataset, exposure: Exposure, rules: RecordRules, secret: Secret, scratch: Scratch = IN_MEMORY
 ) -> list[Exchange]:
     """An exchange for each key: whatever order they are carried out in, the result is the same."""
-    entities = entities_of(coded, coded.households, exposure.traits)
-    cells = UnitCells(coded, dataset, cohorts=True)
-    plans = [
-        _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
-        for trait, entity in zip(exposure.traits, entities, strict=True)
-    ]
-    exposed = np.flatnonzero(exposure.exposed)
-    wanted, level = _choose(exposure, exposed, drawn(coded.units[exposed], secret, "exchange", rules.exchange), plans)
+    coarse, cores = [trait.levels[0] for trait in exposure.traits], cores_for(exposure.size)
+    with beside(partial(explained_shares, coded, dataset, coarse), cores=cores) as explained:
+        entities = entities_of(coded, coded.households, exposure.traits)
+        cells = UnitCells(coded, dataset, cohorts=True)
+        plans = [
+            _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
+            for trait, entity in zip(exposure.traits, entities, strict=True)
+        ]
+        exposed = np.flatnonzero(exposure.exposed)
+        picked = drawn(coded.units[exposed], secret, "exchange", rules.exchange)
+        wanted, level = _choose(exposure, exposed, picked, plans)
+        weights = explained()
     seekers = [_Seekers(exposed[wanted[:, t]], level[wanted[:, t], t]) for t in range(len(plans))]
     taken = np.zeros(exposure.size, bool)
     taken[exposed[wanted.any(axis=1)]] = True
-    shares = _shares(plans, exposure, cells, rules, scratch)
+    shares = _shares(plans, exposure, cells, rules, weights, scratch)
     for place, plan in enumerate(plans):
         for way in WITHIN, ACROSS:
             if (share := shares.of(way * len(plans) + place)) is not None:
@@ -96,7 +100,7 @@ def plan_exchanges(
                 seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
     del shares, taken
     looks = (partial(plan.exchange, some) for plan, some in zip(plans, seekers, strict=True))
-    return list(in_order(looks, cores=cores_for(exposure.size)))
+    return list(in_order(looks, cores=cores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +114,22 @@ class _Seekers:
 
 
 def _shares(
-    plans: Sequence["_Plan"], exposure: Exposure, cells: UnitCells, rules: RecordRules, scratch: Scratch
+    plans: Sequence["_Plan"],
+    exposure: Exposure,
+    cells: UnitCells,
+    rules: RecordRules,
+    weights: Sequence[float],
+    scratch: Scratch,
 ) -> Shares:
     """The share of records that exchange each trait in either way though no class of theirs is read.
 
-    Raised is what harms least: what stays within the class above, then the trait on which numbers depend least.
+    Raised is what harms least: what stays within the class above, then the trait on which numbers depend least, by `weights`.
     """
     shares = Shares(exposure.size, rules, scratch)
     for place, plan in enumerate(plans):
         shares.begin((ACROSS if plan.flat else WITHIN) * len(plans) + place, *plan.usual, exposure.single)
     if not rules.background_exposed:
         return shares
-    weights = explained_shares(plans[0].coded, plans[0].dataset, [p.trait.levels[0] for p in plans]) if plans else []
     able = [(cross, ways) for cross in exposure.crosses if (ways := _able(cross, plans, weights))]
     looks = (partial(shares.small, cells, cross.names, ways) for cross, ways in able)
     for (cross, ways), parts in zip(able, in_order(looks, cores=cores_for(exposure.size)), strict=True):

@@ -37,8 +37,8 @@ def find_partners(
     A group of fewer units than `least` has no partners for anybody.
     """
     wanted = np.zeros(int(group.max(initial=0)) + 1, bool)
-    wanted[group[seeking]] = True
-    order, start = _ordered(wanted, partner, group)
+    order, start = np.empty(len(group), np.int32), np.zeros(len(wanted) + 1, np.int32)
+    _put_in_order(order, start, wanted, partner, group, seeking)
     _walk(partner, order, start, value, level, seeking, spot, aim, least, furthest)
 
 
@@ -53,39 +53,45 @@ def joined(group: Narrow, column: Narrow) -> Narrow:
     if size > 8 * max(len(group), 1):
         cell = group.astype(np.int64) * width + column
         return np.asarray(np.unique(cell, return_inverse=True)[1].ravel(), np.int32)
-    return _numbered(group, column, width, size)
+    # room is made here: numpy asks the system for large pages, compiled code does not, and waits a thousand times as often
+    found, number = np.empty(len(group), np.int32), np.zeros(size, np.int32)
+    _number(found, number, group, column, width)
+    return found
 
 
 @compiled
-def _numbered(group: Narrow, column: Narrow, width: int, size: int) -> Narrow:  # pragma: no cover - compiled
-    number, found = np.zeros(size, np.int32), 0
-    cell = np.empty(len(group), np.int32)
+def _number(
+    cell: Narrow, number: Narrow, group: Narrow, column: Narrow, width: int
+) -> None:  # pragma: no cover - compiled
+    found = 0
     for i in range(len(group)):
         cell[i] = np.int64(group[i]) * width + column[i]
         number[cell[i]] = 1
-    for i in range(size):
+    for i in range(len(number)):
         found += number[i]
         number[i] = found - 1
     for i in range(len(group)):
         cell[i] = number[cell[i]]
-    return cell
 
 
 @compiled
-def _ordered(wanted: Bools, partner: Narrow, group: Narrow) -> tuple[Narrow, Narrow]:  # pragma: no cover - compiled
-    """The free units of wanted groups, by group and each in the order they stand in, and where each group starts."""
-    start = np.zeros(len(wanted) + 1, np.int32)
+def _put_in_order(
+    order: Narrow, start: Narrow, wanted: Bools, partner: Narrow, group: Narrow, seeking: Bools
+) -> None:  # pragma: no cover - compiled
+    """The free units of groups in which somebody seeks, by group and each in the order they stand in, and where each group starts."""
+    for i in range(len(group)):
+        if seeking[i]:
+            wanted[group[i]] = True
     for i in range(len(group)):
         if wanted[group[i]] and partner[i] < 0:
             start[group[i] + 1] += 1
     for own in range(len(wanted)):
         start[own + 1] += start[own]
-    order, done = np.empty(start[-1], np.int32), start[:-1].copy()
+    done = start[:-1].copy()
     for i in range(len(group)):
         if wanted[group[i]] and partner[i] < 0:
             order[done[group[i]]] = i
             done[group[i]] += 1
-    return order, start
 
 
 @compiled

@@ -73,7 +73,7 @@ def _measured(true: Coded, protected: Coded, level: Dataset, policy: Policy) -> 
     for trait in exposure.traits:
         rows = np.flatnonzero(true.classes(trait.name) != protected.classes(trait.name))
         changed.append(Exchange(trait, rows, rows, len(rows)))
-    report = compare(true, protected, level, exposure, changed, ceilings)
+    report = replace(compare(true, protected, level, exposure, changed), ceilings=tuple(ceilings))
     return ProtectedLevel(level, true, replace(protected, facts=facts), report)
 
 
