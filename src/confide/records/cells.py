@@ -12,7 +12,7 @@ import numpy as np
 from confide.arrays import Floats, Ints, Narrow
 from confide.engines import ALL, Coded
 from confide.model.catalog.dataset import Dataset
-from confide.records.sums import add_counts, add_values, cross_cells, part_cells, rows_of_few
+from confide.records.sums import add_counts, add_values, count_cross, cross_cells, part_cells, rows_of_few
 
 __all__ = ["PART", "UnitCells", "parts_of"]
 
@@ -49,17 +49,20 @@ class UnitCells:
 
     def of(self, names: tuple[str, ...], rows: slice | Narrow = ALL) -> Ints:
         """The number of each record's cell, of all records or of some."""
-        places = [self._places(name)[rows] for name in names]
-        sizes = [self._size(name) for name in names]
-        if len(places) < 3:
-            places += [np.zeros(len(self._nothing[rows]), np.uint8)] * (3 - len(places))
-            sizes += [1] * (3 - len(sizes))
+        places, sizes = self._by_three(names, rows)
         cell = cross_cells(places[0], places[1], places[2], (sizes[1], sizes[2]))
         for more, size in zip(places[3:], sizes[3:], strict=True):
             part_cells(cell, more, size)
         if self._cohort is not None:
             cell += self._cohort[rows] * np.int64(prod(sizes))
         return cell
+
+    def _by_three(self, names: tuple[str, ...], rows: slice | Narrow) -> tuple[list[Narrow], list[int]]:
+        """The places of some records in each variable, and how many each has; three variables at least, if need be of one class."""
+        places, sizes = [self._places(name)[rows] for name in names], [self._size(name) for name in names]
+        lack = max(3 - len(names), 0)
+        nothing = [np.zeros(len(self._nothing[rows]), np.uint8)] if lack else []
+        return places + nothing * lack, sizes + [1] * lack
 
     def parts(self, names: tuple[str, ...]) -> Iterator[tuple[slice, Ints]]:
         """The cells of all records, part by part."""
@@ -70,7 +73,12 @@ class UnitCells:
         """How many records each cell has, of all or of some."""
         counts = np.zeros(self.size(names), np.int64)
         for part in parts_of(self._records if rows is None else len(rows)):
-            add_counts(counts, self.of(names, part if rows is None else rows[part]))
+            chosen = part if rows is None else rows[part]
+            if len(names) > 3 or self._cohort is not None:
+                add_counts(counts, self.of(names, chosen))
+            else:
+                (one, two, three), sizes = self._by_three(names, chosen)
+                count_cross(counts, one, two, three, (sizes[1], sizes[2]))
         return counts
 
     def few(self, names: tuple[str, ...], records: Ints, counts: Ints, most: int) -> Narrow:

@@ -238,7 +238,7 @@ def _spreads(coded: Coded, dataset: Dataset, exposure: Exposure, policy: Policy)
             values = np.abs(np.nan_to_num(coded.numbers(variable.name, part)))
             spread = np.where(exposure.numbers[variable.name][part], rules.noise_exposed, rules.noise)
             for place, transform in enumerate(Transform):
-                squares = np.where(values > 0, values ** (2 * transform.power), 0.0)
+                squares = np.where(values > 0, (values**transform.power) ** 2, 0.0)
                 noisy[place] += (spread**2 * squares).sum()
                 plain[place] += squares.sum()
         for place, transform in enumerate(Transform):

@@ -15,6 +15,7 @@ from confide.arrays import Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Keep, Scratch
 from confide.data.threads import beside, cores_for
 from confide.engines import CLUSTER, Coded, StoreFacts
+from confide.engines.order import put_in_order, stored_order
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
@@ -36,6 +37,10 @@ THREADS = 2
 
 COLUMNS = 0.5
 """The share of the time of coding that columns take; keys and marks take the rest."""
+
+
+ORDERED_FROM = 1_000_000
+"""So many records are put in the order of stores while they are coded. Fewer stay as they come, or protected ones would be others."""
 
 
 def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratch = IN_MEMORY) -> Coded:
@@ -76,26 +81,36 @@ def encode(dataset: Dataset, table: pa.Table, *, secret: Secret, scratch: Scratc
     # Values first: they part records that are alike in all else (a weight of 0 hides a value), and change no other order.
     unit, key, several = draw_keys(dataset.unit, table, {**values, **columns}, secret)
     records = pa.table({"unit": keep(unit), "key": keep(key), **values, **columns})
-    with beside(partial(data_mark, records), cores=cores_for(records.num_rows)) as mark:
-        facts = StoreFacts(
-            dataset=dataset.name,
-            catalog=catalog_mark(dataset),
-            data="",
-            keys=secret.version,
-            several=several,
-            weighted=weight is not None,
-            weight_decimals=dataset.weight_decimals if weight is not None else 0,
-            classes=classes,
-            numbers=measured,
-            decimals=decimals,
-            values=plain,
-            value_decimals=value_decimals,
-            shifts=square_shifts(records, measured),
-        )
-        whole = _with_homes(Coded(facts, records), dataset, table, secret, keep)
-        if not whole.facts.data:  # what is taken of households has another mark
-            whole = replace(whole, facts=replace(whole.facts, data=mark()))
-    return whole if dataset.sampling is None else _with_clusters(whole, dataset.sampling, table, keep)
+    facts = StoreFacts(
+        dataset=dataset.name,
+        catalog=catalog_mark(dataset),
+        data="",
+        keys=secret.version,
+        several=several,
+        weighted=weight is not None,
+        weight_decimals=dataset.weight_decimals if weight is not None else 0,
+        classes=classes,
+        numbers=measured,
+        decimals=decimals,
+        values=plain,
+        value_decimals=value_decimals,
+        shifts={},
+    )
+    whole = _with_homes(Coded(facts, records), dataset, table, secret, keep)
+    if dataset.sampling is not None:
+        whole = _with_clusters(whole, dataset.sampling, table, keep)
+    return _marked(whole, keep)
+
+
+def _marked(coded: Coded, keep: Keep) -> Coded:
+    """The records with their mark; many are put in the order of stores first, so that nothing that follows has to."""
+    order = stored_order(coded.records) if coded.records.num_rows >= ORDERED_FROM else None
+    if order is not None:
+        homes = None if coded.homes is None else put_in_order(coded.homes, order, keep)
+        coded = replace(coded, records=put_in_order(coded.records, order, keep), homes=homes)
+    with beside(partial(data_mark, coded.records), cores=cores_for(coded.records.num_rows)) as mark:
+        shifts = square_shifts(coded.records, coded.facts.numbers)
+        return replace(coded, facts=replace(coded.facts, shifts=shifts, data=mark()))
 
 
 def _with_homes(coded: Coded, dataset: Dataset, table: pa.Table, secret: Secret, keep: Keep) -> Coded:
@@ -141,7 +156,7 @@ def _with_clusters(coded: Coded, design: SampleDesign, table: pa.Table, keep: Ke
     clusters = _clusters(design, table, coded.units, coded.weights)
     records = coded.records.append_column("sampled", keep(clusters.places))
     classes = {**coded.facts.classes, CLUSTER: "sampled"}
-    facts = replace(coded.facts, classes=classes, data=data_mark(records), sampling=clusters.facts)
+    facts = replace(coded.facts, classes=classes, sampling=clusters.facts)
     return replace(coded, facts=facts, records=records)
 
 

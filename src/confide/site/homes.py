@@ -16,7 +16,7 @@ from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Taking, Variable
-from confide.site.columns import bins, contributions, data_mark, narrow, small
+from confide.site.columns import bins, contributions, narrow, small
 
 __all__ = ["Households", "find_homes", "shared_variables", "with_taken"]
 
@@ -143,7 +143,6 @@ def with_taken(coded: Coded, dataset: Dataset, keep: Keep) -> Coded:
         values=values,
         value_decimals=value_decimals,
         shifts=square_shifts(records, numbers),
-        data=data_mark(records),
     )
     return replace(coded, facts=facts, records=records)
 

@@ -84,14 +84,15 @@ def plan_exchanges(
             _Plan(coded, dataset, cells, trait, entity, rules, secret, scratch)
             for trait, entity in zip(exposure.traits, entities, strict=True)
         ]
-        exposed = np.flatnonzero(exposure.exposed)
-        picked = drawn(coded.units[exposed], secret, "exchange", rules.exchange)
-        wanted, level = _choose(exposure, exposed, picked, plans)
         weights = explained()
+    exposed = np.flatnonzero(exposure.exposed)
+    picked = drawn(coded.units[exposed], secret, "exchange", rules.exchange)
+    with beside(partial(_choose, exposure, exposed, picked, plans), cores=cores) as chosen:
+        shares = _shares(plans, exposure, cells, rules, weights, scratch)
+        wanted, level = chosen()
     seekers = [_Seekers(exposed[wanted[:, t]], level[wanted[:, t], t]) for t in range(len(plans))]
     taken = np.zeros(exposure.size, bool)
     taken[exposed[wanted.any(axis=1)]] = True
-    shares = _shares(plans, exposure, cells, rules, weights, scratch)
     for place, plan in enumerate(plans):
         for way in WITHIN, ACROSS:
             if (share := shares.of(way * len(plans) + place)) is not None:

@@ -169,9 +169,11 @@ def balanced(
         return logs
     excess = groups.displaced(values, weights)
     noise, amounts, terms = _laid_out(rows, logs, spread, values, weights, scratch)
-    places, usual = groups.places(rows, scratch), log_mean(noise)
-    settled = logs[rows]
-    residual = settled - usual
+    places, settled = groups.places(rows, scratch), logs[rows]
+    usual, residual = np.empty(len(terms)), np.empty(len(terms))
+    for part in parts_of(len(terms)):
+        usual[part] = log_mean(noise[part])
+        np.subtract(settled[part], usual[part], out=residual[part])
     ease, loose = np.empty(len(terms)), groups.loose_of(rows)
     joint, whole = tables.zeros(SUMS), (float(amounts.sum()), float(terms[:, 0].sum()))
     for part in parts_of(len(terms)):
