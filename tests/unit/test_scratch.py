@@ -65,3 +65,13 @@ def test_an_array_that_is_put_aside_from_the_start_is_zero_and_can_be_written(
 def test_room_that_a_disk_has_not_is_said_before_it_is_written_to(tmp_path: Path) -> None:
     with pytest.raises(Fault, match="put aside"):
         Scratch(tmp_path).zeros(1 << 60, np.uint8)
+
+
+def test_what_is_put_aside_stays_in_memory_that_would_hold_it_several_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scratch, "free_memory", lambda: 1000)
+    assert Scratch.where_needed(tmp_path, 250) == IN_MEMORY
+    assert Scratch.where_needed(tmp_path, 251) == Scratch(tmp_path)
+    monkeypatch.setattr(scratch, "free_memory", lambda: None)
+    assert Scratch.where_needed(tmp_path, 1) == Scratch(tmp_path), "where the system does not say"

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
+from confide.data.memory import free_memory
 from confide.errors import Fault
 
 __all__ = ["IN_MEMORY", "Keep", "Scratch"]
@@ -24,6 +25,9 @@ __all__ = ["IN_MEMORY", "Keep", "Scratch"]
 Keep = Callable[[pa.Array], pa.Array]
 """What puts an array aside, and gives the same array."""
 
+
+ROOM = 4
+"""What is put aside stays in memory that would hold so many times as much: other work needs some, and disks are slower."""
 
 LARGE = 1 << 25
 """Arrays of fewer bytes than this stay in memory."""
@@ -37,6 +41,12 @@ class Scratch:
     """
 
     folder: Path | None = None
+
+    @classmethod
+    def where_needed(cls, folder: Path, size: int) -> "Scratch":
+        """For so many bytes in all: in memory where there is room for them several times over, else in a folder."""
+        free = free_memory()
+        return cls() if free is not None and ROOM * size <= free else cls(folder)
 
     def keep(self, array: pa.Array) -> pa.Array:
         """The same array, read from disk if it is large."""

@@ -52,6 +52,9 @@ MOST_COLUMNS = 500
 PROTECTING = 80
 """Bytes of memory that protecting takes for a record, beside what is aside on disk (measured with 1 and 10 million people)."""
 
+ASIDE = 400
+"""Bytes of a record that are put aside while records are coded and protected (measured with 10 million people)."""
+
 LEVEL = "households"
 """What the level above people is called that is drafted."""
 
@@ -307,7 +310,7 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
 def _coded(folder: Folder, name: str, read: Source) -> Coded:
     """The true records; what is large of them waits on the disk of the site."""
     with current_progress().stage("Coding the records", 0.0, _shares(folder.policy(name))[0]):
-        scratch = Scratch(folder.home(name))
+        scratch = Scratch.where_needed(folder.home(name), read.table.num_rows * ASIDE)
         return encode(folder.dataset(name), read.table, secret=folder.secret(), scratch=scratch)
 
 
@@ -343,7 +346,8 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str, pairs: Stand
         records = true.records.num_rows
         must_fit(records * PROTECTING, what=f"Protecting {records:,} records")
     with progress.stage("Protecting the records", coded, ready):
-        levels = protect_levels(true, dataset, policy, folder.secret(), Scratch(home))
+        scratch = Scratch.where_needed(home, true.records.num_rows * ASIDE)
+        levels = protect_levels(true, dataset, policy, folder.secret(), scratch)
     known, base = folder.vintages(name), folder.base(name)
     _retire_unlisted(home)  # what a killed process left
     remove_retired(home / FORMER)
