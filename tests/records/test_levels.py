@@ -146,6 +146,18 @@ def as_frame(coded: Any, dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def test_many_people_keep_their_homes_when_they_are_put_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, table = book(), pa.Table.from_pandas(living(), preserve_index=False)
+    found = []
+    for most in 10**9, 0:
+        monkeypatch.setattr("confide.site.encode.ORDERED_FROM", most)
+        coded = encode(dataset, table, secret=SECRET)
+        rows = coded.homes.append_column("unit", coded.records["unit"]).sort_by("unit")
+        found.append((rows, as_frame(coded, dataset).sort_values("unit", ignore_index=True), coded.facts))
+    assert found[0][0].equals(found[1][0]) and found[0][2] == found[1][2]
+    pd.testing.assert_frame_equal(found[0][1], found[1][1])
+
+
 def taken(people: pd.DataFrame) -> pd.DataFrame:
     """What is taken of people, by pandas."""
     homes = people.groupby("unit")

@@ -106,7 +106,10 @@ def sums_off(logs: Any, amounts: Any, group: Any) -> Any:
     return np.bincount(group, amounts * np.exp(logs)) / np.bincount(group, amounts) - 1
 
 
-def test_balance_keeps_the_sums_of_large_groups() -> None:
+@pytest.mark.parametrize("covered_from", [0, 10**9])
+def test_balance_keeps_the_sums_of_large_groups(covered_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether each table is looked at alone, or several as parts of a larger one."""
+    monkeypatch.setattr("confide.records.noise.balance.COVERED_FROM", covered_from)
     logs, spread, amounts, group = ready(groups=8, size=500)
     other = np.random.default_rng(4).integers(0, 3, len(group))
     even = balanced(logs, spread, amounts, np.ones(len(group)), BalancedTables.of([group, other]))

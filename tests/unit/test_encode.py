@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.engines import Coded
+from confide.engines.order import in_stored_order
 from confide.errors import Mistake
 from confide.model.catalog.toml import read_dataset
 from confide.site.encode import catalog_mark, encode
@@ -294,6 +295,23 @@ def test_the_data_mark_changes_with_any_record() -> None:
         coded(UNIT, {"id": ids, "x": xs}).facts.data for ids in (["a", "b"], ["a", "c"]) for xs in ([1, 2], [1, 1])
     }
     assert len(marks) == 4
+
+
+@pytest.mark.parametrize("unit", ["id", "", "more"])
+def test_many_records_are_put_in_the_order_of_stores_while_they_are_coded(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether a column names units, none does, or each has several records: the same records, with the same mark."""
+    catalog = (
+        f'unit = "{unit}"\n' if unit else ""
+    ) + "[variables.more]\nkind = 'numeric'\n[variables.x]\nkind = 'numeric'\n"
+    draw = np.random.default_rng(3)
+    data = {"id": [*range(500)], "more": draw.integers(0, 90, 500), "x": draw.normal(size=500).round()}
+    plain = coded(catalog, data)
+    monkeypatch.setattr("confide.site.encode.ORDERED_FROM", 500)
+    ordered = coded(catalog, data)
+    assert not plain.records.equals(ordered.records)
+    assert in_stored_order(plain.records).equals(ordered.records) and ordered.facts == plain.facts
 
 
 BASE = "[variables.x]\nlabel = 'X'\n[variables.x.codes]\na = 'A'\n[variables.n]\nkind = 'numeric'\ncutpoints = [5]\n"
