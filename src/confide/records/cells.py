@@ -4,7 +4,7 @@ The cells of a part stay in the processor's cache between being numbered and bei
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 
 import numpy as np
@@ -12,7 +12,15 @@ import numpy as np
 from confide.arrays import Floats, Ints, Narrow
 from confide.engines import ALL, Coded
 from confide.model.catalog.dataset import Dataset
-from confide.records.sums import add_counts, add_values, count_cross, cross_cells, part_cells, rows_of_few
+from confide.records.sums import (
+    add_counts,
+    add_values,
+    count_cross,
+    cross_cells,
+    part_cells,
+    rows_of_few,
+    rows_of_few_cross,
+)
 
 __all__ = ["PART", "UnitCells", "parts_of"]
 
@@ -40,8 +48,12 @@ class UnitCells:
         self._unit = np.unique(coded.units, return_inverse=True)[1] if coded.facts.several else None
         self._places = lru_cache(None)(coded.classes)
         self._size = lru_cache(None)(lambda name: len(dataset.variables[name].codes or ()))
-        self._nothing = np.broadcast_to(np.uint8(0), self._records)
         self.units = self._records if self._unit is None else int(self._unit.max(initial=-1)) + 1
+
+    @cached_property
+    def _nothing(self) -> Narrow:
+        """The place of all records in a variable of one class."""
+        return np.zeros(self._records, np.uint8)
 
     def size(self, names: tuple[str, ...]) -> int:
         """How many cells a cross has, empty ones too."""
@@ -59,32 +71,38 @@ class UnitCells:
 
     def _by_three(self, names: tuple[str, ...], rows: slice | Narrow) -> tuple[list[Narrow], list[int]]:
         """The places of some records in each variable, and how many each has; three variables at least, if need be of one class."""
-        places, sizes = [self._places(name)[rows] for name in names], [self._size(name) for name in names]
         lack = max(3 - len(names), 0)
-        nothing = [np.zeros(len(self._nothing[rows]), np.uint8)] if lack else []
-        return places + nothing * lack, sizes + [1] * lack
+        places = [self._places(name)[rows] for name in names] + [self._nothing[rows]] * lack
+        return places, [self._size(name) for name in names] + [1] * lack
 
     def parts(self, names: tuple[str, ...]) -> Iterator[tuple[slice, Ints]]:
         """The cells of all records, part by part."""
         for part in parts_of(self._records):
             yield part, self.of(names, part)
 
+    def _plain(self, names: tuple[str, ...]) -> bool:
+        """Whether cells are those of three variables at most: records are then looked through at once, and no cell put down."""
+        return len(names) <= 3 and self._cohort is None
+
     def counts(self, names: tuple[str, ...], rows: Narrow | None = None) -> Ints:
         """How many records each cell has, of all or of some."""
         counts = np.zeros(self.size(names), np.int64)
+        if self._plain(names):
+            (one, two, three), sizes = self._by_three(names, ALL if rows is None else rows)
+            count_cross(counts, one, two, three, (sizes[1], sizes[2]))
+            return counts
         for part in parts_of(self._records if rows is None else len(rows)):
-            chosen = part if rows is None else rows[part]
-            if len(names) > 3 or self._cohort is not None:
-                add_counts(counts, self.of(names, chosen))
-            else:
-                (one, two, three), sizes = self._by_three(names, chosen)
-                count_cross(counts, one, two, three, (sizes[1], sizes[2]))
+            add_counts(counts, self.of(names, part if rows is None else rows[part]))
         return counts
 
     def few(self, names: tuple[str, ...], records: Ints, counts: Ints, most: int) -> Narrow:
         """The records in cells that count for at most so many; `records` has how many are in each cell."""
         found, done = int(records[counts <= most].sum()), 0
         rows = np.empty(found + 1, np.int32)
+        if found and self._plain(names):
+            (one, two, three), sizes = self._by_three(names, ALL)
+            rows_of_few_cross(rows, counts, most, one, two, three, (sizes[1], sizes[2]))
+            return rows[:found]
         for part, cell in self.parts(names) if found else ():
             done = rows_of_few(rows, done, cell, counts, most, part.start)
         return rows[:found]

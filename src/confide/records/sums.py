@@ -21,6 +21,7 @@ __all__ = [
     "raise_to_largest",
     "right_claims",
     "rows_of_few",
+    "rows_of_few_cross",
     "sole_classes",
 ]
 
@@ -85,6 +86,17 @@ def rows_of_few(
         rows[done] = start + i
         done += counts[cell[i]] <= most
     return done
+
+
+@compiled
+def rows_of_few_cross(
+    rows: Narrow, counts: Ints, most: int, one: Narrow, two: Narrow, three: Narrow, sizes: tuple[int, int]
+) -> None:  # pragma: no cover - compiled
+    """The same of all records, by their places in a table by three variables."""
+    done = 0
+    for i in range(len(one)):
+        rows[done] = i
+        done += counts[(np.int64(one[i]) * sizes[0] + two[i]) * sizes[1] + three[i]] <= most
 
 
 @compiled

@@ -26,7 +26,7 @@ from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.data.threads import cores_for, in_order
 from confide.engines import Coded, StoreFacts
-from confide.engines.order import stored_order
+from confide.engines.order import stored_order, taken
 from confide.errors import Fault
 
 __all__ = ["Bytes", "ColumnsStore", "MappedColumn", "write_columns"]
@@ -81,7 +81,7 @@ def _write(file: IO[bytes], coded: Coded) -> None:
 
     def ready(name: str) -> tuple[NDArray[Any], MappedColumn]:
         stored = _stored(records[name], is_class=name in classes, fixed=name in ("unit", "key"))
-        stored = stored if order is None else stored.take(order)
+        stored = stored if order is None else taken(stored, order)
         least = int(stored.min(initial=0))
         return stored, MappedColumn(0, stored.itemsize, stored.dtype.kind == "i", least, zlib.crc32(stored.data))
 
