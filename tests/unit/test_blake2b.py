@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from confide.site.blake2b import keyed_digests
+from confide.site.blake2b import LANES, keyed_digests
 from confide.site.secret import Secret
 
 
@@ -17,6 +17,17 @@ def test_digests_of_messages_of_any_length_are_those_of_hashlib(key: bytes) -> N
     assert [row.tobytes() for row in found] == [
         hashlib.blake2b(message, key=key, digest_size=32).digest() for message in messages
     ]
+
+
+def test_digests_of_many_short_messages_are_those_of_hashlib_wherever_a_long_or_an_empty_one_stands() -> None:
+    """Short ones are mixed together, as many as there are lanes."""
+    for changed, other in ((None, b""), (0, b""), (LANES, b"long" * 40), (3 * LANES, b"")):
+        messages = [b"person %d" % n for n in range(3 * LANES + 7)]
+        if changed is not None:
+            messages[changed] = other
+        found = keyed_digests(b"key", pa.array(messages))
+        expected = b"".join(hashlib.blake2b(each, key=b"key", digest_size=32).digest() for each in messages)
+        assert found.tobytes() == expected
 
 
 def test_a_part_of_an_array_of_text_is_read_from_where_it_begins() -> None:
