@@ -22,7 +22,7 @@ from confide.answering.rules.table import JudgedTable
 from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
 from confide.model.admission.regression import label
-from confide.model.design import Category, Design, Indicator
+from confide.model.design import Design, Duration, Indicator, Number
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.formula import Factor
 from confide.model.request import RegressionRequest
@@ -172,22 +172,28 @@ class JudgedRegression:
     def noisy(self) -> NoisyClasses | None:
         """The bins of a number that carries noise, if the response is made of these."""
         response, dataset = self.compiled.design.response, self.question.dataset
-        if not isinstance(response, Indicator | Category):
+        if isinstance(response, Number):
             return None
         codes = dataset.variables[response.variable].codes or ()
         inside = (
             [int(place in response.places) for place in range(len(codes))] if isinstance(response, Indicator) else []
         )
-        levels = response.levels if isinstance(response, Category) else inside
+        levels = inside if isinstance(response, Indicator) else response.levels
         facts, rules = self.sums.selection.facts, self.sums.shield.policy.records
-        return noisy_classes(response.variable, levels, dataset, facts.noise, rules)
+        return noisy_classes(
+            response.variable, levels, dataset, facts.noise, rules, lasting=isinstance(response, Duration)
+        )
 
     @cached_property
     def kept(self) -> Floats:
         """What noise of the classes of the response leaves of each slope."""
         if self.noisy is None:
             return np.ones(self.columns - self.levels_alone)
-        return self._kept(self.noisy, self.sums.published_counts(self.noisy.name, complete=self.classes.complete))
+        return self._kept(self.noisy, self._noisy_counts(self.noisy.name))
+
+    def _noisy_counts(self, name: str) -> Floats:
+        """The protected counts by the bins of the number behind the response."""
+        return self.sums.published_counts(name, complete=self.classes.complete)
 
     def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
         return np.repeat(noisy.kept(counts, ordered=False), self.columns - self.levels_alone)
