@@ -79,10 +79,22 @@ def profile(source: Source, household: str | None = None) -> Profile:
     banded = bands(classes, [c for c in shown if not c.categorical and not c.dates])
     role = _roles(shown, banded)
     levels = parents(classes)
+    columns = tuple(_placed(c) if c.name in levels else c for c in columns)
+    classes = [_placed(c) if c.name in levels else c for c in classes]
     groups = _groupings([c for c in classes if c.name not in levels], columns, unit)
     joined = join_levels(classes, levels, groups, share=units_for_each(unit))
     decisions = {c.name: _with_levels(_decide(c, weight, hiding, twice, role), groups, joined) for c in columns}
     return Profile(columns, unit, home, weight, levels, groups, joined, decisions)
+
+
+def _placed(column: ProfiledColumn) -> ProfiledColumn:
+    """Without the codes of a codebook that no record has: records alone tell which code of the level above each lies in."""
+    there = {*column.codes, *(column.marks if column.missing else ())}
+    labels = {code: label for code, label in column.labels.items() if code in there}
+    marks = tuple(mark for mark in column.marks if mark in there)
+    if len(labels) == len(column.labels):
+        return replace(column, marks=marks)
+    return replace(column, labels=labels, marks=marks, larger=True)
 
 
 def _groupings(
@@ -222,7 +234,7 @@ def _notes(column: ProfiledColumn) -> list[str]:
     if column.categorical and column.numbers is not None and not column.labels:
         notes.append("numbers taken for codes")
     if column.larger:
-        notes.append("of many codes in the codebook those are listed that records have; add what may come")
+        notes.append("of the codes in the codebook those are listed that records have; add what may come")
     if column.size == 1:
         notes.append("constant: leave it out, or list the other codes")
     if column.categorical and not column.labels and column.size <= MANY:
