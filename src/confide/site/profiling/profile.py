@@ -11,6 +11,7 @@ from confide.site.profiling.column import EVIDENCE, MANY, ProfiledColumn, column
 from confide.site.profiling.grouping import Grouping, grouping
 from confide.site.profiling.joining import Joined, join_levels
 from confide.site.profiling.relations import bands, duplicates, parents
+from confide.sources.households import names_people
 from confide.sources.source import Source
 
 __all__ = ["Decision", "Profile", "profile", "units_for_each"]
@@ -68,10 +69,11 @@ def profile(source: Source, household: str | None = None) -> Profile:
     weight = min(weights, key=lambda c: names.of_household_weight(c.name), default=None)
     aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c) or c.name == household]
     units = [c for c in columns if c not in aside and _names_units(c)]
-    unit = max(units, key=lambda c: (c.named_unit, names.of_person(c.name), c.size), default=None)
+    unit = max(units, key=lambda c: (c.named_unit, names_people(c.name), c.size), default=None)
     homes = [c for c in columns if (c.name == household if household else unit and _household(c, unit))]
     home = homes[0] if homes else None
-    hiding = _Hiding(unit, home, replicate)
+    unit = home if home is not None and names_people(home.name) else unit  # records are jobs or visits of people
+    hiding = _Hiding(unit, None if home is unit else home, replicate)
     shown = [c for c in columns if not c.empty and c is not weight and not hiding.why(c)[0]]
     twice = duplicates([c for c in shown if c.size > 1 and (c.categorical or not c.dates)])
     shown = [c for c in shown if c.name not in twice]
