@@ -130,6 +130,32 @@ def test_downloads_are_the_same_answer(look, server):
         assert response.status_code == 200 and response.headers["etag"] == f'"{receipt}"'
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "measure=count,weighted_count,total,mean,sd&of=income",
+        "measure=ratio&of=taxes&over=income",
+        "measure=median,p10,p25,p75,p90&of=income",
+        "percent=total&interval=90",
+        "measure=weighted_count&percent=column",
+        "measure=total&of=income&percent=row",
+        "index=sex=male",
+        "measure=mean,ratio&of=taxes&over=income&index=adult=yes&define=adult+%3D+age+>%3D+20",
+    ],
+)
+def test_every_statistic_has_a_page_and_downloads_of_one_receipt(look, server, query):
+    rows = "adult" if "adult" in query else "region"
+    page = look(f"/people/table?rows={rows}&columns=sex&{query}")
+    assert page.status == 200
+    receipt = re.search(r"cfd-[0-9a-f]{32}", page.html)[0]
+    for name in ("CSV", "Excel", "JSON-stat"):
+        assert server.get(page.links[name]).headers["etag"] == f'"{receipt}"'
+    for words in {"Numbers", "% of row", "% of column", "% of total", "95 %", "Male", "Show its spread"} & set(
+        page.links
+    ):
+        assert look(page.links[words]).status == 200, words
+
+
 def samples(page):
     return re.findall(r"<summary>([^<]+)</summary>\s*<pre[^>]*><code>(.*?)</code>", page.html, re.DOTALL)
 
