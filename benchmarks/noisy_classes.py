@@ -3,9 +3,9 @@
     python benchmarks/noisy_classes.py [--rows 10000 20000] [--secrets 4] [--only survival]
 
 Asked of people of the demonstration under `standard`: ordered, multinomial and binomial models of classes of income, wages and taxes
-over three universes; for comparison ordered ones of hours, which carry no noise, and linear ones of log(income); and models of how
-many weeks they looked for work, invented beside. Differences are in standard errors of the true model, `plain` as they were if
-nothing was put right; `inside` is the share of true slopes in the 95 % intervals.
+over three universes; for comparison ordered ones of hours, which carry no noise, and linear ones of log(income); linear ones with
+such classes among the predictors; and models of how many weeks they looked for work, invented beside. Differences are in standard
+errors of the true model, `plain` as they were if nothing was put right; `inside` is the share of true slopes in the 95 % intervals.
 """
 
 import argparse
@@ -45,6 +45,9 @@ MODELS = [
     ("binomial", "own=yes ~ {who} + age", "own = wages >= 20000"),
     ("ordered", "hours ~ {who} + age + education", ""),
     ("gaussian", "log(income) ~ {who} + age + education", ""),
+    ("gaussian", "hours ~ own + {who} + age", CUT),
+    ("gaussian", "hours ~ own + {who}", "own = cut(wages, 20000, 40000)"),
+    ("gaussian", "log(taxes) ~ own + {who}", "own = cut(income, 10000, 30000, 50000)"),
 ]
 DURATIONS = [
     ("survival", "weeks ~ {who} + age + education", ""),
@@ -141,9 +144,11 @@ def add(found: dict[str, dict[Any, list[Slope]]], models: list[tuple[str, str, s
             exact, model = fitted(true, request), fitted(told, request)
             if exact is None or model is None:
                 continue
-            kind, known = f"{family}, {'noisy classes' if model.noisy else text.split()[0]}", slopes(exact)
+            predictors = "own" in text.partition("~")[2]
+            kind = "noisy classes" if model.noisy else "noisy predictors" if predictors else text.split()[0]
+            kind, known = f"{family}, {kind}", slopes(exact)
             for name, (estimate, error, kept) in slopes(model).items():
-                if name in known:
+                if name in known and (not predictors or "own=" in name[1]):
                     own = (estimate, error, *known[name][:2], kept)
                     found[kind][text, define, who, tuple(where), name].append(own)
 

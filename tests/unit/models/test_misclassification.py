@@ -1,5 +1,6 @@
 """Models of the classes of a number that carries noise: what noise leaves of slopes, and what is put right of it."""
 
+import re
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -9,10 +10,10 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit, logit
 
-from asking import Desk, python_regression
+from asking import Desk, python_correlation, python_regression
 from confide import demo
 from confide.answering.regressions.inference import Inference
-from confide.answering.regressions.misclassification import NoisyClasses, NoisyDurations, Stretch
+from confide.answering.regressions.misclassification import NoisyClasses, NoisyDurations, Stretch, apart
 from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.data.noise_law import factors
@@ -63,6 +64,21 @@ def test_what_is_left_of_log_odds_is_what_a_draw_of_noise_leaves(spreads: Any, c
     found = classes(levels, spreads).kept(counted(np.concatenate(seen)), ordered=False)
     assert found == pytest.approx([expected], abs=0.05)
     assert classes(levels, spreads).kept(counted(np.concatenate(seen)), ordered=True) == pytest.approx(found, abs=1e-3)
+
+
+@pytest.mark.parametrize("spreads", [MIXED, ((1.0, 0.15), (0.0, 0.6))])
+def test_who_is_in_a_class_in_truth_is_what_a_draw_of_noise_leaves(spreads: Any) -> None:
+    """Within 0.03: bins are not even."""
+    rng = np.random.default_rng(6)
+    true = numbers(rng, 300_000, up=0.0)
+    seen, levels = noised(rng, true, spreads), np.array([0, 0, 0, 1, 1, 2, 2, 2])
+    of_true, of_seen = (levels[np.searchsorted(CUTPOINTS, each, side="right")] for each in (true, seen))
+    expected = [np.mean(of_true[of_seen == level] == level) for level in range(3)]
+    found = classes(levels.tolist(), spreads).in_truth(counted(seen))
+    assert np.diag(found) == pytest.approx(expected, abs=0.03) and found.sum(axis=1) == pytest.approx(np.ones(3))
+    assert classes(levels.tolist(), ((1.0, 0.0), (0.0, 0.0))).in_truth(counted(true)) == pytest.approx(
+        np.eye(3), abs=1e-6
+    )
 
 
 def test_without_noise_and_between_none_and_some_nothing_is_lost() -> None:
@@ -224,3 +240,68 @@ def test_slopes_of_noisy_classes_are_put_right_in_part_and_errors_cover_the_rest
 def test_other_responses_stay_as_they_are(people: Any, words: Any) -> None:
     answer = people[1].consider(python_regression("people", where={"employment": "employed"}, **words))
     assert answer.model.noisy is None and not any(note.startswith("Noise of ") for note in answer.release.notes)
+
+
+def test_classes_are_told_apart_as_true_ones_where_only_they_matter() -> None:
+    in_truth, means = np.array([[0.8, 0.15, 0.05], [0.2, 0.7, 0.1], [0.0, 0.3, 0.7]]), np.array([4.0, 6.0, 9.0])
+    published = in_truth @ means
+    matrix = apart(in_truth)
+    assert matrix is not None
+    intercept, *slopes = np.append(published[0], 0.0 * published[1:]) + matrix @ (published[1:] - published[0])
+    assert [intercept, *slopes] == pytest.approx([4.0, 2.0, 5.0])
+    assert apart(np.full((2, 2), 0.5) + 0.01 * np.eye(2)) is None
+
+
+def test_a_share_of_a_stretch_moves_estimates_by_it_and_errors_include_the_whole() -> None:
+    inference = Inference(np.array([0.2, 0.8]), np.diag([0.04, 0.09]), False, (1, 1), np.array([7.1]))
+    found = Stretch(np.array([[1.0, -0.1], [0.0, 1.5]])).inferred(inference, np.eye(2), share=0.5)
+    assert found.estimates == pytest.approx([0.2 - 0.04, 1.0])
+    assert found.errors == pytest.approx([np.sqrt(0.04 + 0.05**2 * 0.09 + 0.08**2), np.hypot(0.3 * 1.25, 0.4)])
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "ordered"])
+def test_classes_of_a_noisy_number_among_the_predictors_are_said_to_be_drawn(people: Any, family: str) -> None:
+    response = {"gaussian": "hours", "binomial": "long=yes", "ordered": "hours"}[family]
+    define = ["own = cut(income, 20000, 40000)", "long = hours >= 35"][: 2 if family == "binomial" else 1]
+    words: Any = {"family": family, "where": {"employment": "employed"}, "define": define}
+    true, told = (
+        desk.consider(python_regression("people", f"{response} ~ own + education", **words)) for desk in people
+    )
+    [note] = [n for n in told.release.notes if n.startswith("Noise of income moves units between the classes of own")]
+    first, last = (int(text) for text in re.findall(r"(\d+) to (\d+) %", note)[0])
+    assert 55 < first < last < 95 and "two thirds of that are put right" in note and note not in true.release.notes
+    exact, found = (slopes_of(each.model) for each in (true, told))
+    assert sum(name.startswith("own=") for name in exact) >= 1
+    for name, (estimate, error) in found.items():
+        if name.startswith("own=") and name in exact:
+            assert abs(estimate - exact[name][0]) < 2.5 * error
+
+
+def slopes_of(model: Any) -> dict[str, tuple[float, float]]:
+    several = getattr(model, "predictors", None)
+    places = [column for _, column in several.places] if several else range(model.columns)
+    names = [model.compiled.labels[column] for column in places]
+    return dict(zip(names, zip(model.inference.estimates, model.inference.errors, strict=True), strict=True))
+
+
+def test_classes_of_noisy_predictors_come_nearer_to_true_ones(people: Any) -> None:
+    """The true slopes differ by 7 of their errors in the median where nothing is put right."""
+    words: Any = {"where": {"employment": "employed"}, "define": ["own = cut(income, 20000, 40000)"]}
+    true, told = (desk.consider(python_regression("people", "hours ~ own + age", **words)).model for desk in people)
+    exact, found = slopes_of(true), slopes_of(told)
+    plain = dict(zip(told.compiled.labels, told.fitted.fitted.beta, strict=True))
+    own = [name for name in found if name.startswith("own=")]
+    assert len(own) == 2
+    for name in own:
+        assert abs(found[name][0] - exact[name][0]) < 0.7 * abs(plain[name] - exact[name][0])
+    crossed = people[1].consider(python_regression("people", "hours ~ own + age + own:age", **words)).release
+    assert any("That is not put right" in note for note in crossed.notes)
+
+
+def test_correlations_with_classes_of_a_noisy_number_say_so(people: Any) -> None:
+    words: Any = {"define": ["own = income >= 30000"], "where": {"employment": "employed"}}
+    told = people[1].consider(python_correlation("people", ["age", "own"], **words)).release
+    [note] = [note for note in told.notes if note.startswith("Noise of income moves units between the classes of own")]
+    assert "That is not put right" in note
+    other = people[1].consider(python_correlation("people", ["age", "income", "sex"])).release
+    assert not any(note.startswith("Noise of ") for note in other.notes)

@@ -76,6 +76,9 @@ class JudgedSeveral(JudgedRegression):
     def back(self) -> Floats:
         return self.predictors.of(super().back)
 
+    def _of_coefficients(self, matrix: Floats) -> Floats:
+        return self.predictors.of(matrix)
+
     @property
     def shared(self) -> list[tuple[int, str]]:
         if self.predictors.family is Family.SURVIVAL:
