@@ -252,11 +252,11 @@ def test_classes_are_told_apart_as_true_ones_where_only_they_matter() -> None:
     assert apart(np.full((2, 2), 0.5) + 0.01 * np.eye(2)) is None
 
 
-def test_a_share_of_a_stretch_moves_estimates_by_it_and_errors_include_the_whole() -> None:
+def test_a_share_of_a_stretch_moves_estimates_by_it_and_errors_include_as_much_again() -> None:
     inference = Inference(np.array([0.2, 0.8]), np.diag([0.04, 0.09]), False, (1, 1), np.array([7.1]))
     found = Stretch(np.array([[1.0, -0.1], [0.0, 1.5]])).inferred(inference, np.eye(2), share=0.5)
     assert found.estimates == pytest.approx([0.2 - 0.04, 1.0])
-    assert found.errors == pytest.approx([np.sqrt(0.04 + 0.05**2 * 0.09 + 0.08**2), np.hypot(0.3 * 1.25, 0.4)])
+    assert found.errors == pytest.approx([np.sqrt(0.04 + 0.05**2 * 0.09 + 0.04**2), np.hypot(0.3 * 1.25, 0.2)])
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "ordered"])

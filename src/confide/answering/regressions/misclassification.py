@@ -95,7 +95,9 @@ class NoisyClasses:
         """What is said of a predictor, or of a variable to correlate, that has these classes."""
         shares = np.round(100 * np.diag(in_truth))
         by = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (shares.min(), shares.max())))
-        right = f"Of the coefficients of {name} two thirds of that are put right, and standard errors include all of it"
+        right = (
+            f"Of the coefficients of {name} two thirds of that are put right, and standard errors include as much again"
+        )
         return (
             f"Noise of {self.number} moves units between the classes of {name}: {by} % of those in a class are in it in truth. "
             "So what tells these classes apart is drawn towards 0, and other terms take up part of it. "
@@ -240,11 +242,11 @@ class Stretch:
         return cls(matrix)
 
     def inferred(self, inference: Inference, back: Floats, *, share: float = 1.0) -> Inference:
-        """Estimates and errors as stretched, or by a share of it; errors include as much again as the whole would move estimates."""
+        """Estimates and errors as stretched, or by a share of it; these include as much again as estimates were moved by."""
         there = np.linalg.inv(back)
-        whole = back @ self.matrix @ there
-        told = share * whole + (1 - share) * np.eye(len(whole))
-        estimates, moved = told @ inference.estimates, (whole - np.eye(len(whole))) @ inference.estimates
+        told = share * back @ self.matrix @ there + (1 - share) * np.eye(len(there))
+        estimates = told @ inference.estimates
+        moved = estimates - inference.estimates
         covariance = told @ inference.covariance @ told.T + np.outer(moved, moved)
         tests = wald(there @ estimates, there @ covariance @ there.T, inference.widths)
         return replace(inference, estimates=estimates, covariance=covariance, tests=tests)
