@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy.special import expit, logit
 
-from asking import Desk, python_correlation, python_regression
+from asking import Desk, python_correlation, python_regression, python_table
 from confide import demo
 from confide.answering.regressions.inference import Inference
 from confide.answering.regressions.misclassification import NoisyClasses, NoisyDurations, Stretch, apart
@@ -305,3 +305,22 @@ def test_correlations_with_classes_of_a_noisy_number_say_so(people: Any) -> None
     assert "That is not put right" in note
     other = people[1].consider(python_correlation("people", ["age", "income", "sex"])).release
     assert not any(note.startswith("Noise of ") for note in other.notes)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"rows": "income"}, "income"),
+        ({"rows": ["sex", "own"], "define": ["own = wages >= 20000"]}, "wages"),
+        ({"rows": "sex", "where": {"taxes": ["1-999"]}}, "taxes"),
+        ({"rows": "sex", "measure": "mean", "of": "income"}, ""),
+        ({"rows": "age_group", "where": {"sex": "male"}}, ""),
+    ],
+)
+def test_tables_by_classes_of_a_noisy_number_say_what_their_spread_leaves_out(
+    people: Any, words: Any, said: str
+) -> None:
+    true, told = (desk.consider(python_table("people", **words)).release.notes for desk in people)
+    found = [note for note in told if note.startswith("Classes of ")]
+    assert [note.split()[2] for note in found] == ([said] if said else [])
+    assert not any(note.startswith("Classes of ") for note in true)
