@@ -21,6 +21,10 @@ ROWS = {"people": 20_000, "firms": 20_000}
 """As `confide demo --rows 20000` makes them."""
 
 
+OWN = ("mysite", "jobsite")
+"""What sites of one's own are called on the pages."""
+
+
 def keep_secret(site: Path, secret: str = SECRET) -> None:
     """Put the known secret where a site will be made; making a site leaves a secret that is there alone."""
     site.mkdir(parents=True)
@@ -59,7 +63,8 @@ def under(make: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.Monke
         folder = tmp_path / secret[:8]
         folder.mkdir()
         shutil.copytree(make(secret), folder / "demo-site")
-        keep_secret(folder / "mysite", secret)
+        for own in OWN:
+            keep_secret(folder / own, secret)
         monkeypatch.chdir(folder)
         return folder
 

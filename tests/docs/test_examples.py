@@ -115,7 +115,7 @@ def test_what_a_page_is_answered_and_refused_does_not_depend_on_the_secret(
 
 def outcomes(folder: Path) -> Iterator[tuple[Any, ...]]:
     """What was asked of the sites in a folder, and what became of it."""
-    for site in ("demo-site", "mysite"):
+    for site in ("demo-site", "mysite", "jobsite"):
         if (folder / site / "ledger.jsonl").exists():
             yield from (
                 (entry.request, entry.outcome, entry.rules) for entry in ledger.read(folder / site / "ledger.jsonl")

@@ -221,3 +221,28 @@ def test_a_codebook_of_a_larger_file_brings_no_classes_that_nobody_is_in(
     found = tomllib.loads(done.catalog)["variables"]["town"]
     assert len(found["codes"]) == drafted + 1 and found["missing"] == ["x"] and found["codes"]["t0"] == "Town 0"
     assert any("those are listed that records have" in line for line in done.lines) == (drafted == 3)
+
+
+def test_a_code_that_no_record_has_is_not_drafted_where_codes_have_a_level_above(tmp_path: Path) -> None:
+    """Nobody knows which county a district without records lies in; drafted without one it would be no description."""
+    districts = [f"d{n:02}" for n in range(12)]
+    table = pa.table({"district": districts * 30, "county": [f"c{n // 4}" for n in range(12)] * 30})
+    listed = {code: f"District {code}" for code in [*districts, "d99"]} | {"x": "Not stated"}
+    (tmp_path / "c.json").write_text(json.dumps({"district": {"label": "District", "values": listed}}))
+    done = draft(Source(table), name="d", dictionary=tmp_path / "c.json")
+    found = tomllib.loads(done.catalog)["variables"]["district"]
+    assert found["parent"] == "county" and list(found["codes"]) == districts and "missing" not in found
+    assert found["codes"]["d05"] == {"label": "District d05", "parent": "c1"}
+    assert any("those are listed that records have" in line for line in done.lines)
+    confide.add(table, tmp_path / "site", name="d", dictionary=tmp_path / "c.json")
+
+
+def test_a_codebook_of_ours_in_json_describes_the_data_again(tmp_path: Path) -> None:
+    table = TABLE.append_column("age", pa.array([x % 40 for x in range(len(TABLE))]))
+    as_json(tmp_path / "c.json")
+    confide.add(table, tmp_path / "site", name="d", dictionary=tmp_path / "c.json")
+    written = CliRunner().invoke(app, ["codebook", str(tmp_path / "site"), "d", "--format", "json"]).output
+    (tmp_path / "ours.json").write_text(written)
+    back = read_dictionary(tmp_path / "ours.json").variables
+    assert (back["SMOKES"].missing, back["SMOKES"].universe, back["sex"].universe) == (("-9",), "Adults", "")
+    assert back["sex"].values == {"01": "Man", "02": "Woman"} and not back["age"].values

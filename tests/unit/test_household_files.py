@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import confide
@@ -152,7 +154,7 @@ def test_people_without_a_column_of_households_have_none(tmp_path: Path) -> None
 
 def test_people_who_all_live_alone_are_no_two_levels(tmp_path: Path) -> None:
     people = demo.people(500).to_pandas().assign(household_id=range(500))
-    with pytest.raises(Mistake, match="people and households are the same"):
+    with pytest.raises(Mistake, match="Each household, by 'household_id', has one record"):
         confide.add(people, tmp_path / "s", name="p", households=people, catalog=catalog_text("people"))
     assert not list(tmp_path.iterdir())
 
@@ -162,3 +164,79 @@ def test_a_file_of_households_needs_to_know_who_lives_with_whom(files: Path, tmp
     confide.add(demo.people(500), tmp_path / "s", name="p", catalog=text)
     with pytest.raises(Mistake, match="does not say who lives with whom"):
         confide.ingest(files / "people.csv", tmp_path / "s", name="p", households=files / "homes.csv")
+
+
+JOBS = pd.DataFrame({"job_id": range(6), "person_id": [1, 1, 2, 3, 3, 3], "pay": [5, 7, 9, 4, 2, 1]})
+PERSONS = pd.DataFrame({"person_id": [3, 1, 2], "sex": ["f", "m", "f"]})
+
+
+def test_jobs_have_the_columns_of_their_person_and_who_has_none_is_left_out_and_said() -> None:
+    found = join_households(source(JOBS), source(PERSONS), key="person_id", named="person_id")
+    assert found.table["sex"].to_pylist() == ["m", "m", "f", "f", "f", "f"] and not found.notes
+    more = pd.concat([PERSONS, pd.DataFrame({"person_id": [8, 9], "sex": ["m", "m"]})])
+    found = join_households(source(JOBS), source(more), key="person_id", named="person_id")
+    assert found.table.num_rows == 6
+    assert found.notes == ["2 people of their file have no record, by 'person_id', and are left out."]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "persons", "message"),
+    [
+        (JOBS, pd.concat([PERSONS, PERSONS[:1]]), "'person_id' names 1 people of their file more than once"),
+        (JOBS, PERSONS[1:], "The person of 3 records is not in the file of people"),
+        (
+            JOBS.assign(person_id=[1, 1, 2, 3, 3, None]),
+            PERSONS,
+            "missing in 1 records of the file of records.*a person",
+        ),
+        (JOBS, PERSONS.assign(pay=1), "'pay' is in the file of records and in that of people"),
+    ],
+)
+def test_jobs_and_people_that_do_not_fit_are_mistakes(jobs: pd.DataFrame, persons: pd.DataFrame, message: str) -> None:
+    with pytest.raises(Mistake, match=message):
+        join_households(source(jobs), source(persons), key="person_id", named="person_id")
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Jobs of 1,500 of 2,000 people, one of which stands twice."""
+    rng, folder = np.random.default_rng(2), tmp_path_factory.mktemp("jobs")
+    people = demo.people(2000).select(["person_id", "sex", "region", "age"])
+    worker = np.repeat(people["person_id"].to_numpy()[:1500], rng.integers(1, 4, 1500))
+    pay, sector = rng.lognormal(9, 0.5, len(worker)).round(), rng.choice(["farm", "factory", "office"], len(worker))
+    number = np.append(np.arange(len(worker) - 1), 0)
+    table = pa.table({"job_id": number, "person_id": worker, "sector": sector, "pay": pay})
+    lines: list[str] = []
+    confide.add(table, folder / "s", name="work", households=people, tell=lines.append)
+    return folder / "s", lines
+
+
+def test_people_are_the_units_of_their_jobs_and_a_level_above_them(jobs: tuple[Path, list[str]]) -> None:
+    site, lines = jobs
+    told = "\n".join(lines)
+    assert "500 people of their file have no record, by 'person_id', and are left out." in told
+    assert "1 of" in told and "values of 'job_id' stand in several records" in told and "Household, never" not in told
+    dataset = Folder(site).dataset("work")
+    assert (dataset.unit, dataset.household) == ("person_id", "person_id") and dataset.above is not None
+    assert {"sex", "region", "person_records", "first_sector", "person_pay"} <= set(dataset.above.variables)
+    with confide.open(site) as opened:
+        people = opened["work.households"].table(rows="person_records", measure=["count", "total"], of="person_pay")
+        work = opened["work"].table(rows="person_records", measure=["count", "total"], of="pay")
+    people_of, work_of = people.to_pandas().set_index("person_records"), work.to_pandas().set_index("person_records")
+    assert abs(people_of["count"]["_T"] - 1500) <= 3
+    for number in ("1", "2", "3"):
+        assert abs(work_of["count"][number] / people_of["count"][number] - int(number)) < 0.05, (
+            "both from the same records"
+        )
+        assert abs(work_of["total"][number] / people_of["total"][number] - 1) < 0.02
+
+
+def test_all_jobs_of_a_person_have_one_draw_of_noise(jobs: tuple[Path, list[str]]) -> None:
+    """Averaged over the jobs of a person independent draws would say more of the person than the policy allows."""
+    inside = next((jobs[0] / "work" / "vintages").iterdir())
+    true = pq.read_table(inside / "truth.parquet")
+    with duckdb.connect(inside / "records.duckdb", read_only=True) as store:
+        told = store.sql("SELECT key, n1 AS told FROM records").to_arrow_table()
+    both = true.select(["unit", "key", "n1"]).join(told, "key").to_pandas()
+    factors = (both["told"] / both["n1"]).groupby(both["unit"])
+    assert factors.std().max() < 0.001 and factors.first().std() > 0.1

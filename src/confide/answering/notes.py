@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from confide.answering.mechanisms.additive import restores, table_shape
 from confide.model.admission.table import table_classes
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import Dataset, Role
 from confide.model.definition.definition import Definition
 from confide.model.definition.text import write_definition
 from confide.model.policy import Policy
@@ -60,6 +60,7 @@ def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str,
     said = protections(policy, totals=request.of is not None)
     if Measure.COUNT in request.measure and restores(policy, table_shape(request, dataset)):
         said += ("Counts are then changed a little more, in each table on its own, so that they add up.",)
+    said += _moved_classes(request, dataset, policy)
     if request.quantiles:
         bins = dataset.variables[table_classes(request, dataset)[-1]]
         said += (
@@ -74,6 +75,22 @@ def notes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str,
             f"or 3 (not reliable: above {design.unreliable:g} %).",
         )
     return said
+
+
+def _moved_classes(request: TableRequest, dataset: Dataset, policy: Policy) -> tuple[str, ...]:
+    """What is said where a table, or its universe, has classes of numbers that carry noise."""
+    if not (policy.records.noise or policy.records.noise_exposed):
+        return ()
+    numbers = [v for v in dataset.variables.values() if v.measurable and v.role is Role.CONFIDENTIAL]
+    named = [*request.by, *(c.variable for piece in request.where.pieces for c in piece.conditions)]
+    behind = {column for name in named for column in dataset.columns(name)}
+    moved = [v.name for v in numbers if v.column in behind]
+    if not moved:
+        return ()
+    return (
+        f"Classes of {' and '.join(moved)} are of the changed numbers: noise moves units between them, and the spread stated for "
+        "counts, totals and means of such classes does not include that.",
+    )
 
 
 def protections(policy: Policy, *, totals: bool) -> tuple[str, ...]:

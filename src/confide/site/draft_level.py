@@ -1,7 +1,8 @@
 """Drafting the `dataset.toml` of households: what all of one have in common, how many they are, what they have together, and
-what the head is, for the custodian to read and mend."""
+what the head is, for the custodian to read and mend. Or of the people whose jobs or visits the records are."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,36 @@ SIZES = [2, 3, 4, 5, 6]
 """Households of six and more are few, and stand together."""
 
 
+@dataclass(frozen=True)
+class _Words:
+    """What a level is called, and how names and labels of what is taken begin and end."""
+
+    one: str
+    level: str
+    size: tuple[str, str]
+    head: tuple[str, str]
+    whole: tuple[str, str]
+    remark: str
+
+
+_HOMES = _Words(
+    "household",
+    "households",
+    ("household_size", "Persons in the household"),
+    ("head", "of the head"),
+    ("household", "all of the household"),
+    '# head = "relation=1"   # who is the head; without it, whoever comes first in the file',
+)
+_PEOPLE = _Words(
+    "person",
+    "people",
+    ("person_records", "Records of the person"),
+    ("first", "in the first record"),
+    ("person", "all of the person"),
+    '# head = "main=1"   # which record is the first; without it, the one that comes first in the file',
+)
+
+
 def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
     """The text of a `dataset.toml` of households, for people who are described; `key` names households in a file of theirs.
 
@@ -37,10 +68,12 @@ def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
     replicates = [name for name in columns if weight and name in replicate and drafted.same(name)]
     lines = [
         "# Drafted from the data. Read it through: what stands here is public.",
-        f"title = {toml_value(f'{people.title}: households')}",
+        f"title = {toml_value(f'{people.title}: {drafted.words.level}')}",
         *([f"key = {toml_value(key)}   # the column that names them in their file"] if key else []),
-        '# head = "relation=1"   # who is the head; without it, whoever comes first in the file',
-        f"weight = {toml_value(weight)}" if weight else '# weight = "..."   # the column of weights of households',
+        drafted.words.remark,
+        f"weight = {toml_value(weight)}"
+        if weight
+        else f'# weight = "..."   # the column of weights of {drafted.words.level}',
         *([f"weight_decimals = {min(column_of(source, weight).decimals, 6)}"] if weight else []),
         *sampling_lines(design, replicates),
     ]
@@ -52,6 +85,7 @@ class _Drafting:
 
     def __init__(self, source: Source, people: Dataset) -> None:
         self._source, self._people, self._column = source, people, people.household or ""
+        self.words = _PEOPLE if people.unit == people.household else _HOMES
         keys, of = np.unique(
             each_text(self._column, source.table[self._column]).to_numpy(zero_copy_only=False).astype(str),
             return_inverse=True,
@@ -60,7 +94,7 @@ class _Drafting:
         self._homes = Households(np.arange(len(keys)), of, first)
         if len(keys) == len(of):
             raise Mistake(
-                f"Each household, by {self._column!r}, has one record: people and households are the same.",
+                f"Each {self.words.one}, by {self._column!r}, has one record: there is no level above.",
                 suggestions=["Leave out --households."],
             )
 
@@ -75,8 +109,11 @@ class _Drafting:
         shared = {v.name for v in shown if all(self.same(c) for c in self._columns(v))}
         for variable in shown:
             if variable.name in shared:
-                yield from ("", f"[variables.{toml_key(variable.name)}]   # all of a household have it in common")
-        yield from ("", *self._section("household_size", "Persons in the household"), 'take = "size"')
+                yield from (
+                    "",
+                    f"[variables.{toml_key(variable.name)}]   # all of a {self.words.one} have it in common",
+                )
+        yield from ("", *self._section(*self.words.size), 'take = "size"')
         yield f"cutpoints = {toml_value(SIZES)}"
         for variable in shown:
             if variable.name not in shared and variable.of is None:
@@ -96,12 +133,12 @@ class _Drafting:
     def _taken(self, variable: Variable) -> Iterator[str]:
         """Of keys what the head has, of other numbers what the household has together."""
         if variable.role is Role.KEY:
-            label = f"{variable.label} of the head"
-            yield from ("", *self._section(f"head_{variable.name}", label), 'take = "head"')
+            begin, end = self.words.head
+            yield from ("", *self._section(f"{begin}_{variable.name}", f"{variable.label} {end}"), 'take = "head"')
             yield f"from = {toml_value(variable.name)}"
         elif variable.measurable:
-            label = f"{variable.label}: all of the household"
-            yield from ("", *self._section(f"household_{variable.name}", label), 'take = "sum"')
+            begin, end = self.words.whole
+            yield from ("", *self._section(f"{begin}_{variable.name}", f"{variable.label}: {end}"), 'take = "sum"')
             yield f"from = {toml_value(variable.name)}"
             cuts = self._cutpoints(variable)
             yield from [f"cutpoints = {toml_value(cuts)}"] if cuts else []

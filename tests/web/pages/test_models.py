@@ -239,6 +239,29 @@ def test_a_mistake_in_a_typed_formula_stands_at_the_field_and_nothing_is_cleared
         assert "<script>alert" not in page.html and "<img src=x" not in page.html
 
 
+def test_a_typed_formula_with_a_mistake_keeps_its_family_and_asks_for_what_ends_a_duration(look):
+    def typed(address, **given):
+        page = look(f"{address}?{urlencode(given)}")
+        assert page.status == 422
+        [form] = [form for form in page.forms if any(field.get("name") == "formula" for field in form)]
+        return page, {field["name"]: field.get("chosen", field.get("value")) for field in form if "name" in field}
+
+    page, form = typed(BUILD, formula="sexx ~ age", family="ordered")
+    assert form["family"] == "ordered" and "event" not in page.ids
+    page, form = typed("/people/regression", formula="hours ~ sex", family="survival")
+    assert "'event' that ends them" in page.text and "event" in page.ids
+    assert form == {"formula": "hours ~ sex", "family": "survival", "event": ""}
+    assert typed(BUILD, formula="hours ~ sexx", family="nonsense")[1]["family"] == "gaussian"
+
+
+def test_a_class_to_model_is_written_as_it_can_be_typed(look):
+    page = look(f"{BUILD}?{urlencode([('formula', 'employment ~ age')])}")
+    assert "employment=employed, or all classes with family='multinomial'" in page.text
+    own = [("define", "working = employment in (employed)"), ("formula", "working ~ age")]
+    page = look(f"{BUILD}?{urlencode(own)}")
+    assert "Model a class with family='binomial': working=yes." in page.text
+
+
 def test_a_mistake_while_building_keeps_the_model(look):
     page = look(f"{BUILD}?formula=income~age%2Bsex")
     page = look(page.send("cross"))

@@ -98,6 +98,22 @@ def test_views_keep_each_other_and_mark_what_is_shown(look):
     assert page.html.count('aria-current="true">% of row') == 1
 
 
+def test_index_numbers_are_offered_shown_and_left_again(look, server):
+    page = look("/people/table?rows=sex&columns=region&measure=count,mean&of=income&noise=show")
+    assert {"Male", "Female", "Numbers"} <= set(page.links), "the classes of the first variable that is short"
+    assert page.links["Female"].endswith("&index=sex=female&noise=show")
+    page = look(page.links["Female"])
+    assert page.status == 200 and page.html.count('aria-current="true">Female') == 1
+    assert server.get(page.links["CSV"]).text.splitlines()[0].count("_index") == 4
+    assert all("index" in text for _, text in samples(page))
+    for words in ("% of row", "None", "Numbers"):
+        left = look(page.links[words])
+        assert left.status == 200 and "index=" not in left.address
+    long = look("/people/table?rows=municipality&index=municipality=C101")
+    assert long.status == 200 and [words for words in long.links if words.startswith("C1")] == ["C101"]
+    assert "Index" not in look("/people/table?rows=municipality").text
+
+
 @pytest.mark.parametrize("part", ["rows", "columns", "measure", "universe"])
 def test_a_change_link_by_each_part_leads_to_that_part_with_everything_kept(look, part):
     address = look(TABLE).links[f"Change the {part}"]
@@ -112,6 +128,32 @@ def test_downloads_are_the_same_answer(look, server):
     for name in ("CSV", "Excel", "JSON-stat"):
         response = server.get(page.links[name])
         assert response.status_code == 200 and response.headers["etag"] == f'"{receipt}"'
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "measure=count,weighted_count,total,mean,sd&of=income",
+        "measure=ratio&of=taxes&over=income",
+        "measure=median,p10,p25,p75,p90&of=income",
+        "percent=total&interval=90",
+        "measure=weighted_count&percent=column",
+        "measure=total&of=income&percent=row",
+        "index=sex=male",
+        "measure=mean,ratio&of=taxes&over=income&index=adult=yes&define=adult+%3D+age+>%3D+20",
+    ],
+)
+def test_every_statistic_has_a_page_and_downloads_of_one_receipt(look, server, query):
+    rows = "adult" if "adult" in query else "region"
+    page = look(f"/people/table?rows={rows}&columns=sex&{query}")
+    assert page.status == 200
+    receipt = re.search(r"cfd-[0-9a-f]{32}", page.html)[0]
+    for name in ("CSV", "Excel", "JSON-stat"):
+        assert server.get(page.links[name]).headers["etag"] == f'"{receipt}"'
+    for words in {"Numbers", "% of row", "% of column", "% of total", "95 %", "Male", "Show its spread"} & set(
+        page.links
+    ):
+        assert look(page.links[words]).status == 200, words
 
 
 def samples(page):

@@ -81,6 +81,8 @@ class CorrelationAnalysis:
         grid = correlation_grid(protected.correlations, labels=protected.labels, n=protected.published, title=title)
         policy = protected.sums.shield.policy
         notes = rank_notes(policy) if question.request.ranked else model_notes(policy)
+        if isinstance(protected, JudgedCorrelation):
+            notes = (*protected.noisy_classes, *notes)
         return ModelRelease(question.request, grids={"correlations": grid}, notes=notes, **vars(facts))
 
     def instead(self, question: Admitted[CorrelationRequest], protected: JudgedCorrelation | JudgedRanks) -> None:

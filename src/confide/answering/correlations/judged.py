@@ -11,8 +11,10 @@ from confide.answering.analysis import Admitted
 from confide.answering.correlations.correlate import Correlated, correlate
 from confide.answering.correlations.protected import protected_gram
 from confide.answering.regressions.attenuation import Attenuation
+from confide.answering.regressions.compile import Levels
 from confide.answering.regressions.fit import Unfit, fit
 from confide.answering.regressions.judged import Sums
+from confide.answering.regressions.noisy_predictor import noisy_predictor
 from confide.answering.rules.table import JudgedTable
 from confide.arrays import Floats, Ints
 from confide.model.admission.regression import label
@@ -104,12 +106,22 @@ class JudgedCorrelation:
         variables = self.question.dataset.variables
         return [name for name in self.question.request.names if not variables[name].measurable]
 
+    @property
+    def noisy_classes(self) -> Iterator[str]:
+        """What is said of classes of a number that carries noise."""
+        for name, kept in self._kept.items():
+            noisy = noisy_predictor(name, Levels(name, -1, tuple(kept)), self.sums, complete=self._complete)
+            yield from [noisy.left] if noisy else []
+
+    @property
+    def _complete(self) -> tuple[Number, ...]:
+        return tuple(Number(factor.variable, factor.transform) for factor in self._numbers)
+
     @cached_property
     def _kept(self) -> dict[str, list[int]]:
         """The classes that have a column: chosen on the records that have all numbers, as for a model."""
         least = self.sums.shield.policy.models.dummy
-        complete = tuple(Number(factor.variable, factor.transform) for factor in self._numbers)
-        return {name: _supported(self.sums.counts([name], complete=complete), least) for name in self._classes}
+        return {name: _supported(self.sums.counts([name], complete=self._complete), least) for name in self._classes}
 
     @cached_property
     def _design(self) -> tuple[Design, list[str]]:

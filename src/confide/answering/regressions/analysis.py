@@ -154,6 +154,7 @@ class RegressionAnalysis:
             own = several_grids(protected)
         else:
             own = self._grids(question, protected)
+        notes = (*(noisy.words for noisy in protected.noisy_predictors.values()), *notes)
         if protected.noisy is not None:
             notes = (protected.noisy.words(protected.kept), *notes)
         found = {**own, **self._more(question, protected)}

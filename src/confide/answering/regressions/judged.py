@@ -15,14 +15,15 @@ from confide.answering.regressions.compile import Compiled, Levels, compile_desi
 from confide.answering.regressions.design_errors import ColumnUnits, DesignErrors
 from confide.answering.regressions.fit import Fitted, StepFunction, Unfit, fit, fit_null, solved
 from confide.answering.regressions.inference import Inference, infer
-from confide.answering.regressions.misclassification import NoisyClasses, Stretch, noisy_classes
+from confide.answering.regressions.misclassification import PUT_RIGHT, NoisyClasses, Stretch, noisy_classes
+from confide.answering.regressions.noisy_predictor import NoisyPredictor, noisy_predictor
 from confide.answering.regressions.scaling import original_units
 from confide.answering.regressions.sums import Sums
 from confide.answering.rules.table import JudgedTable
 from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
 from confide.model.admission.regression import label
-from confide.model.design import Category, Design, Indicator
+from confide.model.design import Design, Duration, Indicator, Number
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.formula import Factor
 from confide.model.request import RegressionRequest
@@ -172,32 +173,70 @@ class JudgedRegression:
     def noisy(self) -> NoisyClasses | None:
         """The bins of a number that carries noise, if the response is made of these."""
         response, dataset = self.compiled.design.response, self.question.dataset
-        if not isinstance(response, Indicator | Category):
+        if isinstance(response, Number):
             return None
         codes = dataset.variables[response.variable].codes or ()
         inside = (
             [int(place in response.places) for place in range(len(codes))] if isinstance(response, Indicator) else []
         )
-        levels = response.levels if isinstance(response, Category) else inside
+        levels = inside if isinstance(response, Indicator) else response.levels
         facts, rules = self.sums.selection.facts, self.sums.shield.policy.records
-        return noisy_classes(response.variable, levels, dataset, facts.noise, rules)
+        return noisy_classes(
+            response.variable, levels, dataset, facts.noise, rules, lasting=isinstance(response, Duration)
+        )
+
+    @cached_property
+    def noisy_predictors(self) -> dict[str, NoisyPredictor]:
+        """The predictors that are classes of a number that carries noise."""
+        complete = self.classes.complete
+        named = [(name, self.levels[name]) for name in self.present if name in self.levels]
+        found = {name: noisy_predictor(name, levels, self.sums, complete=complete) for name, levels in named}
+        terms = self.question.request.formula.terms
+        crossed = {factor.variable for term in terms if len(term) > 1 for factor in term}
+        return {
+            name: replace(noisy, apart=None) if name in crossed else noisy
+            for name, noisy in found.items()
+            if noisy is not None
+        }
 
     @cached_property
     def kept(self) -> Floats:
         """What noise of the classes of the response leaves of each slope."""
         if self.noisy is None:
             return np.ones(self.columns - self.levels_alone)
-        return self._kept(self.noisy, self.sums.published_counts(self.noisy.name, complete=self.classes.complete))
+        return self._kept(self.noisy, self._noisy_counts(self.noisy.name))
+
+    def _noisy_counts(self, name: str) -> Floats:
+        """The protected counts by the bins of the number behind the response."""
+        return self.sums.published_counts(name, complete=self.classes.complete)
 
     def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
         return np.repeat(noisy.kept(counts, ordered=False), self.columns - self.levels_alone)
 
     def _put_right(self, fitted: Fitted, inference: Inference) -> tuple[Fitted, Inference]:
-        """The same without what noise drew slopes towards 0 by."""
+        """The same without what noise drew slopes towards 0 by; by classes of predictors as told only: residuals are of the fit."""
+        if self.noisy_predictors:
+            drawn = Stretch(self._of_coefficients(self._apart()))
+            inference = drawn.inferred(inference, self.back, share=PUT_RIGHT)
         if self.noisy is None:
             return fitted, inference
         stretch = Stretch.of(self.kept, self.levels_alone, fitted.moments.gram)
         return replace(fitted, beta=stretch.matrix @ fitted.beta), stretch.inferred(inference, self.back)
+
+    def _apart(self) -> Floats:
+        """The matrix on the columns of the design that tells classes of noisy numbers apart as true ones would be."""
+        design, matrix = self.compiled.design, np.eye(self.compiled.design.columns)
+        for block in design.blocks:
+            name = design.classes[block.classes[0][0]] if block.alone else ""
+            apart = self.noisy_predictors[name].apart if name in self.noisy_predictors else None
+            if apart is not None:
+                columns = block.offset + np.arange(block.width)
+                matrix[np.ix_(np.append(0, columns), columns)] = apart
+        return matrix
+
+    def _of_coefficients(self, matrix: Floats) -> Floats:
+        """The matrix on coefficients of what a matrix does to the columns of the design."""
+        return matrix
 
     @property
     def _units_of_columns(self) -> UnitSets:

@@ -6,7 +6,7 @@ declared bins of the number. From these the distribution of the number is had wi
 small odds ratio, and classed with and without noise: the ratio of what both show is what noise leaves of a slope.
 That is the attenuation where all have the distribution of everybody. Within groups people are more alike, and noise moves more of
 them: on people of the demonstration about two thirds of the shrinkage are found so. Errors therefore include as much again as is
-put right.
+put right. Of durations it is the hazard that is moved, and those to whom nothing happened are classed as they are.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from confide.data.noise_law import factors_below
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import RecordRules
 
-__all__ = ["NoisyClasses", "Stretch", "noisy_classes"]
+__all__ = ["PUT_RIGHT", "NoisyClasses", "NoisyDurations", "Stretch", "apart", "noisy_classes"]
 
 POINTS = 20
 """So many values stand for those in a bin."""
@@ -38,6 +38,12 @@ SHIFT = 0.05
 
 LEAST = 0.5
 """No slope is more than doubled."""
+
+PUT_RIGHT = 2 / 3
+"""Of what predictors by classes are drawn by: all of it overshoots as often as not."""
+
+MOST_MIXED = 10.0
+"""The condition number of who is in which class in truth, above which nothing is put right."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,8 @@ class NoisyClasses:
         share = self._without_noise(counts, noise, bins)
         if share is None:
             return np.ones(1 if ordered else int(self.levels.max()))
-        moved = [self._shares(_moved(share, by), noise, bins) for by in (0.0, SHIFT, -SHIFT)]
-        true, seen = ([each[at] for each in moved] for at in (0, 1))
+        moved = [self._by_level(_moved(share, by), noise, bins) for by in (0.0, SHIFT, -SHIFT)]
+        true, seen = ([each[at] / each[at].sum() for each in moved] for at in (0, 1))
         tell = _ordered_slope if ordered else _log_odds
         there, left = tell(*true), tell(*seen)
         ratio = np.divide(left, there, out=np.ones_like(there), where=np.abs(there) > SHIFT**2)
@@ -71,6 +77,31 @@ class NoisyClasses:
         return (
             f"Noise of {self.number} moves units between its classes and draws coefficients towards 0: they are multiplied by {by} "
             f"for it, and standard errors include as much again. A model of log({self.number}) is not drawn so."
+        )
+
+    def in_truth(self, counts: Floats) -> Floats:
+        """Of those in each level (a row) the share that is in each in truth."""
+        points, bins = self._points()
+        noise, every = self._noise(points), range(int(self.levels.max()) + 1)
+        share = self._without_noise(counts, noise, bins)
+        if share is None:
+            return np.eye(len(every))
+        moved, of_points = share[:, None] * noise, self.levels[bins]
+        each = [[moved[np.ix_(of_points == true, self.levels == seen)].sum() for true in every] for seen in every]
+        found = np.maximum(np.array(each), 1e-12)
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def words_of_predictor(self, name: str, in_truth: Floats, *, put_right: bool) -> str:
+        """What is said of a predictor, or of a variable to correlate, that has these classes."""
+        shares = np.round(100 * np.diag(in_truth))
+        by = " to ".join(dict.fromkeys(f"{end:.0f}" for end in (shares.min(), shares.max())))
+        right = (
+            f"Of the coefficients of {name} two thirds of that are put right, and standard errors include as much again"
+        )
+        return (
+            f"Noise of {self.number} moves units between the classes of {name}: {by} % of those in a class are in it in truth. "
+            "So what tells these classes apart is drawn towards 0, and other terms take up part of it. "
+            f"{right if put_right else 'That is not put right'}; {self.number} itself and log({self.number}) are not drawn so."
         )
 
     def _points(self) -> tuple[Floats, Ints]:
@@ -99,18 +130,58 @@ class NoisyClasses:
             share = share / share.sum()
         return share
 
-    def _shares(self, share: Floats, noise: Floats, bins: Ints) -> tuple[Floats, Floats]:
-        """The shares of the levels, without noise and with it."""
+    def _by_level(self, share: Floats, noise: Floats, bins: Ints) -> tuple[Floats, Floats]:
+        """The share of each level, without noise and with it."""
         by_bin = np.bincount(bins, share, minlength=len(self.levels)), share @ noise
         inside = self.levels >= 0
-        found = [np.bincount(self.levels[inside], each[inside]) for each in by_bin]
-        return found[0] / found[0].sum(), found[1] / found[1].sum()
+        true, seen = (np.asarray(np.bincount(self.levels[inside], each[inside]), np.float64) for each in by_bin)
+        return true, seen
+
+
+@dataclass(frozen=True)
+class NoisyDurations(NoisyClasses):
+    """The same of how long something lasted: `counts` are in two columns, of those it did not happen to and of those it did."""
+
+    def kept(self, counts: Floats, *, ordered: bool = True) -> Floats:
+        points, bins = self._points()
+        noise, sizes = self._noise(points), np.maximum(counts, 0.0)[: len(self.levels)].sum(axis=0)
+        lived, happened = (self._without_noise(own, noise, bins) for own in counts.T)
+        if happened is None:
+            return np.ones(1)
+        ends = np.zeros(len(points)) if lived is None else lived * sizes[0], happened * sizes[1]
+        up, down = ([self._by_level(own, noise, bins) for own in _hurried(*ends, by)] for by in (SHIFT, -SHIFT))
+        there, left = (_hazard_slope(*(np.array([own[at] for own in each]) for each in (up, down))) for at in (0, 1))
+        return np.array([min(max(left / there, LEAST), 1.0) if there > SHIFT**2 else 1.0])
+
+    def words(self, kept: Floats) -> str:
+        return (
+            f"Noise of {self.number} moves units between its periods and draws coefficients towards 0: they are multiplied by "
+            f"{1 / kept.min():.2f} for it, and standard errors include as much again. Hazards are those of the periods with noise."
+        )
 
 
 def _moved(share: Floats, by: float) -> Floats:
     """The distribution with all odds of being at or below a value multiplied."""
     below = np.clip(np.cumsum(share), 1e-12, 1 - 1e-12)
     return np.diff(np.append(expit(logit(below[:-1]) - by), 1.0), prepend=0.0)
+
+
+def _hurried(lived: Floats, happened: Floats, by: float) -> tuple[Floats, Floats]:
+    """Those it did not happen to and those it did at each value, in their order, with the odds of all hazards multiplied."""
+    there = np.cumsum((lived + happened)[::-1])[::-1]
+    hazard = expit(logit(np.clip(happened / np.maximum(there, 1e-12), 1e-12, 1 - 1e-12)) + by)
+    leaves = lived / np.maximum(there - happened, 1e-12)
+    stays = np.cumprod(np.append(there[0], (1 - hazard) * (1 - np.minimum(leaves, 1.0))))[:-1]
+    return stays * (1 - hazard) * np.minimum(leaves, 1.0), stays * hazard
+
+
+def _hazard_slope(up: Floats, down: Floats) -> float:
+    """The slope of a model of durations between those hurried up and down: a step of Fisher's scoring."""
+    there = np.array([np.cumsum(own.sum(axis=0)[::-1])[::-1] for own in (up, down)])
+    hazard = (up[1] + down[1]) / np.maximum(there.sum(axis=0), 1e-12)
+    score = (up[1] - down[1] - (there[0] - there[1]) * hazard).sum() / 2
+    information = hazard * (1 - hazard) * there.prod(axis=0) / np.maximum(there.sum(axis=0), 1e-12)
+    return float(score / max(information.sum(), 1e-12))
 
 
 def _ordered_slope(at: Floats, up: Floats, down: Floats) -> Floats:
@@ -127,9 +198,15 @@ def _log_odds(at: Floats, up: Floats, down: Floats) -> Floats:
 
 
 def noisy_classes(
-    name: str, levels: Sequence[int], dataset: Dataset, noise: dict[str, float], rules: RecordRules
+    name: str,
+    levels: Sequence[int],
+    dataset: Dataset,
+    noise: dict[str, float],
+    rules: RecordRules,
+    *,
+    lasting: bool = False,
 ) -> NoisyClasses | None:
-    """The bins behind a response by classes, if these are of one number that carries noise."""
+    """The bins behind a response by classes, or by periods of `lasting`, if these are of one number that carries noise."""
     made = dataset.variables[name].made
     if made is not None and len(made.sources) > 1:
         return None
@@ -146,7 +223,8 @@ def noisy_classes(
     mean = noise.get(f"log({number})", noise[number]) ** 2
     more = float(np.clip((mean - usual) / (exposed - usual), 0.0, 1.0)) if exposed > usual else 0.0
     spreads = ((1 - more, rules.noise), (more, rules.noise_exposed))
-    return NoisyClasses(source.name, number, cutpoints, of_bins, spreads)
+    kind = NoisyDurations if lasting else NoisyClasses
+    return kind(source.name, number, cutpoints, of_bins, spreads)
 
 
 @dataclass(frozen=True)
@@ -163,12 +241,24 @@ class Stretch:
         matrix[:levels, levels:] = -follow * (1 / kept - 1)
         return cls(matrix)
 
-    def inferred(self, inference: Inference, back: Floats) -> Inference:
-        """Estimates and errors as stretched; these include as much again as estimates were moved by."""
+    def inferred(self, inference: Inference, back: Floats, *, share: float = 1.0) -> Inference:
+        """Estimates and errors as stretched, or by a share of it; these include as much again as estimates were moved by."""
         there = np.linalg.inv(back)
-        told = back @ self.matrix @ there
+        told = share * back @ self.matrix @ there + (1 - share) * np.eye(len(there))
         estimates = told @ inference.estimates
         moved = estimates - inference.estimates
         covariance = told @ inference.covariance @ told.T + np.outer(moved, moved)
         tests = wald(there @ estimates, there @ covariance @ there.T, inference.widths)
         return replace(inference, estimates=estimates, covariance=covariance, tests=tests)
+
+
+def apart(in_truth: Floats) -> Floats | None:
+    """The matrix from coefficients of classes as published, against the first, to those of true ones, its first row the intercept's.
+
+    The mean of a published class is that of those who are in it, by their true classes, if these are all that matters (Kuha and
+    Skinner 1997). Who is in a wrong class is near its border, so that this overshoots; nothing where it would be wild.
+    """
+    if np.linalg.cond(in_truth) > MOST_MIXED:
+        return None
+    solved = np.linalg.inv(in_truth)[:, 1:]
+    return np.vstack([solved[:1], solved[1:] - solved[:1]])

@@ -40,11 +40,11 @@ class Sums:
         publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
         return int(self.shield.counts.units(sets.units, publish)[0])
 
-    def published_counts(self, name: str, *, complete: tuple[Number, ...] = ()) -> Floats:
-        """The protected counts by the classes of a variable, as a table of it publishes them."""
-        sets = self.selection.cube([name], complete=complete).sets
+    def published_counts(self, *names: str, complete: tuple[Number, ...] = ()) -> Floats:
+        """The protected counts by the classes of variables, as a table of them publishes them, without totals."""
+        sets = self.selection.cube(names, complete=complete).sets
         publish, _ = self.shield.draws.counts(sets.records, sets.units, sets.key)
-        return np.asarray(self.shield.counts.units(sets.units, publish)[:-1], np.float64)
+        return np.asarray(self.shield.counts.units(sets.units, publish)[(slice(-1),) * len(names)], np.float64)
 
     def judged(self, moments: Moments) -> int:
         """The number of units as rules see it."""

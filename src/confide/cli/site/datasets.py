@@ -38,7 +38,10 @@ def init(
     ] = None,
     households: Annotated[
         Path | None,
-        typer.Option(help="A file of the households that people live in; or the data again, if all is in them."),
+        typer.Option(
+            help="A file of the households that people live in, or of the people whose jobs or visits the records are; or the "
+            "data again, if all is in them."
+        ),
     ] = None,
 ) -> None:
     """Turn a data file into a site: drafts dataset.toml and policy.toml, makes a secret, ingests the data.

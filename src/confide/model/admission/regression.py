@@ -7,7 +7,7 @@ from confide.errors import Mistake, Reason, nearest
 from confide.model.admission.related import check_predictors, check_related
 from confide.model.admission.universe import admit_universe, check_universe
 from confide.model.catalog.dataset import Dataset, Role, Variable
-from confide.model.formula import Factor, Formula, Transform
+from confide.model.formula import Factor, Formula, Transform, write_term
 from confide.model.policy import Policy
 from confide.model.request import Family, RegressionRequest
 
@@ -152,10 +152,18 @@ def _response(factor: Factor, dataset: Dataset) -> Factor:
     if not variable.measurable:
         raise Mistake(
             f"{variable.name!r} is not numeric.",
-            suggestions=[f"Model a class: {variable.name}=code, or all classes with family='multinomial'."],
+            suggestions=[_of_classes(variable)],
         )
     _admit_transform(factor, variable)
     return factor
+
+
+def _of_classes(variable: Variable) -> str:
+    """What to model of a variable that has classes: one of them, or all if there are three or more."""
+    codes = [code.code for code in variable.codes or () if not code.missing]
+    one = write_term((Factor(variable.name, codes=tuple(codes[:1] or ["code"])),))
+    several = ", or all classes with family='multinomial'" if len(codes) > 2 else ""
+    return f"Model a class with family='binomial': {one}{several}."
 
 
 def admit_factor(factor: Factor, dataset: Dataset) -> None:

@@ -11,7 +11,6 @@ __all__ = [
     "of_household_weight",
     "of_index",
     "of_key",
-    "of_person",
     "of_postcode",
     "of_strata",
     "of_unit",
@@ -23,10 +22,6 @@ Pattern = re.Pattern[str]
 
 _UNIT = re.compile(
     r"(^|[_. ])(id|pid|hid|hhid|uid|uuid|guid|key|ident|identifier|serial|serialno|user)$", re.IGNORECASE
-)
-_PERSON = re.compile(
-    r"(^|[_. ])(person|pers|pid|individual|patient|employee|worker|respondent|client|customer|user|rb030)",
-    re.IGNORECASE,
 )
 _CAMEL = re.compile(r"[a-z]I[dD]$")
 _INDEX = re.compile(r"^(unnamed(: ?\d+)?|index|rownames?|row_?(no|nr|num|number)?|obs(_?no)?|_n_)$", re.IGNORECASE)
@@ -98,15 +93,6 @@ def _words(name: str) -> str:
 def of_unit(name: str) -> bool:
     """Whether a name is that of an identifier."""
     return bool(_UNIT.search(name) or _CAMEL.search(name))
-
-
-def of_person(name: str) -> bool:
-    """Whether the name of an identifier is that of people, whose jobs or visits the records may be.
-
-    >>> of_person("patient_id"), of_person("visit_id")
-    (True, False)
-    """
-    return bool(_PERSON.search(name))
 
 
 def of_index(name: str) -> bool:

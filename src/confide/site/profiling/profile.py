@@ -11,6 +11,7 @@ from confide.site.profiling.column import EVIDENCE, MANY, ProfiledColumn, column
 from confide.site.profiling.grouping import Grouping, grouping
 from confide.site.profiling.joining import Joined, join_levels
 from confide.site.profiling.relations import bands, duplicates, parents
+from confide.sources.households import names_people
 from confide.sources.source import Source
 
 __all__ = ["Decision", "Profile", "profile", "units_for_each"]
@@ -68,10 +69,11 @@ def profile(source: Source, household: str | None = None) -> Profile:
     weight = min(weights, key=lambda c: names.of_household_weight(c.name), default=None)
     aside = [c for c in columns if c.missing or c.weighs or c.name in replicate or _design(c) or c.name == household]
     units = [c for c in columns if c not in aside and _names_units(c)]
-    unit = max(units, key=lambda c: (c.named_unit, names.of_person(c.name), c.size), default=None)
+    unit = max(units, key=lambda c: (c.named_unit, names_people(c.name), c.size), default=None)
     homes = [c for c in columns if (c.name == household if household else unit and _household(c, unit))]
     home = homes[0] if homes else None
-    hiding = _Hiding(unit, home, replicate)
+    unit = home if home is not None and names_people(home.name) else unit  # records are jobs or visits of people
+    hiding = _Hiding(unit, None if home is unit else home, replicate)
     shown = [c for c in columns if not c.empty and c is not weight and not hiding.why(c)[0]]
     twice = duplicates([c for c in shown if c.size > 1 and (c.categorical or not c.dates)])
     shown = [c for c in shown if c.name not in twice]
@@ -79,10 +81,22 @@ def profile(source: Source, household: str | None = None) -> Profile:
     banded = bands(classes, [c for c in shown if not c.categorical and not c.dates])
     role = _roles(shown, banded)
     levels = parents(classes)
+    columns = tuple(_placed(c) if c.name in levels else c for c in columns)
+    classes = [_placed(c) if c.name in levels else c for c in classes]
     groups = _groupings([c for c in classes if c.name not in levels], columns, unit)
     joined = join_levels(classes, levels, groups, share=units_for_each(unit))
     decisions = {c.name: _with_levels(_decide(c, weight, hiding, twice, role), groups, joined) for c in columns}
     return Profile(columns, unit, home, weight, levels, groups, joined, decisions)
+
+
+def _placed(column: ProfiledColumn) -> ProfiledColumn:
+    """Without the codes of a codebook that no record has: records alone tell which code of the level above each lies in."""
+    there = {*column.codes, *(column.marks if column.missing else ())}
+    labels = {code: label for code, label in column.labels.items() if code in there}
+    marks = tuple(mark for mark in column.marks if mark in there)
+    if len(labels) == len(column.labels):
+        return replace(column, marks=marks)
+    return replace(column, labels=labels, marks=marks, larger=True)
 
 
 def _groupings(
@@ -222,7 +236,7 @@ def _notes(column: ProfiledColumn) -> list[str]:
     if column.categorical and column.numbers is not None and not column.labels:
         notes.append("numbers taken for codes")
     if column.larger:
-        notes.append("of many codes in the codebook those are listed that records have; add what may come")
+        notes.append("of the codes in the codebook those are listed that records have; add what may come")
     if column.size == 1:
         notes.append("constant: leave it out, or list the other codes")
     if column.categorical and not column.labels and column.size <= MANY:

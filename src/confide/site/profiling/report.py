@@ -55,6 +55,10 @@ def _doubts(found: Profile) -> Iterator[str]:
     if unit is not None and (several := int((unit.counts > 1).sum())):
         each = f"{several:,} of {unit.size:,} units, by {unit.name!r}, have several records"
         yield f"{each}: jobs or visits of theirs, or the same record twice?"
+    for column in found.columns:
+        twice = int((column.counts > 1).sum())
+        if column is not unit and column is not found.household and column.named_unit and 0 < twice < column.size / 10:
+            yield f"{twice:,} of {column.size:,} values of {column.name!r} stand in several records: is a record there twice?"
 
 
 def _heading(decision: Decision) -> str:

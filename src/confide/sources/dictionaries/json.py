@@ -12,6 +12,7 @@ __all__ = ["read_json"]
 
 LABELS = ("label", "description", "question", "title")
 VALUES = ("values", "codes", "categories", "value_labels")
+ASKED = ("asked_of", "universe")
 RANGE = {"min", "max"}
 """Among values these are the bounds of a number, not codes."""
 
@@ -43,10 +44,21 @@ def _described(entry: dict[str, Any] | str) -> DictionaryEntry:
     if isinstance(entry, str):
         return DictionaryEntry(entry)
     label = next((str(entry[key]) for key in LABELS if isinstance(entry.get(key), str)), "")
-    values = next((_values(entry[key]) for key in VALUES if key in entry), {})
-    missing = entry.get("missing")
-    lost = tuple(str(code) for code in missing) if isinstance(missing, list) else ()
-    return DictionaryEntry(label, values, lost, str(entry.get("universe") or ""))
+    raw = next((entry[key] for key in VALUES if key in entry), None)
+    asked = next((entry[key] for key in ASKED if isinstance(entry.get(key), str)), "")
+    bins = entry.get("kind") == "numeric"  # a codebook of ours lists the bins of a number as codes
+    return DictionaryEntry(label, {} if bins else _values(raw), _missing(entry.get("missing"), raw), asked)
+
+
+def _missing(listed: Any, values: Any) -> tuple[str, ...]:
+    """The codes that mean missing, in a list of their own or marked among the values."""
+    marked = (
+        [row for row in values if isinstance(row, dict) and row.get("missing") is True]
+        if isinstance(values, list)
+        else []
+    )
+    own = listed if isinstance(listed, list) else []
+    return tuple(dict.fromkeys([*map(str, own), *(str(row.get("code", row.get("value"))) for row in marked)]))
 
 
 def _values(raw: Any) -> dict[str, str]:

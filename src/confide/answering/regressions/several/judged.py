@@ -19,6 +19,7 @@ from confide.answering.regressions.several.predictors import LinearPredictors
 from confide.answering.regressions.several.shares import MeanShares, mean_shares, periods
 from confide.answering.universe.census import UnitSets
 from confide.arrays import Bools, Floats
+from confide.model.design import Duration
 from confide.model.evidence import Moments, Spread, Step
 from confide.model.request import Family
 
@@ -74,6 +75,9 @@ class JudgedSeveral(JudgedRegression):
     @property
     def back(self) -> Floats:
         return self.predictors.of(super().back)
+
+    def _of_coefficients(self, matrix: Floats) -> Floats:
+        return self.predictors.of(matrix)
 
     @property
     def shared(self) -> list[tuple[int, str]]:
@@ -141,9 +145,18 @@ class JudgedSeveral(JudgedRegression):
         return FittedModel(question, fitted, spread, inference, np.ones(self.columns))
 
     def _kept(self, noisy: NoisyClasses, counts: Floats) -> Floats:
-        ordered = self.predictors.family is Family.ORDERED
-        kept, many = noisy.kept(counts, ordered=ordered), self.predictors.many
-        return np.array([kept[0 if ordered else k] for k, _ in self.predictors.places[many:]])
+        family, many = self.predictors.family, self.predictors.many
+        kept = noisy.kept(counts, ordered=family is Family.ORDERED)
+        return np.array([kept[k if family is Family.MULTINOMIAL else 0] for k, _ in self.predictors.places[many:]])
+
+    def _noisy_counts(self, name: str) -> Floats:
+        """Of durations in two columns: those of each bin it did not happen to, and those it did."""
+        response = self.explained.response
+        if not isinstance(response, Duration):
+            return super()._noisy_counts(name)
+        found = self.sums.published_counts(name, response.event, complete=self.classes.complete)
+        happened = np.isin(np.arange(found.shape[1]), response.places)
+        return np.stack([found[:, ~happened].sum(axis=1), found[:, happened].sum(axis=1)], axis=1)
 
     def _moments(self, question: Step, beta: Floats) -> Moments:
         full = tuple((self.predictors.constraint @ beta).tolist())

@@ -246,13 +246,15 @@ class ModelDraft:
     def retyped(self, text: str, family: str) -> "ModelDraft":
         """The same with the model of a typed formula, completed by the parts of its interactions."""
         try:
-            given = {"formula": text, "family": family} | ({"event": self.event} if family == "survival" else {})
+            event = {"event": self.event} if self.event and family == Family.SURVIVAL else {}
+            given = {"formula": text, "family": family} | event
             asked = make_request(RegressionRequest, self.dataset.name, where=EVERYONE, given=given)
             asked = admit_regression(asked, self.dataset)
             terms = tuple(part for term in asked.formula.terms for part in _parts(term))
             formula = Formula(asked.formula.response, terms)
         except Mistake as mistake:
-            return replace(self, typed=text).wrong("formula", mistake)
+            chosen = Family(family) if family in set(Family) else self.family
+            return replace(self, typed=text, family=chosen).wrong("formula", mistake)
         return replace(self, family=asked.family, response=formula.response, terms=formula.terms)
 
 

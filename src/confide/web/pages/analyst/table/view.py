@@ -59,22 +59,41 @@ def links(
     def link(words: str, *, request: TableRequest = asked, shown: View = view) -> Link:
         return words, address([*write_query(request), *shown.write()]), (request, shown) == (asked, view)
 
-    percents = [replace(asked, percent=share) for share in asked.shares]
-    numbers = replace(asked, percent=None, interval=asked.interval if asked.error else None)
+    plain = replace(asked, index=None)
+    percents = [replace(plain, percent=share) for share in asked.shares]
+    numbers = replace(plain, percent=None, interval=asked.interval if asked.error else None)
     shared = bool(asked.error) or (asked.percent is not None and Measure.COUNT in asked.measure)
     return {
         "Show": [link(_WORDS[one.percent], request=one) for one in ([numbers, *percents] if percents else [])],
+        "Index, 100 is": [link(words, request=one) for words, one in _indexed(asked, dataset)],
         "Interval": [
             link(words, request=replace(asked, interval=level))
             for words, level in ((("Hide", None), ("95 %", "95")) if shared else ())
         ],
-        "Error": [link(words, request=one) for words, one in _with_errors(asked, dataset)],
+        "Error": [link(words, request=one) for words, one in _with_errors(plain, dataset)],
         "Zeros": [link("Show", shown=replace(view, zeros=True)), link("Hide", shown=replace(view, zeros=False))],
         "Noise": [
             link("Hide", shown=replace(view, noise=False)),
             link("Show its spread", shown=replace(view, noise=True)),
         ],
     }
+
+
+MOST_INDEXED = 12
+"""Of variables with more classes none is offered as 100; an address may name it."""
+
+
+def _indexed(asked: TableRequest, dataset: Dataset) -> Iterator[tuple[str, TableRequest]]:
+    """The table as percentages of each class of its first variable that is short, and of the class that is 100 now."""
+    numbers = replace(asked, percent=None, interval=None, error=(), index=None)
+    classes = {name: [code for code in dataset.classifier(name).codes or () if not code.missing] for name in asked.by}
+    short = next((name for name, codes in classes.items() if 1 < len(codes) <= MOST_INDEXED), None)
+    offered = {f"{short}={code.code}": code.label for code in classes[short]} if short else {}
+    if asked.index is not None and asked.index not in offered:
+        offered[asked.index] = asked.index_class[1]
+    if offered:
+        yield "None", replace(asked, index=None)
+    yield from ((label, replace(numbers, index=index)) for index, label in offered.items())
 
 
 _ERRORS: dict[str, tuple[ErrorMeasure, ...]] = {
