@@ -220,7 +220,7 @@ def test_people_are_the_units_of_their_jobs_and_a_level_above_them(jobs: tuple[P
     assert (dataset.unit, dataset.household) == ("person_id", "person_id") and dataset.above is not None
     assert {"sex", "region", "person_records", "first_sector", "person_pay"} <= set(dataset.above.variables)
     with confide.open(site) as opened:
-        people = opened["work.households"].table(rows="person_records", measure=["count", "total"], of="person_pay")
+        people = opened["work.people"].table(rows="person_records", measure=["count", "total"], of="person_pay")
         work = opened["work"].table(rows="person_records", measure=["count", "total"], of="pay")
     people_of, work_of = people.to_pandas().set_index("person_records"), work.to_pandas().set_index("person_records")
     assert abs(people_of["count"]["_T"] - 1500) <= 3

@@ -24,7 +24,7 @@ from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.levels.protecting import protect_levels, write_levels
 from confide.records.updates import Update
 from confide.site.draft import draft
-from confide.site.draft_level import draft_level
+from confide.site.draft_level import LEVELS, draft_level, level_above
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
@@ -54,9 +54,6 @@ PROTECTING = 80
 
 ASIDE = 400
 """Bytes of a record that are put aside while records are coded and protected (measured with 10 million people)."""
-
-LEVEL = "households"
-"""What the level above people is called that is drafted."""
 
 FORMER = "former"
 """The folder of a data set that names what is to be taken out of a database, when data are next loaded."""
@@ -119,15 +116,20 @@ def add(
     _check_width(read)
     drafted = draft(read, name=name, dictionary=dictionary, household=key and key[0]) if catalog is None else None
     text = catalog or "" if drafted is None else drafted.catalog
-    file, level = folder.catalog(name), folder.catalog(above(name, LEVEL))
+    file = folder.catalog(name)
     with only_mine(), _all_or_nothing(*_files_of(folder, name)):
         create_folder(folder.path, preset=preset or "standard")
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
         if households is not None:
+            records = _with_households(folder, name)
+            called = level_above(records)
+            level = folder.catalog(above(name, called))
             level.parent.mkdir(mode=0o700)
-            write_whole(level, draft_level(read, _with_households(folder, name), key=key and key[1]))
-            _tell([f"Households are a level of their own, {above(name, LEVEL)!r}, drafted in {level}."], tell)
+            write_whole(level, draft_level(read, records, key=key and key[1]))
+            _tell(
+                [f"{called.capitalize()} are a level of their own, {above(name, called)!r}, drafted in {level}."], tell
+            )
         if drafted is not None:
             write_whole(folder.profile(name), drafted.page)
             write_whole(folder.kept_profile(name), drafted.kept)
@@ -140,11 +142,11 @@ def add(
 
 
 def _files_of(folder: Folder, name: str) -> list[Path]:
-    """What adding a data set may make: of the site, of the data set and of its level of households, folders first."""
+    """What adding a data set may make: of the site, of the data set and of the level above it, folders first."""
     site = [folder.path, folder.access, folder.path / "policy.toml", folder.path / "secret"]
-    file, level = folder.catalog(name), folder.catalog(above(name, LEVEL))
+    file, levels = folder.catalog(name), [folder.catalog(above(name, level)) for level in LEVELS]
     own = [file.parent, file, folder.profile(name), folder.kept_profile(name), folder.own(name)]
-    return [*site, *own, level.parent, level]
+    return [*site, *own, *(each for level in levels for each in (level.parent, level))]
 
 
 def _tell(lines: Iterable[str], tell: Callable[[str], object] | None) -> None:

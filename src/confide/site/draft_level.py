@@ -18,7 +18,7 @@ from confide.site.profiling.column import column_of
 from confide.sources.columns import each_text, numbers
 from confide.sources.source import Source
 
-__all__ = ["draft_level"]
+__all__ = ["LEVELS", "draft_level", "level_above"]
 
 SIZES = [2, 3, 4, 5, 6]
 """Households of six and more are few, and stand together."""
@@ -54,6 +54,19 @@ _PEOPLE = _Words(
 )
 
 
+LEVELS = (_HOMES.level, _PEOPLE.level)
+"""What levels that are drafted may be called."""
+
+
+def level_above(records: Dataset) -> str:
+    """What the level above some records is called: households of people, or people of their jobs or visits."""
+    return _words(records).level
+
+
+def _words(records: Dataset) -> _Words:
+    return _PEOPLE if records.unit == records.household else _HOMES
+
+
 def draft_level(source: Source, people: Dataset, *, key: str | None) -> str:
     """The text of a `dataset.toml` of households, for people who are described; `key` names households in a file of theirs.
 
@@ -85,7 +98,7 @@ class _Drafting:
 
     def __init__(self, source: Source, people: Dataset) -> None:
         self._source, self._people, self._column = source, people, people.household or ""
-        self.words = _PEOPLE if people.unit == people.household else _HOMES
+        self.words = _words(people)
         keys, of = np.unique(
             each_text(self._column, source.table[self._column]).to_numpy(zero_copy_only=False).astype(str),
             return_inverse=True,

@@ -51,7 +51,8 @@ def init(
 
     On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
 
-    With --households these are a level of their own to ask about, NAME.households, drafted in a folder within that of NAME.
+    With --households these are a level of their own to ask about, NAME.households (NAME.people above jobs or visits), drafted in a folder
+    within that of NAME.
 
     Example: confide init survey.csv -o mysite --name people
     """
