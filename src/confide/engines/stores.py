@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from confide.data.memory import whole_memory
 from confide.data.scratch import Scratch
 from confide.data.threads import beside, cores_for
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import write_store
 from confide.engines.order import in_stored_order
 from confide.errors import Fault, Mistake
+from confide.memory import whole_memory
 from confide.model.catalog.dataset import Dataset, EngineName
 
 __all__ = ["answering_engine", "open_engine", "remove_retired", "retire_store", "store_files", "write_stores"]

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from confide.data.memory import must_fit
 from confide.data.private import only_mine
 from confide.data.scratch import Scratch
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import remove_retired, retire_store
 from confide.errors import Mistake, nearest
+from confide.memory import must_fit
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.progress import current_progress

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from confide.data.memory import whole_memory
 from confide.engines.stores import answering_engine, open_engine, store_files
 from confide.errors import Fault, Mistake
+from confide.memory import whole_memory
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
 from confide.site.access import load_access
