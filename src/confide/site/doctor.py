@@ -5,7 +5,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
@@ -17,6 +17,7 @@ from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
+from confide.site.origins import has_changed, read_origin
 from confide.site.state import open_state, state_database
 from confide.site.state.database import server_facts
 from confide.site.state.papers import differing_machines, unlike_the_sites
@@ -84,7 +85,25 @@ def _data(what: str, folder: Folder) -> Examined:
             open_engine(
                 folder.store(name), folder.dataset(name)
             ).close()  # a fault says what the database or the cluster lacks
-    return Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded")
+    return _sources(Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded"), folder)
+
+
+def _sources(well: Examined, folder: Folder) -> Examined:
+    """Whether tables of databases are as they were read. Who answers need not be somebody who may read them."""
+    unseen = []
+    for name in folder.names():
+        if (origin := read_origin(folder, name)) is None:
+            continue
+        try:
+            if has_changed(folder, name):
+                found = f"the table {origin.table} has changed since {name!r} was read from it"
+                return replace(
+                    well, found=found, mend=f"confide ingest DATABASE {folder.path} {name} --table {origin.table}"
+                )
+        except (Mistake, Fault):
+            unseen.append(name)
+    told = f"; the table of {', '.join(unseen)} was not looked at: this role cannot read it" if unseen else ""
+    return replace(well, found=well.found + told)
 
 
 def _memory(what: str, folder: Folder) -> Examined:

@@ -13,6 +13,7 @@ import pyarrow.parquet
 
 from confide.errors import Mistake, nearest
 from confide.sources.by_column import ParquetColumns
+from confide.sources.database.origin import Origin, is_database
 from confide.sources.delimited import read_delimited
 from confide.sources.dictionaries.entry import StudyFacts
 from confide.sources.labelled import read_labelled
@@ -48,16 +49,21 @@ class Source:
     study: StudyFacts = field(default_factory=StudyFacts)
     notes: Sequence[str] = ()
     """What the custodian should know of how it was read."""
+    origin: Origin | None = None
+    """The table it was read from, if that was one of a database."""
 
 
 def read_source(
     source: Any, *, table: str | None = None, encoding: str | None = None, by_column: bool = False
 ) -> Source:
-    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame.
+    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, a pandas, polars or Arrow frame, or a
+    table of a PostgreSQL, as `postgresql://host/name`.
 
     `encoding` is that of a text file that is not UTF-8. `by_column` leaves the columns of a Parquet file on disk until they are
     asked for.
     """
+    if is_database(source):
+        return _checked(_database(source, table))
     if not isinstance(source, str | Path):
         return _checked(Source(arrow_table(source)))
     path = Path(source)
@@ -137,6 +143,15 @@ def _duckdb(path: Path, table: str | None) -> pa.Table:
             raise Mistake(f"Say which table of {path.name} to read.", suggestions=hint)
         quoted = table.replace('"', '""')
         return db.sql(f'SELECT * FROM "{quoted}"').to_arrow_table()
+
+
+def _database(address: str, name: str | None) -> Source:
+    try:
+        from confide.sources.database.reading import read_table
+    except ImportError:  # also where psycopg is there and libpq is not
+        hint = "pip install 'confide[postgres]'"
+        raise Mistake("To read from PostgreSQL, the extra 'postgres' is needed.", suggestions=[hint]) from None
+    return read_table(address, name)
 
 
 def _checked(source: Source) -> Source:

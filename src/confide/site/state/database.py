@@ -11,7 +11,7 @@ from confide.errors import Fault, Mistake
 if TYPE_CHECKING:
     from psycopg import Error
 
-    from confide.engines.postgres.connecting import Connection
+    from confide.sources.database.connecting import Connection
 
 __all__ = [
     "LEDGER_LOCK",
@@ -64,7 +64,7 @@ def connect_state(database: str) -> "Connection":
     try:
         from psycopg import RawCursor
 
-        from confide.engines.postgres.connecting import connect
+        from confide.sources.database.connecting import connect
     except ImportError:
         raise Mistake("'state' in site.toml needs the extra 'postgres': pip install 'confide[postgres]'.") from None
     connection = connect(database, setting="'state' in site.toml", **_LASTING)

@@ -17,7 +17,7 @@ from confide.errors import Fault
 from confide.site.state.database import PATIENCE, connect_state, create_table, has_table, server_faults
 
 if TYPE_CHECKING:
-    from confide.engines.postgres.connecting import Connection
+    from confide.sources.database.connecting import Connection
 
 __all__ = ["ServerState", "forget_counts"]
 
