@@ -1,4 +1,4 @@
-"""A table of a real PostgreSQL is read as its records would be from a file, by who may read it, and changes of it are noticed."""
+"""Tables of a real PostgreSQL, and Delta tables, are read as their records would be from a file, and changes of them are noticed."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +8,9 @@ from pathlib import Path
 
 import psycopg
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from psycopg import sql
 from typer.testing import CliRunner
 
@@ -208,3 +210,66 @@ def test_what_tells_a_change_is_kept_under_the_secret_alone(
     (folder.records("people") / FILE).write_text("{}")
     with pytest.raises(Fault, match="cannot be read"):
         read_origin(folder, "people")
+
+
+def delta(folder: Path, table: pa.Table = PEOPLE, **options: str) -> str:
+    plain = {name: each.cast(pa.string()) if name in ("sex", "region") else each for name, each in columns_of(table)}
+    write_deltalake(str(folder), pa.table(plain), partition_by=["region"], **options)  # type: ignore[call-overload]
+    return str(folder)
+
+
+def columns_of(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    yield from zip(table.column_names, table.columns, strict=True)
+
+
+def test_a_delta_table_is_read_in_its_newest_version_and_the_doctor_says_when_there_is_another(tmp_path: Path) -> None:
+    table, site = delta(tmp_path / "people"), tmp_path / "site"
+    DeltaTable(table).delete("person_id = 7")
+    confide.add(table, site, name="people", preset="drop-q")
+    read = read_source(table).table
+    assert sorted(read["person_id"].to_pylist()) == [one for one in PEOPLE["person_id"].to_pylist() if one != 7]
+    assert set(read["region"].to_pylist()) == set(PEOPLE["region"].to_pylist())
+    assert told(site) == "people: described, under a policy, and loaded "
+    delta(tmp_path / "people", PEOPLE.slice(0, 1), mode="append")
+    assert (
+        told(site)
+        == f"the table {table} has changed since 'people' was read from it confide ingest {table} {site} people"
+    )
+
+
+def test_a_delta_table_that_is_damaged_is_a_mistake(tmp_path: Path) -> None:
+    table = Path(delta(tmp_path / "people"))
+    next(table.glob("region=*/*.parquet")).unlink()
+    with pytest.raises(Mistake, match="people cannot be read as a Delta table"):
+        read_source(table)
+    for file in (table / "_delta_log").iterdir():
+        file.unlink()
+    with pytest.raises(Mistake, match="people cannot be read as a Delta table"):
+        read_source(table)
+
+
+@pytest.mark.parametrize("by_column", [False, True])
+def test_a_folder_of_parquet_files_is_one_table(tmp_path: Path, by_column: bool) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    for part in (2, 0, 1):
+        pq.write_table(PEOPLE.slice(200 * part, 200), folder / f"part-{part:05}.parquet")
+    (folder / "_SUCCESS").touch()
+    read = read_source(folder, by_column=by_column).table
+    assert read.num_rows == 600 and read.column_names == PEOPLE.column_names
+    assert [read[name].to_pylist() for name in read.column_names] == [column.to_pylist() for column in PEOPLE.columns]
+    pq.write_table(PEOPLE.drop_columns(["age"]), folder / "part-00003.parquet")
+    with pytest.raises(Mistake, match="part-00003.parquet has other columns than part-00000.parquet"):
+        read_source(folder)
+
+
+def test_a_folder_that_is_no_table_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "parted" / "region=N").mkdir(parents=True)
+    for name in ("empty", "parted"):
+        with pytest.raises(Mistake, match=f"'{name}' is a folder, and no table"):
+            read_source(tmp_path / name)
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "a.parquet").write_bytes(b"PAR1")
+    with pytest.raises(Mistake, match="cut cannot be read as Parquet"):
+        read_source(tmp_path / "cut")

@@ -12,7 +12,8 @@ SitePlace = Annotated[str, typer.Argument(help="The site's folder, or its addres
 DataFile = Annotated[
     str,
     typer.Argument(
-        help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS; or a PostgreSQL, as postgresql://host/name.",
+        help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS; a folder of Parquet files, a Delta table; or "
+        "a PostgreSQL, as postgresql://host/name.",
         metavar="FILE",
     ),
 ]

@@ -41,9 +41,9 @@ from confide.site.vintages import (
     write_vintages,
     writing,
 )
-from confide.sources.database.origin import Origin
 from confide.sources.delimited import LIKELY
 from confide.sources.households import find_key, join_households
+from confide.sources.origin import Origin
 from confide.sources.source import Source, read_source
 
 __all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_again", "prune"]

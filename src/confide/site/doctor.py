@@ -89,20 +89,19 @@ def _data(what: str, folder: Folder) -> Examined:
 
 
 def _sources(well: Examined, folder: Folder) -> Examined:
-    """Whether tables of databases are as they were read. Who answers need not be somebody who may read them."""
+    """Whether tables that change are as they were read. Who answers need not be somebody who may read them."""
     unseen = []
     for name in folder.names():
         if (origin := read_origin(folder, name)) is None:
             continue
+        again = f"confide ingest {origin.database} {folder.path} {name}{' --table ' * bool(origin.table)}{origin.table}"
         try:
             if has_changed(folder, name):
-                found = f"the table {origin.table} has changed since {name!r} was read from it"
-                return replace(
-                    well, found=found, mend=f"confide ingest DATABASE {folder.path} {name} --table {origin.table}"
-                )
+                found = f"the table {origin.title} has changed since {name!r} was read from it"
+                return replace(well, found=found, mend=again)
         except (Mistake, Fault):
             unseen.append(name)
-    told = f"; the table of {', '.join(unseen)} was not looked at: this role cannot read it" if unseen else ""
+    told = f"; the table of {', '.join(unseen)} was not looked at: it cannot be read from here" if unseen else ""
     return replace(well, found=well.found + told)
 
 

@@ -1,4 +1,4 @@
-"""The table of a database that a vintage was read from, kept with it, so that a change there is noticed.
+"""The table that a vintage was read from, kept with it, so that a change there is noticed.
 
 people/vintages/1/source.json
 """
@@ -11,7 +11,8 @@ from confide.data.private import only_mine
 from confide.errors import Fault
 from confide.site.folder import Folder, write_whole
 from confide.site.secret import Secret
-from confide.sources.database.origin import Origin
+from confide.sources.delta import delta_origin
+from confide.sources.origin import Origin, is_database
 
 __all__ = ["FILE", "has_changed", "read_origin", "sealed", "write_origin"]
 
@@ -34,7 +35,7 @@ def write_origin(inside: Path, origin: Origin) -> None:
 
 
 def read_origin(folder: Folder, name: str) -> Origin | None:
-    """Where the newest vintage of a data set was read from, if that was a database."""
+    """The table that the newest vintage of a data set was read from, if it was one that changes."""
     file = folder.records(name) / FILE
     try:
         return Origin(**json.loads(file.read_text(encoding="utf-8")))
@@ -45,8 +46,14 @@ def read_origin(folder: Folder, name: str) -> Origin | None:
 
 
 def has_changed(folder: Folder, name: str) -> bool:
-    """Whether the table that a data set was read from is another now: the server looks at all of it."""
+    """Whether the table that a data set was read from is another now: a server looks at all of it."""
+    kept = read_origin(folder, name)
+    return kept is not None and sealed(_now(kept), folder.secret()) != kept
+
+
+def _now(kept: Origin) -> Origin:
+    if not is_database(kept.database):
+        return delta_origin(Path(kept.database))
     from confide.sources.database.reading import table_origin  # needs the extra 'postgres'
 
-    kept = read_origin(folder, name)
-    return kept is not None and sealed(table_origin(kept.database, kept.table), folder.secret()) != kept
+    return table_origin(kept.database, kept.table)

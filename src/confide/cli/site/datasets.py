@@ -16,7 +16,7 @@ from confide.records.keeping import read_report
 from confide.site.cutpoints.draft import draft_cutpoints
 from confide.site.folder import Folder
 from confide.site.ledger import record_act
-from confide.sources.database.origin import is_database
+from confide.sources.origin import is_database
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]
 

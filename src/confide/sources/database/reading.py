@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from confide.errors import Fault, Mistake, nearest
 from confide.sources.database.connecting import connect
-from confide.sources.database.origin import Origin
+from confide.sources.origin import Origin
 from confide.sources.source import Source
 
 __all__ = ["read_table", "table_origin"]

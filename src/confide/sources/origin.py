@@ -1,4 +1,4 @@
-"""Where records were read from, if that was a database, and how to tell whether it has changed since."""
+"""Where records were read from, if that was a table that changes, and how to tell whether it has since."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,8 @@ __all__ = ["Origin", "is_database"]
 
 @dataclass(frozen=True)
 class Origin:
-    """A table of a database, as libpq and the database call them, and what it was: another text if anything in it is another.
+    """A table of a database, as libpq and the database call them, or the folder of a Delta table; and what it was: another text
+    if anything in it is another.
 
     The last is made of the true records, so it is kept only under the site's secret.
     """
@@ -16,6 +17,10 @@ class Origin:
     database: str
     table: str
     state: str
+
+    @property
+    def title(self) -> str:
+        return self.table or self.database
 
 
 def is_database(source: Any) -> bool:
