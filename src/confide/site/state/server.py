@@ -54,8 +54,8 @@ class ServerState:
             self._drop()
             self._connected()
 
-    def table(self, name: str, columns: str) -> None:
-        self._twice(lambda connection: create_table(connection, name, columns))
+    def table(self, name: str, columns: str, *, lasting: bool = True) -> None:
+        self._twice(lambda connection: create_table(connection, name, columns, lasting=lasting))
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives. It is said twice if the connection was lost: no statement of ours does harm by that."""
