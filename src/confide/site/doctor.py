@@ -3,12 +3,15 @@
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
+from pathlib import Path
 
+from confide.engines.columns.store import ColumnsStore
 from confide.engines.stores import answering_engine, open_engine, store_files
 from confide.errors import Fault, Mistake
 from confide.memory import whole_memory
@@ -106,26 +109,28 @@ def _sources(well: Examined, folder: Folder) -> Examined:
 
 
 def _memory(what: str, folder: Folder) -> Examined:
-    """What the columns that are answered from take, once all of them have been read."""
-    mapped = {name: _columns_size(folder, name) for name in folder.names()}
-    needed, there = sum(mapped.values()), whole_memory()
-    if not needed:
+    """What the columns that are answered from take, once all of them have been read; and how long that takes, which is done."""
+    mapped = {name: file for name in folder.names() if (file := _columns_file(folder, name))}
+    needed, there = sum(file.stat().st_size for file in mapped.values()), whole_memory()
+    if not mapped:
         return Examined(what, "DuckDB takes up to half of it")
-    found = f"columns of {', '.join(name for name in mapped if mapped[name])} take {_megabytes(needed)}"
-    if there is None:
-        return Examined(what, found)
-    found += f" of {_megabytes(there)}"
-    if needed > there // 2:
-        return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
-    return Examined(what, found)
+    found = f"columns of {', '.join(mapped)} take {_megabytes(needed)}"
+    if there is not None:
+        found += f" of {_megabytes(there)}"
+        if needed > there // 2:
+            return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
+    begun = time.monotonic()
+    for file in mapped.values():
+        ColumnsStore(file).read_all()
+    return Examined(what, f"{found}; all were read and checked in {time.monotonic() - begun:.1f} s")
 
 
-def _columns_size(folder: Folder, name: str) -> int:
+def _columns_file(folder: Folder, name: str) -> Path | None:
     store = folder.store(name)
     if answering_engine(store, folder.dataset(name).engine) is not EngineName.COLUMNS:
-        return 0
+        return None
     *_, file = store_files(store, EngineName.COLUMNS)
-    return file.stat().st_size if file.exists() else 0
+    return file if file.exists() else None
 
 
 def _megabytes(size: int) -> str:
