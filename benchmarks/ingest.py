@@ -1,14 +1,15 @@
 """What protecting the records costs when they are ingested: CPU with protection over CPU without, in one run.
 
     python benchmarks/ingest.py [--rows 20000 100000] [--data people] [--repeat 3]
-    python benchmarks/ingest.py --parquet FILE [--rows 10000000] [--data people]
+    python benchmarks/ingest.py --parquet FILE [--rows 10000000] [--preset standard] [--engine columns] [--within 6]
 
 Twice: from a table in memory, and from a CSV file, as a custodian who runs `confide ingest` does. Reading, coding and writing the
 store are in both. Then the seconds of each part. Every figure is the least of `repeat` runs. The limit is 2.
 
-The second form is for large files. It ingests a Parquet file once under either preset, each in a process of its own, and says how
-long that took and how much memory: that of the process, and apart from it what is mapped from files, which the machine takes back
-when it needs room. A file that is not there is made, with so many rows, and stays.
+The second form is for large files of people. It ingests a Parquet file once under either preset, or one, each in a process of its
+own, and says how long that took and how much memory: that of the process, and apart from it what is mapped from files, which the
+machine takes back when it needs room. A file that is not there is made, with so many rows, and stays. `--within` sets a hard limit
+of so many gigabytes, which mapped pages count against, too: who needs more is killed, and that is said (Linux, as root).
 """
 
 import argparse
@@ -23,7 +24,7 @@ from typing import Any
 
 import pyarrow.csv
 import pyarrow.parquet
-from memory import Memory
+from memory import Memory, limited
 
 from confide import demo
 from confide.demo.texts import catalog_text
@@ -53,10 +54,10 @@ def timed(part: Callable[..., Any], name: str, seconds: Counter[str]) -> Callabl
     return run
 
 
-def taken(source: Any, folder: Path, name: str, preset: str) -> float:
+def taken(source: Any, folder: Path, name: str, preset: str, engine: str = "auto") -> float:
     """Seconds of CPU to ingest data under a preset."""
     began = time.process_time()
-    ingest.add(source, folder, name=name, preset=preset, catalog=catalog_text(name))
+    ingest.add(source, folder, name=name, preset=preset, catalog=f'engine = "{engine}"\n{catalog_text(name)}')
     return time.process_time() - began
 
 
@@ -80,15 +81,29 @@ def parts(source: Any, place: Path, name: str) -> Counter[str]:
     return seconds
 
 
-def ingest_large(file: Path, name: str, preset: str) -> None:
+def ingest_large(file: Path, preset: str, engine: str) -> None:
     """Ingest a file once, and say what that took."""
     rows, memory = pyarrow.parquet.read_metadata(file).num_rows, Memory()
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
-        taken(getattr(demo, name)(1_000), Path(folder) / "first", name, preset)  # what is compiled is compiled before
+        taken(demo.people(1_000), Path(folder) / "first", "people", preset)  # what is compiled is compiled before
         began = time.perf_counter()
-        seconds = taken(file, Path(folder) / "site", name, preset)
+        seconds = taken(file, Path(folder) / "site", "people", preset, engine)
         wall = time.perf_counter() - began
-    print(f"{rows:,} {name}, {preset}: {wall:.0f} s, of CPU {seconds:.0f} s, {memory.told()}", flush=True)
+    print(f"{rows:,} people, {preset}, {engine}: {wall:.0f} s, of CPU {seconds:.0f} s, {memory.told()}", flush=True)
+
+
+def run_apart(words: list[str], gigabytes: float) -> None:
+    """A process of its own, within a limit of memory if one is set."""
+    command = [sys.executable, __file__, *words]
+    if not gigabytes:
+        subprocess.run(command, check=True)
+        return
+    with limited(gigabytes) as limit:
+        done = subprocess.run(command, preexec_fn=limit.join)
+        print(
+            f"  within {gigabytes:g} GB: {'killed' if done.returncode else 'done'}, {limit.peak:.1f} GB at most",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -97,16 +112,22 @@ def main() -> None:
     parser.add_argument("--data", default="people")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--parquet", type=Path)
-    parser.add_argument("--preset", help="only this one, in this process")
+    parser.add_argument("--preset", help="only this one")
+    parser.add_argument("--engine", default="auto")
+    parser.add_argument("--within", type=float, default=0.0, metavar="GB")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.parquet:
         if not asked.parquet.exists():
-            pyarrow.parquet.write_table(getattr(demo, asked.data)(asked.rows[-1]), asked.parquet)
-        if asked.preset:
-            ingest_large(asked.parquet, asked.data, asked.preset)
+            from scale import people_file  # it needs servers' libraries
+
+            people_file(asked.rows[-1], asked.parquet)
+        if asked.here:
+            ingest_large(asked.parquet, asked.preset, asked.engine)
             return
-        for preset in ("drop-q", "standard"):
-            subprocess.run([sys.executable, *sys.argv, "--preset", preset], check=True)
+        for preset in [asked.preset] if asked.preset else ["drop-q", "standard"]:
+            words = ["--parquet", str(asked.parquet), "--preset", preset, "--engine", asked.engine, "--here"]
+            run_apart(words, asked.within)
         return
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

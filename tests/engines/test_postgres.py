@@ -21,7 +21,7 @@ from confide.attacks.truth.truth import truth_of_site
 from confide.cancellation import Cancellation, Stopped, StopReason
 from confide.engines import Coded, relation
 from confide.engines.memory.engine import MemoryEngine
-from confide.engines.postgres import connecting, streaming
+from confide.engines.postgres import streaming
 from confide.engines.postgres.engine import PostgresEngine
 from confide.engines.postgres.failures import failures
 from confide.engines.postgres.store import read_pointer, remove_postgres, write_postgres
@@ -31,6 +31,7 @@ from confide.records import ingest
 from confide.records.levels import protecting
 from confide.site.doctor import Examined, examine
 from confide.site.folder import Folder
+from confide.sources.database import connecting
 from confide.web.under_way.job import Job
 from postgres_server import Server
 from some_people import model, people

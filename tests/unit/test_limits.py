@@ -1,6 +1,7 @@
 """The rate limit: a plain bucket is its oracle."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 
@@ -9,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confide.errors import Mistake
-from confide.web.rate_limit import RateLimit
+from confide.site.state import FileState
+from confide.web.rate_limit import Pace, RateLimit, SharedRateLimit, rate_limit
 
 pauses = st.floats(0, 40) | st.just(0.0)
 rates = st.integers(1, 30)
+KINDS = [RateLimit, lambda per_minute: SharedRateLimit(FileState(), "requests", per_minute)]
+both = pytest.mark.parametrize("kind", KINDS, ids=["of one machine", "of several"])
+Kind = Callable[[int], Pace]
 
 
 class Bucket:
@@ -29,9 +34,10 @@ class Bucket:
         return taken
 
 
+@both
 @given(per_minute=rates, steps=st.lists(pauses, max_size=80))
-def test_it_lets_in_exactly_whom_a_plain_bucket_lets_in(per_minute: int, steps: list[float]) -> None:
-    limit, bucket = RateLimit(per_minute), Bucket(per_minute)
+def test_it_lets_in_exactly_whom_a_plain_bucket_lets_in(kind: Kind, per_minute: int, steps: list[float]) -> None:
+    limit, bucket = kind(per_minute), Bucket(per_minute)
     for now in accumulate(steps):
         wait = limit.allow("a", now)
         level = bucket.level + (now - bucket.last) * per_minute / 60
@@ -42,18 +48,22 @@ def test_it_lets_in_exactly_whom_a_plain_bucket_lets_in(per_minute: int, steps: 
             bucket.level = max(bucket.level, 0.0)
 
 
+@both
 @given(per_minute=rates, steps=st.lists(pauses, max_size=80))
-def test_no_stretch_of_time_lets_in_more_than_promised(per_minute: int, steps: list[float]) -> None:
-    limit = RateLimit(per_minute)
+def test_no_stretch_of_time_lets_in_more_than_promised(kind: Kind, per_minute: int, steps: list[float]) -> None:
+    limit = kind(per_minute)
     let_in = [now for now in accumulate(steps) if limit.allow("a", now) == 0.0]
     for first, start in enumerate(let_in):
         for last, end in enumerate(let_in[first:], first):
             assert last - first + 1 <= per_minute * (1 + (end - start) / 60) + 1e-3
 
 
-@given(per_minute=st.integers(1, 10_000), start=st.floats(0, 1e9), extra=st.integers(1, 3))
-def test_who_waits_as_long_as_told_is_let_in_and_not_before(per_minute: int, start: float, extra: int) -> None:
-    limit = RateLimit(per_minute)
+@both
+@given(per_minute=st.integers(1, 1_000), start=st.floats(0, 1e9), extra=st.integers(1, 3))
+def test_who_waits_as_long_as_told_is_let_in_and_not_before(
+    kind: Kind, per_minute: int, start: float, extra: int
+) -> None:
+    limit = kind(per_minute)
     for _ in range(per_minute):
         assert limit.allow("a", start) == 0.0
     for _ in range(extra):
@@ -125,3 +135,17 @@ def test_threads_together_get_no_more_than_one_would() -> None:
     with ThreadPoolExecutor(8) as pool:
         waits = list(pool.map(lambda _: limit.allow("a", Slow(5.0)), range(80)))
     assert waits.count(0.0) == 10
+
+
+def test_where_one_machine_serves_a_site_nobody_else_is_asked() -> None:
+    assert isinstance(rate_limit(FileState(), "requests", 5), RateLimit)
+
+
+def test_a_shared_limit_forgets_who_may_knock_as_often_as_ever() -> None:
+    state = FileState()
+    limit = SharedRateLimit(state, "requests", 60)
+    for client in range(100):
+        limit.allow(str(client), 100.0)
+    limit.allow("late", 161.5)
+    assert state.run("SELECT client FROM paces") == [("late",)]
+    assert SharedRateLimit(state, "requests", 0).allow("late", 161.5) == 0.0 and limit.at(60) is limit

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from confide.data.memory import free_memory, must_fit, whole_memory
 from confide.errors import Fault
+from confide.memory import free_memory, must_fit, whole_memory
 
 
 def machine(root: Path, files: dict[str, str]) -> Path:
@@ -28,6 +28,19 @@ def group(name: str, most: str, taken: int, file: int) -> dict[str, str]:
     }
 
 
+def old_group(name: str, most: str, taken: int, file: int) -> dict[str, str]:
+    where = f"sys/fs/cgroup/memory/{name}"
+    return {
+        f"{where}memory.limit_in_bytes": f"{most}\n",
+        f"{where}memory.usage_in_bytes": f"{taken}\n",
+        f"{where}memory.stat": f"cache 1\ntotal_cache {file}\n",
+    }
+
+
+OLD_GROUPS = {"proc/self/cgroup": "9:name=memory:/z\n4:hugetlb,memory:/a/b\n3:cpu:/\n0::/\n"}
+NO_LIMIT = "9223372036854771712"
+
+
 @pytest.mark.parametrize(
     ("files", "free"),
     [
@@ -39,6 +52,11 @@ def group(name: str, most: str, taken: int, file: int) -> dict[str, str]:
         (MACHINE | GROUPS | group("a/b/", "max", 10, 3) | group("a/", "500", 200, 0), 300),
         (MACHINE | GROUPS | group("a/b/", "1000", 1700, 100), 0),
         (MACHINE | GROUPS | group("", "90", 0, 0), 90),
+        (MACHINE | OLD_GROUPS | old_group("a/b/", NO_LIMIT, 10, 3), 4_096_000),
+        (MACHINE | OLD_GROUPS | old_group("a/b/", "1000", 700, 100), 400),
+        (MACHINE | OLD_GROUPS | old_group("a/b/", NO_LIMIT, 10, 3) | old_group("a/", "500", 200, 0), 300),
+        (MACHINE | OLD_GROUPS | old_group("", "90", 0, 0), 90),
+        (MACHINE | OLD_GROUPS | old_group("z/", "90", 0, 0), 4_096_000),
         ({"proc/meminfo": "MemAvailable: much\n"}, None),
     ],
 )
@@ -56,6 +74,7 @@ def test_what_is_free_is_the_least_of_the_machine_and_its_groups(
         (MACHINE | GROUPS | group("a/b/", "max", 10, 3), 9216),
         (MACHINE | GROUPS | group("a/b/", "1000", 700, 100), 1000),
         (MACHINE | GROUPS | group("a/b/", "max", 10, 3) | group("a/", "500", 200, 0), 500),
+        (MACHINE | OLD_GROUPS | old_group("a/b/", "1000", 700, 100), 1000),
     ],
 )
 def test_what_there_is_counts_what_is_taken(tmp_path: Path, files: dict[str, str], whole: int | None) -> None:

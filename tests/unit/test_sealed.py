@@ -94,6 +94,12 @@ def test_what_does_not_fit_into_memory_lies_beside_the_file_and_goes_with_it(
     assert [file.name for file in tmp_path.iterdir()] == ["a.duckdb"]
 
 
+def test_a_container_has_the_memory_of_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sealed, "whole_memory", lambda: 600 * 2**20)
+    with sealed.open_sealed(tmp_path / "a.duckdb") as db:
+        assert db.execute("SELECT current_setting('memory_limit')").fetchall() == [("300.0 MiB",)]
+
+
 def test_one_file_can_be_opened_twice_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     duckdb.connect(str(tmp_path / "data.duckdb")).close()
     monkeypatch.chdir(tmp_path)

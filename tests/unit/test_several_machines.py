@@ -42,6 +42,7 @@ from confide.site.reviews import ReviewState
 from confide.site.secret import create_secret
 from confide.site.state import open_state
 from confide.site.state.papers import LOOK, SharedPapers
+from confide.web.rate_limit import rate_limit
 from confide.web.sessions import Sessions
 from postgres_server import Server, running
 
@@ -842,6 +843,20 @@ def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> N
         with states[0].in_turn("people"), states[1].in_turn("firms"):
             pass
     assert most == [1] * 5 * THREADS
+
+
+def test_a_pace_is_one_for_all_machines_however_many_knock_at_once(folders: list[Path]) -> None:
+    states = [open_state(folder) for folder in folders]
+    assert states[0].machine != states[1].machine
+    limits = [rate_limit(state, "requests", 30) for state in states]
+    now = states[0].now()
+    with ThreadPoolExecutor(8) as pool:
+        waits = [*pool.map(lambda turn: limits[turn % 2].allow("person ana", now), range(80))]
+    assert waits.count(0.0) == 30 and {round(wait, 3) for wait in waits} == {0.0, 2.0}
+    other = [rate_limit(state, "failed logins", 1) for state in states]
+    assert [limit.allow("person ana", now) for limit in other] == [0.0, 60.0] == [other[0].wait("bob", now), 60.0]
+    for state in states:
+        state.close()
 
 
 def test_a_login_at_one_machine_holds_at_the_other_until_it_ends_at_either(folders: list[Path]) -> None:

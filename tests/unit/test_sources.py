@@ -143,7 +143,7 @@ def test_a_file_that_is_not_what_it_says_is_a_mistake_that_quotes_none_of_it(tmp
 def test_unknown_endings_and_missing_files_are_mistakes(tmp_path: Path) -> None:
     fails(write(tmp_path / "a.xlsx", "x"), "'a.xlsx'", "csv")
     fails(tmp_path / "none.csv", "no file")
-    fails(tmp_path, "no file")
+    fails(tmp_path, "is a folder, and no table")
 
 
 def test_frames_of_pandas_polars_and_arrow_are_read() -> None:

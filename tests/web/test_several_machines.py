@@ -20,6 +20,7 @@ from confide.answering.service import Service
 from confide.site import ledger
 from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.site.folder import Folder
+from confide.web.pages.login import ATTEMPTS
 from confide.web.questions import Questions
 from postgres_server import Server, running
 
@@ -109,6 +110,24 @@ def test_without_the_database_nothing_is_answered_and_servers_go_on_when_it_is_b
     assert [server.get(QUESTIONS[2], headers=token).status_code for server in (other, one)] == [200, 200]
     assert len([*ledger.read_questions(Folder(sites[0]).ledger)]) == 2  # the last is one question
     assert ledger.verify(Folder(sites[1]).ledger).head == ledger.verify(Folder(sites[0]).ledger).head
+
+
+def test_a_pace_and_logins_that_fail_are_counted_over_both_machines(
+    sites: list[Path],
+    token: dict[str, str],
+    serve: Callable[..., Any],
+    policy: Callable[..., None],
+    browser: Callable[..., Any],
+) -> None:
+    for site in sites:
+        policy(site, per_minute=60)
+    servers = [serve(site) for site in sites]
+    found = [servers[turn % 2].get("/about", headers=token) for turn in range(80)]
+    assert 0 < [each.status_code for each in found].count(429) <= 20
+    assert int(found[-1].headers["Retry-After"]) <= 1
+    strangers = [browser(server) for server in servers]
+    failed = [strangers[turn % 2].log_in("confide_wrong").status_code for turn in range(ATTEMPTS + 2)]
+    assert failed == [422] * ATTEMPTS + [429] * 2
 
 
 def test_a_token_that_is_removed_on_one_machine_closes_the_other_until_it_knows(

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from confide.data.memory import free_memory
 from confide.errors import Fault
+from confide.memory import free_memory
 
 __all__ = ["IN_MEMORY", "Keep", "Scratch"]
 

@@ -5,10 +5,10 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from confide.data.memory import whole_memory
 from confide.engines import Coded, Engine
 from confide.engines.duckdb.store import read_store, write_store, write_store_facts
 from confide.errors import Fault, Mistake
+from confide.memory import whole_memory
 from confide.model.catalog.dataset import Dataset, EngineName
 
 __all__ = [

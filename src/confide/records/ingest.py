@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from confide.data.memory import must_fit
 from confide.data.private import only_mine
 from confide.data.scratch import Scratch
 from confide.engines import Coded
 from confide.engines.duckdb.store import read_store_facts
 from confide.engines.stores import remove_retired, retire_store
 from confide.errors import Mistake, nearest
+from confide.memory import must_fit
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.progress import current_progress
@@ -28,6 +28,7 @@ from confide.site.draft_level import LEVELS, draft_level, level_above
 from confide.site.encode import encode
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
+from confide.site.origins import read_origin, sealed, write_origin
 from confide.site.policies import give_policy
 from confide.site.vintages import (
     Vintage,
@@ -42,6 +43,7 @@ from confide.site.vintages import (
 )
 from confide.sources.delimited import LIKELY
 from confide.sources.households import find_key, join_households
+from confide.sources.origin import Origin
 from confide.sources.source import Source, read_source
 
 __all__ = ["MOST_COLUMNS", "Ingested", "add", "ingest", "preview", "protect_again", "prune"]
@@ -135,9 +137,9 @@ def add(
             write_whole(folder.kept_profile(name), drafted.kept)
             _tell(drafted.lines, tell)
         give_policy(folder, name, preset=preset, text=policy)
-        coded = _coded(folder, name, read)
+        coded, origin = _coded(folder, name, read), _origin(folder, read)
         del read, drafted  # what protecting and writing need is in the codes; the file as read is as large again
-        _write(folder, name, coded, vintage=vintage)
+        _write(folder, name, coded, vintage=vintage, origin=origin)
     return folder
 
 
@@ -196,8 +198,11 @@ def ingest(
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        planned = _plan(folder, name, _read_both(folder, name, source, households, table), vintage)
-        _write(folder, name, planned.records, vintage=planned.ingested.vintage, pairs=planned.pairs)
+        read = _read_both(folder, name, source, households, table)
+        planned, origin = _plan(folder, name, read, vintage), _origin(folder, read)
+        del read
+        called, pairs = planned.ingested.vintage, planned.pairs
+        _write(folder, name, planned.records, vintage=called, pairs=pairs, origin=origin)
     return planned.ingested
 
 
@@ -221,9 +226,9 @@ def protect_again(site: str | Path, *, name: str) -> Folder:
     folder = Folder(Path(site))
     _must_be_there(folder, name)
     with alone(folder.home(name), doing=f"loading {name!r}"):
-        known, pairs = folder.vintages(name), read_stand_ins(folder, name)
+        known, pairs, origin = folder.vintages(name), read_stand_ins(folder, name), read_origin(folder, name)
         true = read_truth(folder, name, Scratch(folder.home(name)))
-        _write(folder, name, true, vintage=known[-1].name if known else "1", pairs=pairs)
+        _write(folder, name, true, vintage=known[-1].name if known else "1", pairs=pairs, origin=origin)
     return folder
 
 
@@ -316,6 +321,11 @@ def _coded(folder: Folder, name: str, read: Source) -> Coded:
         return encode(folder.dataset(name), read.table, secret=folder.secret(), scratch=scratch)
 
 
+def _origin(folder: Folder, read: Source) -> Origin | None:
+    """Where the data were read from, as it may be kept."""
+    return sealed(read.origin, folder.secret()) if read.origin else None
+
+
 def _shares(policy: Policy) -> tuple[float, float]:
     """About which share of the time is behind when records are coded, and when they are protected."""
     return (0.15, 0.8) if policy.records.changes else (0.5, 0.5)
@@ -336,7 +346,15 @@ def _as_loaded(folder: Folder, name: str) -> Dataset:
     return folder.read_dataset(name, as_loaded=True)[0] if known else folder.dataset(name)
 
 
-def _write(folder: Folder, name: str, true: Coded, *, vintage: str, pairs: StandIns = NOBODY) -> None:
+def _write(
+    folder: Folder,
+    name: str,
+    true: Coded,
+    *,
+    vintage: str,
+    pairs: StandIns = NOBODY,
+    origin: Origin | None = None,
+) -> None:
     """A vintage with the store of protected records, what is kept of the true ones, and the catalog that coded them.
 
     The one before goes, unless the policy keeps it; a vintage of the same name is replaced.
@@ -358,6 +376,8 @@ def _write(folder: Folder, name: str, true: Coded, *, vintage: str, pairs: Stand
             write_levels(levels, inside)
             write_stand_ins(inside, pairs)
         _write_catalog(folder, name, inside)
+        if origin:
+            write_origin(inside, origin)
         if base.exists():
             shutil.copyfile(base, inside / base.name)  # it is read only if it is of these records
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

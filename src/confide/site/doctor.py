@@ -3,20 +3,24 @@
 import os
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
+from pathlib import Path
 
-from confide.data.memory import whole_memory
+from confide.engines.columns.store import ColumnsStore
 from confide.engines.stores import answering_engine, open_engine, store_files
 from confide.errors import Fault, Mistake
+from confide.memory import whole_memory
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
 from confide.site.access import load_access
 from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
+from confide.site.origins import has_changed, read_origin
 from confide.site.state import open_state, state_database
 from confide.site.state.database import server_facts
 from confide.site.state.papers import differing_machines, unlike_the_sites
@@ -84,30 +88,49 @@ def _data(what: str, folder: Folder) -> Examined:
             open_engine(
                 folder.store(name), folder.dataset(name)
             ).close()  # a fault says what the database or the cluster lacks
-    return Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded")
+    return _sources(Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded"), folder)
+
+
+def _sources(well: Examined, folder: Folder) -> Examined:
+    """Whether tables that change are as they were read. Who answers need not be somebody who may read them."""
+    unseen = []
+    for name in folder.names():
+        if (origin := read_origin(folder, name)) is None:
+            continue
+        again = f"confide ingest {origin.database} {folder.path} {name}{' --table ' * bool(origin.table)}{origin.table}"
+        try:
+            if has_changed(folder, name):
+                found = f"the table {origin.title} has changed since {name!r} was read from it"
+                return replace(well, found=found, mend=again)
+        except (Mistake, Fault):
+            unseen.append(name)
+    told = f"; the table of {', '.join(unseen)} was not looked at: it cannot be read from here" if unseen else ""
+    return replace(well, found=well.found + told)
 
 
 def _memory(what: str, folder: Folder) -> Examined:
-    """What the columns that are answered from take, once all of them have been read."""
-    mapped = {name: _columns_size(folder, name) for name in folder.names()}
-    needed, there = sum(mapped.values()), whole_memory()
-    if not needed:
+    """What the columns that are answered from take, once all of them have been read; and how long that takes, which is done."""
+    mapped = {name: file for name in folder.names() if (file := _columns_file(folder, name))}
+    needed, there = sum(file.stat().st_size for file in mapped.values()), whole_memory()
+    if not mapped:
         return Examined(what, "DuckDB takes up to half of it")
-    found = f"columns of {', '.join(name for name in mapped if mapped[name])} take {_megabytes(needed)}"
-    if there is None:
-        return Examined(what, found)
-    found += f" of {_megabytes(there)}"
-    if needed > there // 2:
-        return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
-    return Examined(what, found)
+    found = f"columns of {', '.join(mapped)} take {_megabytes(needed)}"
+    if there is not None:
+        found += f" of {_megabytes(there)}"
+        if needed > there // 2:
+            return Examined(what, found, 'Set engine = "duckdb" in dataset.toml, or give the machine more.')
+    begun = time.monotonic()
+    for file in mapped.values():
+        ColumnsStore(file).read_all()
+    return Examined(what, f"{found}; all were read and checked in {time.monotonic() - begun:.1f} s")
 
 
-def _columns_size(folder: Folder, name: str) -> int:
+def _columns_file(folder: Folder, name: str) -> Path | None:
     store = folder.store(name)
     if answering_engine(store, folder.dataset(name).engine) is not EngineName.COLUMNS:
-        return 0
+        return None
     *_, file = store_files(store, EngineName.COLUMNS)
-    return file.stat().st_size if file.exists() else 0
+    return file if file.exists() else None
 
 
 def _megabytes(size: int) -> str:

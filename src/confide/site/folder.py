@@ -3,6 +3,7 @@
 mysite/policy.toml  draft.toml  policies/  secret  login.secret  access.toml  ledger.jsonl  site.toml
 mysite/people/dataset.toml  people/profile.html  people/profile.json  people/vintages.json
 mysite/people/vintages/1/records.duckdb  records.columns  safe.parquet  truth.parquet  records.json  cohorts.parquet  stand_ins.parquet
+                         source.json
 mysite/people/households/dataset.toml  people/vintages/1/households/    if there is a level of households above it
 mysite/reviews/    results that wait for a custodian
 mysite/workspaces/ variables and questions that people keep for themselves

@@ -2,7 +2,7 @@
 
 people/vintages.json
 people/vintages/1/dataset.toml  records.duckdb  records.columns  truth.parquet  records.json  safe.parquet  cohorts.parquet
-                  stand_ins.parquet
+                  stand_ins.parquet  source.json
 
 Promise: a vintage is there, whole, from the moment the list names it; who is killed before that changed nothing.
 """

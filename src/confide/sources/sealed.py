@@ -9,6 +9,8 @@ from pathlib import Path
 
 import duckdb
 
+from confide.memory import whole_memory
+
 __all__ = ["WORKER", "open_sealed"]
 
 _SHARE = 2
@@ -42,5 +44,5 @@ def open_sealed(path: Path, *, read_only: bool = False, memory: int | None = Non
 
 
 def _memory() -> int:
-    """The bytes of memory that the machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """The bytes of memory that the machine has, or the container it is."""
+    return whole_memory() or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

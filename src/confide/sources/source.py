@@ -16,6 +16,7 @@ from confide.sources.by_column import ParquetColumns
 from confide.sources.delimited import read_delimited
 from confide.sources.dictionaries.entry import StudyFacts
 from confide.sources.labelled import read_labelled
+from confide.sources.origin import Origin, is_database
 from confide.sources.sealed import open_sealed
 
 __all__ = ["Source", "arrow_table", "read_source"]
@@ -48,19 +49,26 @@ class Source:
     study: StudyFacts = field(default_factory=StudyFacts)
     notes: Sequence[str] = ()
     """What the custodian should know of how it was read."""
+    origin: Origin | None = None
+    """The table it was read from, if it is one that changes."""
 
 
 def read_source(
     source: Any, *, table: str | None = None, encoding: str | None = None, by_column: bool = False
 ) -> Source:
-    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, or a pandas, polars or Arrow frame.
+    """Microdata from a CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS file, a folder of Parquet files, a Delta table, a table of a
+    PostgreSQL (as `postgresql://host/name`), or a pandas, polars or Arrow frame.
 
-    `encoding` is that of a text file that is not UTF-8. `by_column` leaves the columns of a Parquet file on disk until they are
+    `encoding` is that of a text file that is not UTF-8. `by_column` leaves the columns of Parquet files on disk until they are
     asked for.
     """
+    if is_database(source):
+        return _checked(_database(source, table))
     if not isinstance(source, str | Path):
         return _checked(Source(arrow_table(source)))
     path = Path(source)
+    if path.is_dir():
+        return _checked(_folder(path, by_column))
     if not path.is_file():
         raise Mistake(f"There is no file {str(source)!r}.")
     kind = path.name.lower().removesuffix(".gz").rsplit(".", 1)[-1]
@@ -137,6 +145,32 @@ def _duckdb(path: Path, table: str | None) -> pa.Table:
             raise Mistake(f"Say which table of {path.name} to read.", suggestions=hint)
         quoted = table.replace('"', '""')
         return db.sql(f'SELECT * FROM "{quoted}"').to_arrow_table()
+
+
+def _database(address: str, name: str | None) -> Source:
+    try:
+        from confide.sources.database.reading import read_table
+    except ImportError:  # also where psycopg is there and libpq is not
+        hint = "pip install 'confide[postgres]'"
+        raise Mistake("To read from PostgreSQL, the extra 'postgres' is needed.", suggestions=[hint]) from None
+    return read_table(address, name)
+
+
+def _folder(path: Path, by_column: bool) -> Source:
+    """A Delta table, or Parquet files as Spark and others leave them in a folder."""
+    if (path / "_delta_log").is_dir():
+        from confide.sources.delta import read_delta
+
+        return read_delta(path)
+    parts = sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
+    if not parts or any(part.is_dir() or part.suffix.lstrip(".").lower() not in PARQUET for part in parts):
+        hint = "Give a file, a Delta table, or a folder with nothing but Parquet files, not parted by the values of a column."
+        raise Mistake(f"{path.name!r} is a folder, and no table.", suggestions=[hint])
+    try:
+        read = ParquetColumns(*parts)
+        return Source(read if by_column else pa.table({name: read[name] for name in read.column_names}))
+    except (pa.ArrowException, OSError) as error:
+        raise Mistake(f"{path.name} cannot be read as Parquet: {_reason(error)}") from None
 
 
 def _checked(source: Source) -> Source:

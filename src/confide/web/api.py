@@ -1,5 +1,6 @@
 """The HTTP service: the address of a page is the question; the same address with .json, .csv or .xlsx is the data."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -36,6 +37,7 @@ from confide.web.pages.static import add_static
 from confide.web.probes import Probes, add_metrics
 from confide.web.problems import show_problems
 from confide.web.questions import Questions
+from confide.web.rate_limit import rate_limit
 from confide.web.serving.homes import ALONE, Homes
 from confide.web.subpath import ROOT, SubPath
 
@@ -77,6 +79,7 @@ def create_app(service: Service, *, path: SubPath = ROOT, homes: Homes = ALONE) 
     reply = replies(context)
     settings: dict[str, Any] = {"policy": lambda: service.policy, "authentication": authentication, "reply": reply}
     settings |= {"probe": Probes(service).answer, "metrics": metrics, "path": path, "homes": homes}
+    settings["pace"] = partial(rate_limit, service.state, "requests")
     app.add_middleware(Middleware, access=lambda: service.access, **settings)
     show_problems(app, reply)
     app.state.questions = Questions(service)

@@ -1,10 +1,11 @@
 """Round the whole app: names, sizes and pace before anything is read, headers on all that leaves, and no error gets past."""
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from math import ceil
 
 from fastapi import Response
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,7 +17,7 @@ from confide.web.forms import LARGEST_FORM
 from confide.web.hosts import check_request
 from confide.web.metrics import Metrics, kind_of
 from confide.web.problems import ProblemDocument, Reply, as_document, fault, too_many
-from confide.web.rate_limit import RateLimit
+from confide.web.rate_limit import Pace, RateLimit
 from confide.web.serving.homes import ALONE, Homes, client_of
 from confide.web.subpath import SubPath
 
@@ -45,7 +46,7 @@ class Middleware:
     """Promise: every response carries the headers, and an error of ours tells and logs nothing of the data.
 
     `access` tells who may reach the site, at the moment; if it cannot, nobody does. `policy` gives the one in force at the moment.
-    `forms` are the addresses that take a form, with the bytes it may have.
+    `forms` are the addresses that take a form, with the bytes it may have; `pace` makes the limit of requests a minute.
     """
 
     def __init__(
@@ -61,9 +62,10 @@ class Middleware:
         path: SubPath,
         homes: Homes = ALONE,
         forms: Mapping[str, int] = LARGEST_FORM,
+        pace: Callable[[int], Pace] = RateLimit,
     ) -> None:
         self._app, self._policy, self._authentication, self._reply = app, policy, authentication, reply
-        self._access, self._limit = access, RateLimit(policy().quota.per_minute)
+        self._access, self._limit = access, pace(policy().quota.per_minute)
         self._probe, self._metrics, self._path, self._homes, self._forms = probe, metrics, path, homes, forms
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -82,7 +84,7 @@ class Middleware:
             turned_away = self._size(scope)
             if not turned_away and await self._homes.sent_home(scope, asker):
                 return None
-            turned_away = turned_away or self._pace(scope, asker)
+            turned_away = turned_away or await self._pace(scope, asker)
             await (turned_away or self._app)(_as_get(scope), receive, leaving)
         except Exception as error:
             response = self._fault(scope, error)
@@ -115,10 +117,13 @@ class Middleware:
             return self._reply(scope, ProblemDocument(title="Mistake", status=413, detail=what), {})
         return None
 
-    def _pace(self, scope: Scope, asker: Asker) -> Response | None:
+    async def _pace(self, scope: Scope, asker: Asker) -> Response | None:
         """Asking for what is `UNCOUNTED` does not count."""
         self._limit = self._limit.at(self._policy().quota.per_minute)
-        wait = 0.0 if scope["path"].startswith(UNCOUNTED) else self._limit.allow(client_of(asker), time.monotonic())
+        if scope["path"].startswith(UNCOUNTED):
+            return None
+        allow = partial(self._limit.allow, client_of(asker), self._limit.now())
+        wait = await run_in_threadpool(allow) if self._limit.shared else allow()
         if not wait:
             return None
         return self._reply(scope, too_many(ceil(wait), self._policy().title), {"Retry-After": str(ceil(wait))})

@@ -8,7 +8,7 @@ import typer
 from confide.answering.service import check as check_site
 from confide.answering.service import make_base
 from confide.attacks.workload.glance import glance
-from confide.cli.arguments import AllowOpen, DatasetName, SiteFolder
+from confide.cli.arguments import AllowOpen, DataFile, DatasetName, SiteFolder, TableName
 from confide.cli.terminal import working
 from confide.model.policy import PRESETS
 from confide.records import ingest as ingesting
@@ -16,12 +16,13 @@ from confide.records.keeping import read_report
 from confide.site.cutpoints.draft import draft_cutpoints
 from confide.site.folder import Folder
 from confide.site.ledger import record_act
+from confide.sources.origin import is_database
 
 __all__ = ["check", "cutpoints", "ingest", "init", "safe"]
 
 
 def init(
-    file: Annotated[Path, typer.Argument(help="CSV, Parquet, Arrow, DuckDB, SPSS, Stata or SAS.")],
+    file: DataFile,
     output: Annotated[Path, typer.Option("-o", "--output", help="The site's folder; made if it is not there.")],
     name: Annotated[str | None, typer.Option(help="The data set's name; the file's name if not given.")] = None,
     preset: Annotated[
@@ -30,7 +31,7 @@ def init(
             help=f"{', '.join(list(PRESETS)[:-1])} or {list(PRESETS)[-1]}; standard if not given, or what the site has."
         ),
     ] = None,
-    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+    table: TableName = None,
     vintage: Annotated[str, typer.Option(help="What this first version of the data is called.")] = "1",
     dictionary: Annotated[
         Path | None,
@@ -51,14 +52,14 @@ def init(
 
     On a site that is there the data set is added. It follows the site's policy, or has its own if the preset is another.
 
-    With --households these are a level of their own to ask about, NAME.households (NAME.people above jobs or visits), drafted in a folder
-    within that of NAME.
+    With --households these are a level of their own to ask about, NAME.households (NAME.people above jobs or visits), drafted
+    in a folder within that of NAME.
 
     Example: confide init survey.csv -o mysite --name people
     """
-    name = name or file.name.split(".")[0]
+    name = name or _called(file, table).split(".")[-1 if is_database(file) else 0]
     lines: list[str] = []
-    with working(f"Reading {file.name}"):
+    with working(f"Reading {_called(file, table)}"):
         folder = ingesting.add(
             file,
             output,
@@ -76,17 +77,17 @@ def init(
     typer.echo(f"The profile is in {folder.profile(name)}: true figures, for the custodian only.")
     typer.echo(f"The data set {name!r} is ready in {folder.path}.")
     _say_protected(folder, name)
-    file = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
-    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {file};")
+    rules = folder.path / "policy.toml" if folder.follows(name) else folder.own(name)
+    typer.echo(f"Next: read {folder.catalog(name)}, which is public, and {rules};")
     typer.echo(f"      or mend the first in a browser: confide describe {output} {name};")
     typer.echo(f"      keep {folder.path / 'secret'} safe; then run: confide check {output}")
 
 
 def ingest(
-    file: Annotated[Path, typer.Argument(help="The data.")],
+    file: DataFile,
     site: SiteFolder,
     dataset: DatasetName,
-    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+    table: TableName = None,
     vintage: Annotated[
         str | None, typer.Option(help="What this version is called; the next number if not given.")
     ] = None,
@@ -104,7 +105,7 @@ def ingest(
 
     Example: confide ingest survey.csv mysite people --vintage 2026
     """
-    with working(f"Reading {file.name}"):
+    with working(f"Reading {_called(file, table)}"):
         loading = ingesting.preview if dry_run else ingesting.ingest
         done = loading(file, site, name=dataset, table=table, vintage=vintage, households=households)
     if not dry_run:
@@ -116,6 +117,11 @@ def ingest(
         return
     typer.echo(f"The data of {dataset!r} are loaded, as vintage {done.vintage}.")
     _say_protected(done.folder, dataset)
+
+
+def _called(file: str, table: str | None) -> str:
+    """What data are called: their file, or their table."""
+    return (table or "database") if is_database(file) else Path(file).name
 
 
 def _say_protected(folder: Folder, name: str) -> None:
@@ -162,11 +168,11 @@ def check(site: SiteFolder, allow_open: AllowOpen = False) -> None:
 
 
 def cutpoints(
-    file: Annotated[Path, typer.Argument(help="The data.", metavar="FILE")],
+    file: DataFile,
     column: Annotated[str, typer.Argument(help="A numeric column.", metavar="COLUMN")],
     method: Annotated[str, typer.Option(help="fixed, minimum, increasing or partitioned.")] = "minimum",
     minimum: Annotated[int, typer.Option(min=1, help="Least records between two cutpoints.")] = 50,
-    table: Annotated[str | None, typer.Option(help="Which table of a DuckDB file.")] = None,
+    table: TableName = None,
 ) -> None:
     """Draft the cutpoints of a numeric variable, to paste into dataset.toml.
 

@@ -136,6 +136,11 @@ class ColumnsStore:
             self._checked.add(name)
         return column
 
+    def read_all(self) -> None:
+        """Read and check every column, as the questions after a start do one by one: from then on all are in memory that fit."""
+        for name in self._columns:
+            self.column(name)
+
     def array(self, name: str) -> NDArray[Any]:
         """The integers of a column."""
         column = self.column(name)

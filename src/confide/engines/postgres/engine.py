@@ -24,8 +24,8 @@ from confide.errors import Fault
 from confide.model.evidence import Box, Cells, Moments, Rows, Spread, Step, Tally
 
 if TYPE_CHECKING:
-    from confide.engines.postgres.connecting import Connection
     from confide.engines.sums.kernels import Batch, Layout
+    from confide.sources.database.connecting import Connection
 
 __all__ = ["PostgresEngine"]
 

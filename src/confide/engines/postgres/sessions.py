@@ -9,10 +9,10 @@ from math import isfinite
 from psycopg import Error, OperationalError
 
 from confide.cancellation import current_cancellation
-from confide.engines.postgres.connecting import Connection, connect
 from confide.engines.postgres.failures import INGEST_AGAIN, failures
 from confide.engines.postgres.store import SchemaPointer
 from confide.errors import Fault
+from confide.sources.database.connecting import Connection, connect
 
 __all__ = ["DatabaseSessions"]
 

@@ -19,9 +19,9 @@ from confide.data.private import only_mine
 from confide.data.replacing import replacing
 from confide.engines import Coded
 from confide.engines.order import stored_order
-from confide.engines.postgres.connecting import Connection, connect
 from confide.engines.postgres.failures import writing_failures
 from confide.errors import Fault
+from confide.sources.database.connecting import Connection, connect
 
 __all__ = ["FORMAT", "SchemaPointer", "read_pointer", "remove_postgres", "write_postgres"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.engines.postgres.connecting import Connection
+from confide.sources.database.connecting import Connection
 
 __all__ = ["read_records"]
 

@@ -18,7 +18,7 @@ from confide.site.state.database import LEDGER_LOCK, connect_state, create_table
 from confide.site.state.setting import state_database
 
 if TYPE_CHECKING:
-    from confide.engines.postgres.connecting import Connection
+    from confide.sources.database.connecting import Connection
 
 __all__ = ["SharedChain", "chain_of"]
 

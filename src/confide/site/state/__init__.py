@@ -38,8 +38,8 @@ class State(Protocol):
     def claim(self) -> None:
         """Be known by this number from now on, until the process ends; a Fault if another process is."""
 
-    def table(self, name: str, columns: str) -> None:
-        """See to it that there is a table."""
+    def table(self, name: str, columns: str, *, lasting: bool = True) -> None:
+        """See to it that there is a table; one that need not last may be empty after the server has crashed."""
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""

@@ -11,7 +11,7 @@ from confide.errors import Fault, Mistake
 if TYPE_CHECKING:
     from psycopg import Error
 
-    from confide.engines.postgres.connecting import Connection
+    from confide.sources.database.connecting import Connection
 
 __all__ = [
     "LEDGER_LOCK",
@@ -64,7 +64,7 @@ def connect_state(database: str) -> "Connection":
     try:
         from psycopg import RawCursor
 
-        from confide.engines.postgres.connecting import connect
+        from confide.sources.database.connecting import connect
     except ImportError:
         raise Mistake("'state' in site.toml needs the extra 'postgres': pip install 'confide[postgres]'.") from None
     connection = connect(database, setting="'state' in site.toml", **_LASTING)
@@ -87,14 +87,18 @@ def server_facts(database: str) -> ServerFacts:
     return ServerFacts(str(version).split()[0], off, datetime.fromtimestamp(float(seconds), UTC))
 
 
-def create_table(connection: "Connection", name: str, columns: str) -> None:
-    """Make a table if it is not there. Two who make one at once would stumble over each other."""
+def create_table(connection: "Connection", name: str, columns: str, *, lasting: bool = True) -> None:
+    """Make a table if it is not there. Two who make one at once would stumble over each other.
+
+    Nobody waits for the disk because of one that need not last.
+    """
     if has_table(connection, name):
         return
+    kind = "TABLE" if lasting else "UNLOGGED TABLE"
     with connection.transaction():
         connection.execute(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})".encode())
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}".encode())
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {SCHEMA}.{name} ({columns})".encode())
+        connection.execute(f"CREATE {kind} IF NOT EXISTS {SCHEMA}.{name} ({columns})".encode())
 
 
 def has_table(connection: "Connection", name: str) -> bool:

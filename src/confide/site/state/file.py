@@ -63,7 +63,7 @@ class FileState:
     def claim(self) -> None:
         """Nothing to do: who started this process gave it its number, and to nobody else."""
 
-    def table(self, name: str, columns: str) -> None:
+    def table(self, name: str, columns: str, *, lasting: bool = True) -> None:
         self.run(f"CREATE TABLE IF NOT EXISTS {name} ({columns})")
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -17,7 +17,7 @@ from confide.errors import Fault
 from confide.site.state.database import PATIENCE, connect_state, create_table, has_table, server_faults
 
 if TYPE_CHECKING:
-    from confide.engines.postgres.connecting import Connection
+    from confide.sources.database.connecting import Connection
 
 __all__ = ["ServerState", "forget_counts"]
 
@@ -54,8 +54,8 @@ class ServerState:
             self._drop()
             self._connected()
 
-    def table(self, name: str, columns: str) -> None:
-        self._twice(lambda connection: create_table(connection, name, columns))
+    def table(self, name: str, columns: str, *, lasting: bool = True) -> None:
+        self._twice(lambda connection: create_table(connection, name, columns, lasting=lasting))
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives. It is said twice if the connection was lost: no statement of ours does harm by that."""

@@ -1,7 +1,6 @@
 """Logging in and out: by a token that is pasted once, or at a provider; a session stands for it until it is over."""
 
 import hmac
-import time
 from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
@@ -16,7 +15,7 @@ from confide.web.authentication import asker_of, private
 from confide.web.forms import must_be_of_session, must_match, read_form
 from confide.web.openid import Relay
 from confide.web.pages.context import Error, PageContext
-from confide.web.rate_limit import RateLimit
+from confide.web.rate_limit import Pace, rate_limit
 
 __all__ = ["ATTEMPTS", "add_login", "local_address"]
 
@@ -28,7 +27,7 @@ Form = Annotated[dict[str, str], Depends(read_form)]
 
 def add_login(app: FastAPI, context: PageContext) -> None:
     """Serve /login, /logout, and the way to a provider and back."""
-    failures = RateLimit(ATTEMPTS)
+    failures = rate_limit(context.service.state, "failed logins", ATTEMPTS)
     _add_provider(app, context, failures)
 
     @app.get("/login", include_in_schema=False)
@@ -44,7 +43,7 @@ def add_login(app: FastAPI, context: PageContext) -> None:
             return _form(context, request, form.get("next", ""))
         if context.authentication.log_in(request, inside, form.get("token", "").strip()):
             return inside
-        failures.allow(machine, time.monotonic())
+        failures.allow(machine, failures.now())
         wrong = Error("token", "The site does not know this token. It may have been removed, or not be whole.")
         return _form(context, request, form.get("next", ""), errors=[wrong])
 
@@ -63,7 +62,7 @@ def add_login(app: FastAPI, context: PageContext) -> None:
         return outside
 
 
-def _add_provider(app: FastAPI, context: PageContext, failures: RateLimit) -> None:
+def _add_provider(app: FastAPI, context: PageContext, failures: Pace) -> None:
     relay = Relay(context.service.login_secret)
 
     @app.get("/login/openid", include_in_schema=False)
@@ -99,7 +98,7 @@ def _add_provider(app: FastAPI, context: PageContext, failures: RateLimit) -> No
                 raise Denied(what, http_status=403, suggestions=["Ask the custodian of this site."])
         except Denied as denied:
             if denied.http_status != 502:  # the provider's failures are not theirs
-                failures.allow(machine, time.monotonic())
+                failures.allow(machine, failures.now())
             raise
         return inside
 
@@ -144,10 +143,10 @@ def _provider(context: PageContext) -> Provider:
     return provider
 
 
-def _must_not_fail_often(context: PageContext, request: Request, failures: RateLimit) -> str:
+def _must_not_fail_often(context: PageContext, request: Request, failures: Pace) -> str:
     """The machine that a login comes from; refused if too many failed from it."""
     machine = asker_of(request).machine
-    if wait := failures.wait(machine, time.monotonic()):
+    if wait := failures.wait(machine, failures.now()):
         raise _too_often(context, ceil(wait))
     return machine
 

@@ -22,7 +22,7 @@ def must_fit(needed: int, *, what: str, root: Path = Path("/")) -> None:
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that this process can still take for itself: of the machine, and of the control groups it is in (Linux, version 2).
+    """Bytes that this process can still take for itself: of the machine, and of the control groups it is in (Linux).
 
     What is read from files counts as free, for the system takes it back.
     """
@@ -37,26 +37,37 @@ def whole_memory(root: Path = Path("/")) -> int | None:
 
 
 def _groups(root: Path) -> Iterator[Path]:
-    """The control group of this process, and those it is part of."""
+    """The control group of this process, and those it is part of: of version 2, or that of memory of version 1.
+
+    A container may see its own as the top, whatever it is called outside.
+    """
     for line in _text(root / "proc/self/cgroup").splitlines():
-        if line.startswith("0::/"):
-            top = root / "sys/fs/cgroup"
-            group = top / line.removeprefix("0::/")
+        number, controllers, path = [*line.split(":", 2), "", ""][:3]
+        if number == "0" or "memory" in controllers.split(","):
+            top = root / "sys/fs/cgroup" / ("" if number == "0" else "memory")
+            group = top / path.removeprefix("/")
             yield from (each for each in (group, *group.parents) if each.is_relative_to(top))
 
 
 def _left(group: Path) -> int | None:
     """What a group has left of its limit; None if it has none."""
-    most, taken = _most(group), _text(group / "memory.current").strip()
-    if most is None or not taken.isdigit():
+    most, taken = _most(group), _number(group, "memory.current", "memory.usage_in_bytes")
+    if most is None or taken is None:
         return None
-    return max(0, most - int(taken) + (_field(group / "memory.stat", "file", 1) or 0))
+    read = _field(group / "memory.stat", "total_cache", 1) or _field(group / "memory.stat", "file", 1) or 0
+    return max(0, most - taken + read)
 
 
 def _most(group: Path) -> int | None:
     """The limit of a group; None if it has none."""
-    most = _text(group / "memory.max").strip()
-    return int(most) if most.isdigit() and int(most) <= KNOWN_LARGE else None
+    most = _number(group, "memory.max", "memory.limit_in_bytes")
+    return most if most is not None and most <= KNOWN_LARGE else None
+
+
+def _number(group: Path, *names: str) -> int | None:
+    """What a file of a group says, by its name in either version."""
+    text = "".join(_text(group / name) for name in names).strip()
+    return int(text) if text.isdigit() else None
 
 
 def _field(file: Path, name: str, unit: int) -> int | None:
