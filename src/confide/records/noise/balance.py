@@ -53,6 +53,8 @@ class BalancedTables:
     tables: Ints
     loose: Bools | None
     """The records whose noise may move, if not all."""
+    weighed: Callable[[slice], Floats] | None = None
+    """The weights of some records before keys were exchanged, and weights with them."""
 
     @classmethod
     def of(
@@ -62,22 +64,27 @@ class BalancedTables:
         *,
         paired: int | None = None,
         loose: Bools | None = None,
+        weighed: Callable[[slice], Floats] | None = None,
     ) -> "BalancedTables":
         """Tables by each variable, and by two of the first `paired`, or of all."""
         tables = _tables(classes, len(classes) if paired is None else paired)
-        return cls(classes, were or classes, tables, loose)
+        return cls(classes, were or classes, tables, loose, weighed)
 
     def displaced(self, values: Floats, weights: Floats) -> Floats:
         """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
         cells = int((self.tables[:, 2] * self.tables[:, 3]).sum())
         sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
         for part in parts_of(len(values)):
-            there, weight = np.nan_to_num(values[part]) > 0, weights[part]
-            own = np.where(there, values[part], 0.0) * weight
-            logs = weight * np.log(np.divide(own, weight, out=np.ones(len(own)), where=own > 0))
-            columns = np.column_stack([weight * (own > 0), weight, logs, own])
             was, now = (_places(of, part, np.zeros) for of in (self.were, self.classes))
+            columns = _terms(values[part], weights[part])
             displace(sums, moved, columns, was, now, self.tables)
+            before = weights[part] if self.weighed is None else self.weighed(part)
+            if (before != weights[part]).any():
+                # who was in a group was there with the weight of then
+                more, added = columns - _terms(values[part], before), np.zeros(sums.shape)
+                displace(added, added, more, was, was, self.tables)
+                sums -= added
+                moved += added
         by, added = sums[:, :2], sums[:, 2:]
         gone = np.divide(moved[:, :2] * added, by, out=np.zeros_like(by), where=by > 0)
         return np.where(by > 0, moved[:, 2:] - gone, 0.0)
@@ -88,6 +95,13 @@ class BalancedTables:
 
     def loose_of(self, rows: Bools) -> Bools:
         return np.ones(int(rows.sum()), bool) if self.loose is None else self.loose[rows]
+
+
+def _terms(values: Floats, weights: Floats) -> Floats:
+    """What a record adds to the sums of a group: its weight where it has an amount, its weight, the weighted logarithm, the amount."""
+    own = np.where(np.nan_to_num(values) > 0, values, 0.0) * weights
+    logs = weights * np.log(np.divide(own, weights, out=np.ones(len(own)), where=own > 0))
+    return np.column_stack([weights * (own > 0), weights, logs, own])
 
 
 def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tuple[int, ...], Any], Any]) -> Places:
