@@ -73,18 +73,18 @@ class BalancedTables:
     def displaced(self, values: Floats, weights: Floats) -> Floats:
         """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
         cells = int((self.tables[:, 2] * self.tables[:, 3]).sum())
-        sums, moved = np.zeros((cells, 4)), np.zeros((cells, 4))
+        sums, moved, gained = (np.zeros((cells, 4)) for _ in range(3))
         for part in parts_of(len(values)):
             was, now = (_places(of, part, np.zeros) for of in (self.were, self.classes))
             columns = _terms(values[part], weights[part])
             displace(sums, moved, columns, was, now, self.tables)
             before = weights[part] if self.weighed is None else self.weighed(part)
-            if (before != weights[part]).any():
+            if len(apart := np.flatnonzero(before != weights[part])):
                 # who was in a group was there with the weight of then
-                more, added = columns - _terms(values[part], before), np.zeros(sums.shape)
-                displace(added, added, more, was, was, self.tables)
-                sums -= added
-                moved += added
+                more = columns[apart] - _terms(values[part][apart], before[apart])
+                own = np.ascontiguousarray(was[:, apart])
+                displace(gained, gained, more, own, own, self.tables)
+        sums, moved = sums - gained, moved + gained
         by, added = sums[:, :2], sums[:, 2:]
         gone = np.divide(moved[:, :2] * added, by, out=np.zeros_like(by), where=by > 0)
         return np.where(by > 0, moved[:, 2:] - gone, 0.0)
