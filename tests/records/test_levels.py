@@ -206,6 +206,18 @@ def test_true_households_are_those_of_the_file(levels: list[ProtectedLevel]) -> 
     assert levels[1].true.weights.sum() == frame.drop_duplicates("home")["hw"].sum()
 
 
+def test_weights_of_people_and_households_go_with_what_they_exchanged() -> None:
+    frame = living()
+    frame["hw"], frame["w"] = np.where(frame["area"] == "n", 3, 8), np.where(frame["area"] == "n", 2, 7)
+    rules = RecordRules(
+        keys=3, alone=1, exchange=1.0, background=0.5, background_exposed=0.5, noise=0.1, noise_exposed=0.1
+    )
+    people, homes = protected(frame, book(), rules)
+    assert (people.true.places("area") != people.records.places("area")).any()
+    for level, weights in ((people, (2, 7)), (homes, (3, 8))):
+        np.testing.assert_array_equal(level.records.weights, np.array(weights)[level.records.places("area")])
+
+
 def test_what_a_household_has_in_common_it_has_in_common_after_protection(levels: list[ProtectedLevel]) -> None:
     people, true = levels[0].records, levels[0].true
     frame = as_frame(people, levels[0].dataset).groupby(people.households)

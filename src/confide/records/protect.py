@@ -5,6 +5,7 @@ update draws nothing anew for units that stay and meet nobody new; balance moves
 needed to answer.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -38,6 +39,8 @@ from confide.records.noise.factors import noised
 from confide.records.report import RecordsReport, compare
 from confide.records.spreads.deviations import measure_deviation_spread
 from confide.records.spreads.totals import measure_spread
+from confide.records.traits import Trait
+from confide.records.weights import strata_of, weights_with_keys
 from confide.site.columns import bins, contributions, data_mark, narrow, small
 from confide.site.encode import roles_mark
 from confide.site.homes import Households, shared_variables, with_taken
@@ -133,9 +136,31 @@ def _exchanged(coded: Coded, dataset: Dataset, plans: list[Exchange], scratch: S
                 column = coded.facts.classes[variable.name]
                 columns[column] = scratch.keep(pa.array(np.asarray(columns[column].to_numpy())[homes.head][homes.of]))
     changed = replace(coded, records=pa.table(columns))
+    weighed = _weighed(coded, changed, dataset, plans, scratch)
+    if weighed.records is not changed.records:
+        # contributions are weighted; those of confidential numbers are made when they get their noise
+        stay = [v.name for v in dataset.variables.values() if v.measurable and v.role is not Role.CONFIDENTIAL]
+        moved = {name: coded.numbers(name) for name in stay} | moved
     for name, values in moved.items():
-        changed = with_numbers(changed, dataset, name, values, scratch)
-    return changed
+        weighed = with_numbers(weighed, dataset, name, values, scratch)
+    return weighed
+
+
+def _weighed(true: Coded, moved: Coded, dataset: Dataset, plans: Sequence[Exchange], scratch: Scratch) -> Coded:
+    """The records with weights that go with the keys they have now, and their households with theirs."""
+    traits, shared = [plan.trait for plan in plans], {v.name for v in shared_variables(dataset)}
+
+    def followed(table: pa.Table, traits: Sequence[Trait]) -> pa.Table:
+        if "weight" not in table.column_names:
+            return table
+        weights = np.asarray(table["weight"].to_numpy())
+        names = strata_of(weights, true, traits)
+        if not names:
+            return table
+        return _put(table, "weight", scratch.keep(pa.array(weights_with_keys(weights, true, moved, names))))
+
+    homes = moved.homes if moved.homes is None else followed(moved.homes, [t for t in traits if t.name in shared])
+    return replace(moved, records=followed(moved.records, traits), homes=homes)
 
 
 def _noised(
@@ -180,7 +205,8 @@ def _groups(true: Coded, coded: Coded, dataset: Dataset) -> BalancedTables:
     coarse = dict.fromkeys(dataset.levels(name)[0].name for name in shown)
     names = dict.fromkeys([*coarse, *shown])
     were, now = ([one.classes(name) for name in names] for one in (true, coded))
-    return BalancedTables.of(now, were, paired=len(coarse), loose=_alone(coded) if coded.facts.several else None)
+    loose = _alone(coded) if coded.facts.several else None
+    return BalancedTables.of(now, were, paired=len(coarse), loose=loose, weighed=true.weights_of)
 
 
 def _alone(coded: Coded) -> Bools:

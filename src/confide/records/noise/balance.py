@@ -60,6 +60,8 @@ class BalancedTables:
     covers: "_Covers"
     loose: Bools | None
     """The records whose noise may move, if not all."""
+    weighed: Callable[[slice], Floats] | None = None
+    """The weights of some records before keys were exchanged, and weights with them."""
 
     @classmethod
     def of(
@@ -69,24 +71,29 @@ class BalancedTables:
         *,
         paired: int | None = None,
         loose: Bools | None = None,
+        weighed: Callable[[slice], Floats] | None = None,
     ) -> "BalancedTables":
         """Tables by each variable, and by two of the first `paired`, or of all."""
         sizes = [int(places.max(initial=0)) + 1 for places in classes]
         together = len(classes) > 0 and len(classes[0]) >= COVERED_FROM
         found = _Covers.of(sizes, len(classes) if paired is None else paired, most=JOINT if together else 0)
-        return cls(classes, were or classes, found, loose)
+        return cls(classes, were or classes, found, loose, weighed)
 
     def displaced(self, values: Floats, weights: Floats) -> Floats:
         """By how much exchanges raised the sums of logarithms and of amounts in each group, beside what its means were."""
-        sums, moved = (self.covers.zeros(4) for _ in range(2))
+        sums, moved, gained = (self.covers.zeros(4) for _ in range(3))
+        laid = self.covers.variables, self.covers.sizes
         for part in parts_of(len(values)):
-            there, weight = np.nan_to_num(values[part]) > 0, weights[part]
-            own = np.where(there, values[part], 0.0) * weight
-            logs = weight * np.log(np.divide(own, weight, out=np.ones(len(own)), where=own > 0))
-            columns = np.column_stack([weight * (own > 0), weight, logs, own])
             was, now = (_places(of, part, np.zeros) for of in (self.were, self.classes))
-            displace(sums, moved, columns, was, now, self.covers.variables, self.covers.sizes)
-        sums, moved = (self.covers.parts_of(of) for of in (sums, moved))
+            columns = _terms(values[part], weights[part])
+            displace(sums, moved, columns, was, now, *laid)
+            before = weights[part] if self.weighed is None else self.weighed(part)
+            if len(apart := np.flatnonzero(before != weights[part])):
+                # who was in a group was there with the weight of then
+                more = columns[apart] - _terms(values[part][apart], before[apart])
+                own = np.ascontiguousarray(was[:, apart])
+                displace(gained, gained, more, own, own, *laid)
+        sums, moved = (self.covers.parts_of(of) for of in (sums - gained, moved + gained))
         by, added = sums[:, :2], sums[:, 2:]
         gone = np.divide(moved[:, :2] * added, by, out=np.zeros_like(by), where=by > 0)
         return np.where(by > 0, moved[:, 2:] - gone, 0.0)
@@ -149,6 +156,13 @@ class _Covers:
             cells = self.cells[begun : (begun := begun + len(whole))]
             found.append(np.column_stack([np.bincount(cells, column, size) for column in whole.T]))
         return np.concatenate(found)
+
+
+def _terms(values: Floats, weights: Floats) -> Floats:
+    """What a record adds to the sums of a group: its weight where it has an amount, its weight, the weighted logarithm, the amount."""
+    own = np.where(np.nan_to_num(values) > 0, values, 0.0) * weights
+    logs = weights * np.log(np.divide(own, weights, out=np.ones(len(own)), where=own > 0))
+    return np.column_stack([weights * (own > 0), weights, logs, own])
 
 
 def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tuple[int, ...], Any], Any]) -> Places:
