@@ -169,8 +169,10 @@ def _places(classes: Sequence[Narrow], rows: slice | Bools, zeros: Callable[[tup
     size = rows.stop - rows.start if isinstance(rows, slice) else int(rows.sum())
     narrow = all(column.itemsize == 1 for column in classes)
     places: Places = zeros((len(classes) + 1, size), np.uint8 if narrow else np.uint16)
+    # some of all records are found once, and not for every variable anew
+    where = rows if isinstance(rows, slice) else np.flatnonzero(rows)
     for place, column in enumerate(classes):
-        places[place] = column[rows]
+        places[place] = column[where]
     return places
 
 

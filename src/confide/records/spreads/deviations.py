@@ -94,13 +94,17 @@ class _Moments:
             self._add(coded, names, part)
 
     def _add(self, coded: Coded, names: Sequence[str], part: slice) -> None:
-        each = [_columns(coded, name, part) for name in names]
-        columns = np.concatenate([np.empty((part.stop - part.start, 0)), *each], axis=1)
+        columns, amounts = np.empty((part.stop - part.start, COLUMNS * len(names))), []
+        for place, name in enumerate(names):
+            each = _columns(coded, name, part)
+            amounts.append(each[2])
+            for number, own in enumerate(each, COLUMNS * place):
+                columns[:, number] = own
         for by in self._tables:
             cell = self._cells.of(by, part)
             add_columns(self._sums[by], cell, columns)
-            for place, own in enumerate(each):
-                raise_to_largest(self._largest[by][place], cell, np.ascontiguousarray(own[:, 2]))
+            for largest, own in zip(self._largest[by], amounts, strict=True):
+                raise_to_largest(largest, cell, own)
 
     def of(self, by: tuple[str, ...]) -> _CellMoments:
         """A row for each cell; a column for each number."""
@@ -116,14 +120,15 @@ class _Moments:
         return _CellMoments(units, np.sqrt(variance), largest.reshape(mean.shape) / usual - np.abs(mean))
 
 
-def _columns(coded: Coded, name: str, part: slice) -> Floats:
+def _columns(coded: Coded, name: str, part: slice) -> tuple[Floats, ...]:
     """Of some records: whether they have a number, their weights if so, and what they add to its sum and to that of its squares."""
     values, number = coded.numbers(name, part), Number(name, Transform.SQUARE)
     column = coded.facts.value(number)
     squares = entering(number, {column: coded.records[column][part].to_numpy()}, coded.facts)
     there = np.isfinite(values)
     weights = np.where(there, coded.weights_of(part), 0.0)
-    return np.column_stack([there, weights, weights * np.nan_to_num(values), weights * np.nan_to_num(squares)])
+    amounts, squared = (weights * np.where(there, of, 0.0) for of in (values, squares))
+    return there.astype(np.float64), weights, amounts, squared
 
 
 def _ratios(was: _CellMoments, now: _CellMoments) -> Floats:
