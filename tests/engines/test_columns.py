@@ -335,6 +335,8 @@ def test_duckdb_has_to_be_ingested_for_where_there_were_columns(site: Path, town
     catalog.write_text(catalog.read_text().replace('engine = "columns"', 'engine = "duckdb"'))
     with pytest.raises(Fault, match="no records.*columns.*Ingest the data again"):
         confide.open(other)
+    [data] = [each for each in examine(Folder(other)) if each.what == "data sets"]
+    assert data.mend and "has no records" in data.found
     confide.ingest(town.people, other, name="people")
     with confide.open(other) as opened:
         assert opened["people"].table(rows="sex")

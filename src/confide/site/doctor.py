@@ -84,10 +84,8 @@ def _data(what: str, folder: Folder) -> Examined:
         for file in store_files(folder.store(name), folder.dataset(name).engine):
             if not file.exists():
                 return Examined(what, f"{name!r} has no {file.name}", f"confide ingest FILE {folder.path} {name}")
-        if folder.dataset(name).engine.outside:
-            open_engine(
-                folder.store(name), folder.dataset(name)
-            ).close()  # a fault says what the database or the cluster lacks
+        # a fault says what the store, the database or the cluster lacks
+        open_engine(folder.store(name), folder.dataset(name)).close()
     return _sources(Examined(what, f"{', '.join(folder.names())}: described, under a policy, and loaded"), folder)
 
 
