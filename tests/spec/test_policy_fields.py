@@ -199,7 +199,7 @@ def test_a_quota_lets_exactly_so_many_pass(
     """The clocks stand still: no day ends, and nobody is slow enough to be let in again."""
     midday = datetime(2030, 1, 1, 12, tzinfo=UTC)
     monkeypatch.setattr("confide.answering.service.datetime", SimpleNamespace(now=lambda zone: midday))
-    monkeypatch.setattr("confide.web.middleware.time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr("confide.web.rate_limit.time", SimpleNamespace(monotonic=lambda: 0.0))
     confide.add(town.people, tmp_path, name="people", catalog=town.catalog)
     standard = PRESETS["standard"]
     quota = replace(standard.quota, **{name.removeprefix("quota."): most})

@@ -87,7 +87,8 @@ def _indexed(asked: TableRequest, dataset: Dataset) -> Iterator[tuple[str, Table
     """The table as percentages of each class of its first variable that is short, and of the class that is 100 now."""
     numbers = replace(asked, percent=None, interval=None, error=(), index=None)
     classes = {name: [code for code in dataset.classifier(name).codes or () if not code.missing] for name in asked.by}
-    short = next((name for name, codes in classes.items() if 1 < len(codes) <= MOST_INDEXED), None)
+    # an index names a class as name=code: what has an = in its name cannot be said
+    short = next((name for name, of in classes.items() if 1 < len(of) <= MOST_INDEXED and "=" not in name), None)
     offered = {f"{short}={code.code}": code.label for code in classes[short]} if short else {}
     if asked.index is not None and asked.index not in offered:
         offered[asked.index] = asked.index_class[1]
