@@ -30,6 +30,8 @@ from confide.answering.road import Road
 from confide.answering.service import Service
 from confide.answering.universe.resolve import resolve
 from confide.cache import Cache
+from confide.engines.duckdb.store import write_store
+from confide.engines.stores import read_records
 from confide.formats.jsonstat.write import write_jsonstat
 from confide.model.evidence import Box
 from confide.model.request import TableRequest
@@ -50,6 +52,10 @@ def median(run: Callable[[], object], repeat: int) -> float:
 
 def beside(store: Path) -> duckdb.DuckDBPyConnection:
     """DuckDB with its own settings on the records of a store, which an engine has open with its settings locked."""
+    if store.with_suffix(".columns").exists():  # which DuckDB cannot read
+        copied = store.with_suffix(".raw")
+        write_store(read_records(store), copied, pairs_from=sys.maxsize)
+        store = copied
     connection = duckdb.connect()
     connection.execute(f"ATTACH '{store}' AS store (READ_ONLY)")
     connection.execute("USE store")
