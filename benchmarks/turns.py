@@ -8,6 +8,7 @@ processor is busy, the question is recorded. What is by the clock depends on all
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,11 +40,11 @@ class Turns:
         held = Tail.held_here
 
         @contextmanager
-        def watched(tail: Tail) -> Iterator[None]:
-            with held(tail):
+        def watched(tail: Tail) -> Iterator[os.stat_result]:
+            with held(tail) as now:
                 used, begun = time.thread_time(), time.perf_counter()
                 try:
-                    yield
+                    yield now
                 finally:
                     self.many, self.processor = self.many + 1, self.processor + time.thread_time() - used
                     self.clock += time.perf_counter() - begun
@@ -61,7 +62,7 @@ def work(folder: Path, worker: int, answers: int, busy: float) -> None:
             until = time.thread_time() + busy
             while time.thread_time() < until:
                 sum(range(300))
-            ledger.append(**ENTRY, before=lambda place=place: places.use(place))
+            ledger.append(**ENTRY, before=lambda _, place=place: places.use(place))
 
     print("ready", flush=True)
     sys.stdin.readline()

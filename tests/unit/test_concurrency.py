@@ -111,17 +111,15 @@ def test_what_a_killed_worker_was_answering_is_answered_by_the_next_and_what_it_
     state = tmp_path / "state.sqlite"
     with shared_file(state), Ledger(tmp_path / "ledger") as ledger:
         killed, other = (AnsweredOnce(ledger, FileState(state, worker=worker)) for worker in range(2))
-        with killed.answering("ana", "recorded"):
-            entry = ledger.append(
-                who="ana", **ENTRY, receipt="r", before=lambda n: killed.settle("ana", "recorded", n, "r", kept=60.0)
-            )
-        killed.answering("ana", "open").__enter__()
+        with killed.answering("ana", "recorded", kept=60.0) as claim:
+            entry = ledger.append(who="ana", **ENTRY, receipt="r", before=lambda n: claim.settle(n, "r"))
+        killed.answering("ana", "open", kept=60.0).__enter__()
         again = AnsweredOnce(ledger, FileState(state, worker=0))
         for each in (again, other):
-            with each.answering("ana", "recorded") as earlier:
-                assert earlier == entry
-        with other.answering("ana", "open") as earlier:
-            assert earlier is None
+            with each.answering("ana", "recorded", kept=60.0) as claim:
+                assert claim.earlier == entry
+        with other.answering("ana", "open", kept=60.0) as claim:
+            assert claim.earlier is None
 
 
 def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ it again. What is said here of a killed process is not believed until the ledger
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confide.cancellation import current_cancellation
@@ -16,7 +17,7 @@ from confide.site.access import asked_by
 from confide.site.ledger import Entry, Ledger
 from confide.site.state import State
 
-__all__ = ["AnsweredOnce"]
+__all__ = ["AnsweredOnce", "Claim"]
 
 LOOK = 0.05
 """Seconds between two looks at whether another process has answered."""
@@ -37,11 +38,11 @@ _COLUMNS = (
 _TAKE = (
     "INSERT INTO answers VALUES (?1, ?2, ?3, ?4, -1, '', 0, 0) ON CONFLICT (asker, key) DO UPDATE "
     "SET machine = excluded.machine, worker = excluded.worker, entry = -1, receipt = '', wanted = 0 "
-    "WHERE answers.entry >= 0 AND answers.until < ?5 RETURNING asker"
+    "WHERE answers.entry >= 0 AND answers.until < ?5"
 )
 _SETTLE = (
     "UPDATE answers SET entry = ?5, receipt = ?6, until = ?7 "
-    "WHERE asker = ?1 AND key = ?2 AND machine = ?3 AND worker = ?4 AND entry = -1 RETURNING entry"
+    "WHERE asker = ?1 AND key = ?2 AND machine = ?3 AND worker = ?4 AND entry = -1"
 )
 
 
@@ -53,6 +54,17 @@ class _Found:
     worker: int
     entry: int
     receipt: str
+
+
+@dataclass(eq=False)
+class Claim:
+    """A question that no other process answers meanwhile: the entry of who did before, if it is kept, or the right to answer it."""
+
+    earlier: Entry | None = None
+    settle: Callable[[int, str], None] = lambda number, receipt: None
+    """Tells the others the number and the receipt under which it is about to be recorded."""
+    recorded: bool = False
+    """Whether it was, so that nothing is to be taken back, even if it was refused."""
 
 
 class AnsweredOnce:
@@ -72,20 +84,23 @@ class AnsweredOnce:
         )  # of one that was killed
 
     @contextmanager
-    def answering(self, asker: str, key: str) -> Iterator[Entry | None]:
-        """Within this nobody else answers the same; with the entry of who did, if it is kept. `Stopped` if waiting for them is."""
-        earlier = self._taken(asker, key)
+    def answering(self, asker: str, key: str, *, kept: float) -> Iterator[Claim]:
+        """Within this nobody else answers the same, which is then `kept` for so many seconds. `Stopped` if waiting for them is."""
+        claim = Claim(self._taken(asker, key), partial(self.settle, asker, key, kept=kept))
         try:
-            yield earlier
+            yield claim
         except BaseException:
-            with suppress(Fault):  # of what went wrong before
-                self._free(asker, key, _Found(self._state.machine, self._state.worker, OPEN, ""))
+            if not claim.recorded:
+                with suppress(Fault):  # of what went wrong before
+                    self._free(asker, key, _Found(self._state.machine, self._state.worker, OPEN, ""))
             raise
 
     def settle(self, asker: str, key: str, number: int, receipt: str, *, kept: float) -> None:
         """Note under which number a question is about to be recorded; a Fault, so that it is not, if somebody else answers it now."""
         until = self._state.now() + kept
-        if not self._state.run(_SETTLE, asker, key, self._state.machine, self._state.worker, number, receipt, until):
+        if not self._state.changed(
+            _SETTLE, asker, key, self._state.machine, self._state.worker, number, receipt, until
+        ):
             what = "The question was given to another process while the state of the site was out of reach."
             raise Fault(what, suggestions=["Ask again."])
 
@@ -124,7 +139,7 @@ class AnsweredOnce:
         if now - self._swept > SWEEP:
             self._swept = now
             self._state.run("DELETE FROM answers WHERE entry >= 0 AND until < ?1", now)
-        while not self._state.run(_TAKE, asker, key, self._state.machine, self._state.worker, now):
+        while not self._state.changed(_TAKE, asker, key, self._state.machine, self._state.worker, now):
             if found := self._found(asker, key):
                 return found
         return None
@@ -147,4 +162,4 @@ class AnsweredOnce:
     def _free(self, asker: str, key: str, found: _Found) -> None:
         """Let somebody else have a question that was not recorded."""
         words = "DELETE FROM answers WHERE asker = ?1 AND key = ?2 AND machine = ?3 AND worker = ?4 AND entry = ?5"
-        self._state.run(words, asker, key, found.machine, found.worker, found.entry)
+        self._state.changed(words, asker, key, found.machine, found.worker, found.entry)

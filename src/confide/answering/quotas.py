@@ -10,7 +10,7 @@ from confide.errors import Fault, Reason, Refused
 from confide.site.ledger import Ledger, LedgerIndex
 from confide.site.state import State
 
-__all__ = ["DayPlaces", "DayQuota"]
+__all__ = ["DayPlaces", "DayQuota", "Place"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,14 @@ class DayQuota:
         )
 
 
+@dataclass(eq=False)
+class Place:
+    """A place that a question under way has, and whether it was recorded, so that the place is no more."""
+
+    number: int
+    recorded: bool = False
+
+
 class DayPlaces:
     """The places that questions under way have among those of a day, until they are recorded.
 
@@ -53,10 +61,10 @@ class DayPlaces:
         self._ledger, self._state, self._numbers = ledger, state, count()
         state.claim()
         state.table("places", "machine TEXT, worker INTEGER, number INTEGER, who TEXT, dataset TEXT")
-        self._run("DELETE FROM places WHERE machine = ?1 AND worker = ?2")  # of one that was killed
+        self._changed("DELETE FROM places WHERE machine = ?1 AND worker = ?2")  # of one that was killed
 
-    def take(self, quotas: Sequence[DayQuota], *, dataset: str, policy: str) -> int:
-        """The number of a place in each quota, for a question about a data set; Refused, and none taken, if one is full."""
+    def take(self, quotas: Sequence[DayQuota], *, dataset: str, policy: str) -> Place:
+        """A place in each quota, for a question about a data set; Refused, and none taken, if one is full."""
         today, number = datetime.now(UTC).date(), next(self._numbers)
 
         def taken(index: LedgerIndex) -> DayQuota | None:
@@ -66,26 +74,25 @@ class DayPlaces:
                 self._state.bury()
                 full = self._full(quotas, index, today)
             for who in {quota.who for quota in quotas if not full}:
-                self._run("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)", number, who, dataset)
+                self._changed("INSERT INTO places VALUES (?1, ?2, ?3, ?4, ?5)", number, who, dataset)
             return full
 
         if full := self._ledger.counted(taken):
             raise Refused([full.reason], policy=policy, suggestions=["Ask again tomorrow (UTC)."])
-        return number
+        return Place(number)
 
-    def use(self, number: int) -> None:
+    def use(self, place: Place) -> None:
         """Take a place back whose question is about to be recorded; a Fault, so that it is not, if the place is gone: while the
         state was out of reach, somebody else may have had it.
         """
-        if not self._run(
-            "DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3 RETURNING number", number
-        ):
+        if not self._changed("DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3", place.number):
             what = "The question lost its place among those of the day while the state of the site was out of reach."
             raise Fault(what, suggestions=["Ask again."])
 
-    def give_back(self, number: int) -> None:
+    def give_back(self, place: Place) -> None:
         """Take a place back whose question will not be recorded; once is enough, and twice no harm."""
-        self._run("DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3", number)
+        if not place.recorded:
+            self._changed("DELETE FROM places WHERE machine = ?1 AND worker = ?2 AND number = ?3", place.number)
 
     def _full(self, quotas: Sequence[DayQuota], index: LedgerIndex, today: date) -> DayQuota | None:
         for quota in quotas:
@@ -105,6 +112,6 @@ class DayPlaces:
         )
         return int(found)
 
-    def _run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """A statement whose first two values say which process this is."""
-        return self._state.run(statement, self._state.machine, self._state.worker, *values)
+    def _changed(self, statement: str, *values: Any) -> int:
+        """How many rows a statement changes whose first two values say which process this is."""
+        return self._state.changed(statement, self._state.machine, self._state.worker, *values)

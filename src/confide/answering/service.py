@@ -4,7 +4,7 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,11 +31,11 @@ from confide.answering.frontier.splits import RISKS, UTILITIES
 from confide.answering.limits import AnswerLimits, are_set
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
-from confide.answering.once import AnsweredOnce
+from confide.answering.once import AnsweredOnce, Claim
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named
 from confide.answering.projects import project_policy
-from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.quotas import DayPlaces, DayQuota, Place
 from confide.answering.recalling import Keeping, recalled
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
 from confide.answering.reviewing import decision, marks_for_review, not_given
@@ -125,14 +125,13 @@ SUGGESTIONS = 3
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question under way: whose it is, on which road, and the number of its place among those of the day."""
+    """A question under way: whose it is, on which road, its place among those of the day, and that no other process answers it."""
 
     road: Road
     question: Admitted[Request[Any]]
     person: Person
-    place: int
-    settle: Callable[[int, str], None]
-    """Tells the other processes the number and the receipt under which it is about to be recorded, if it is to be kept."""
+    place: Place
+    claim: Claim
 
 
 class Service:
@@ -166,7 +165,9 @@ class Service:
             kept = Workspaces(documents_of(folder.workspaces, self.state))
             self.workspaces = Keeping(kept, dataset=self.dataset, admit=self.admit)
             """What people keep for themselves."""
-            self._ledger = opened.enter_context(Ledger(folder.ledger, alone=not self.state.of_several))
+            self._ledger = opened.enter_context(
+                Ledger(folder.ledger, alone=not self.state.of_several, within=self.state.at_once)
+            )
             self._places = DayPlaces(self._ledger, self.state)
             self._once = AnsweredOnce(self._ledger, self.state)
             self.audit = AuditLog(self._ledger)
@@ -326,11 +327,11 @@ class Service:
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)
-        with opened.answering(), self._sharing(question, who, diagnostics=diagnostics, kept=kept) as (settle, earlier):
-            if earlier is not None:
-                release: Any = self._again(opened, question, person, earlier, diagnostics=diagnostics)
+        with opened.answering(), self._sharing(question, who, diagnostics=diagnostics, kept=kept) as claim:
+            if claim.earlier is not None:
+                release: Any = self._again(opened, question, person, claim.earlier, diagnostics=diagnostics)
             else:
-                release = self._answer(opened, question, person, settle, diagnostics=diagnostics)
+                release = self._answer(opened, question, person, claim, diagnostics=diagnostics)
         return release  # type: ignore[no-any-return]  # an analysis releases what its request says
 
     def answered(self, receipt: str, diagnostics: bool, *, who: str) -> str:
@@ -345,14 +346,13 @@ class Service:
     @contextmanager
     def _sharing(
         self, question: Admitted[Request[Any]], who: str, *, diagnostics: bool, kept: float
-    ) -> Iterator[tuple[Callable[[int, str], None], Entry | None]]:
-        """Within this no other process answers the same; how they are told that it is recorded, or the entry if it was."""
+    ) -> Iterator[Claim]:
+        """Within this no other process answers the same."""
         if not kept or not self.state.shared:
-            yield lambda number, receipt: None, None
+            yield Claim()
             return
-        key = _key(self.receipt(question, who=who), diagnostics)
-        with self._once.answering(who, key) as earlier:
-            yield partial(self._once.settle, who, key, kept=kept), earlier
+        with self._once.answering(who, _key(self.receipt(question, who=who), diagnostics), kept=kept) as claim:
+            yield claim
 
     def _again(
         self, opened: Opened, question: Admitted[Request[Any]], person: Person, earlier: Entry, *, diagnostics: bool
@@ -384,7 +384,7 @@ class Service:
         opened: Opened,
         question: Admitted[Request[Any]],
         person: Person,
-        settle: Callable[[int, str], None],
+        claim: Claim,
         *,
         diagnostics: bool,
     ) -> Any:
@@ -393,7 +393,7 @@ class Service:
         if to_review and diagnostics:
             raise Mistake("A custodian reviews the model only, so it is given without residuals.")
         reviewed = to_review and self._must_not_be_refused(road, question, person)
-        with self._turn(road, question, person, settle) as asked, self._stoppable(asked):
+        with self._turn(road, question, person, claim) as asked, self._stoppable(asked):
             considered = road.consider(question)
             asked = replace(asked, question=considered.question)  # what is answered is what is recorded and limited
             if reviewed and considered.question != question:
@@ -538,14 +538,12 @@ class Service:
             self._shared_papers.must_be_the_sites()
 
     @contextmanager
-    def _turn(
-        self, road: Road, question: Admitted[Request[Any]], person: Person, settle: Callable[[int, str], None]
-    ) -> Iterator[_Asked]:
+    def _turn(self, road: Road, question: Admitted[Request[Any]], person: Person, claim: Claim) -> Iterator[_Asked]:
         """A place among the day's questions, of all vintages together, until the question is recorded or fails."""
         dataset, quotas = parse(road.dataset.name)[0], self._quotas(road, person)
         place = self._places.take(quotas, dataset=dataset, policy=road.policy.title)
         try:
-            yield _Asked(road, question, person, place, settle)
+            yield _Asked(road, question, person, place, claim)
         except BaseException:
             self._places.give_back(place)
             raise
@@ -645,7 +643,7 @@ class Service:
         def before(number: int) -> None:
             self._places.use(asked.place)
             if lasting:
-                asked.settle(number, receipt)
+                asked.claim.settle(number, receipt)
 
         self._ledger.append(
             who=person.name,
@@ -660,6 +658,7 @@ class Service:
             data=road.data,
             before=before,
         )
+        asked.place.recorded, asked.claim.recorded = True, lasting
 
 
 def _key(receipt: str, diagnostics: bool) -> str:

@@ -40,6 +40,9 @@ class Anchor:
         except BaseException:
             os.close(self._fd)
             raise
+        self._opened = os.fstat(self._fd)
+        self._turn = os.open(self.path.with_name(f".{self.path.name}.turn"), os.O_RDWR | os.O_CREAT, 0o600)
+        """Held while a head is written: by a file of its own, so that nobody waits who records meanwhile."""
 
     def _hold(self) -> None:
         until = time.monotonic() + PATIENCE
@@ -62,7 +65,14 @@ class Anchor:
         return Head()
 
     def write(self, head: Head) -> None:
-        """Take note of a head that is on the disk; a later one stays."""
+        """Take note of a head that is on the disk; a later one stays. Of several processes one at a time does, by one thread each."""
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
+        try:
+            self._write(head)
+        finally:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+
+    def _write(self, head: Head) -> None:
         raw = os.pread(self._fd, 2 * _SLOT, 0)
         if not raw:  # both at once, so that no room on the disk is wanted later
             write_at(self._fd, 2 * _spelt(head), 0)
@@ -74,7 +84,7 @@ class Anchor:
     def is_in_place(self) -> bool:
         """Whether the file has not been moved or deleted."""
         with suppress(OSError):
-            return os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+            return os.path.samestat(self._opened, os.stat(self.path))
         return False
 
     def sync(self) -> None:
@@ -86,6 +96,7 @@ class Anchor:
     def close(self) -> None:
         """Let another process hold the site. Unlocked by name: a forked child may still have the descriptor."""
         fcntl.flock(self._fd, fcntl.LOCK_UN)
+        os.close(self._turn)
         os.close(self._fd)
 
 

@@ -6,7 +6,7 @@ place when its year ends and it is given its name.
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ __all__ = [
     "open_files",
     "sync_folder",
     "walk",
+    "walk_lines",
     "whole_lines",
     "write_at",
 ]
@@ -75,15 +76,25 @@ def walk(
     """
     for place in range(file, len(files)):
         files[place].seek(end)
-        for line in files[place]:
-            if not line.endswith(b"\n"):
-                if place == len(files) - 1:
-                    return
-                raise Damage(f"entry {number} is not a ledger entry.")
-            entry = decode(line[:-1], number, head)
-            yield Walked(entry, place, end, end + len(line))
-            number, head, end = number + 1, entry.hash, end + len(line)
+        newest = place == len(files) - 1
+        for walked in walk_lines(files[place], number=number, head=head, file=place, end=end, newest=newest):
+            yield walked
+            number, head = number + 1, walked.entry.hash
         end = 0
+
+
+def walk_lines(
+    lines: Iterable[bytes], *, number: int, head: str, file: int, end: int, newest: bool = True
+) -> Iterator[Walked]:
+    """The entries of the lines of a file from its byte `end` on, each checked as the next link of the chain."""
+    for line in lines:
+        if not line.endswith(b"\n"):
+            if newest:
+                return
+            raise Damage(f"entry {number} is not a ledger entry.")
+        entry = decode(line[:-1], number, head)
+        yield Walked(entry, file, end, end + len(line))
+        number, head, end = number + 1, entry.hash, end + len(line)
 
 
 def whole_lines(path: Path) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,7 +19,7 @@ from confide.data.replacing import replacing
 from confide.site.access import VISITOR
 from confide.site.ledger.anchor import must_agree, must_reach
 from confide.site.ledger.entry import FIRST, Damage, Entry, Head, intact
-from confide.site.ledger.files import Walked, walk
+from confide.site.ledger.files import Walked, walk, walk_lines
 
 __all__ = ["EVERY", "VISITORS", "LedgerIndex", "checkpoint_file", "load_checkpoint", "save_checkpoint", "together"]
 
@@ -79,6 +79,11 @@ class LedgerIndex:
         for walked in walk(files, number=self.number, head=self.head, file=self.file, end=self.end):
             self.add(walked)
         self.enter(len(files) - 1)
+
+    def take_in(self, lines: Iterable[bytes]) -> None:
+        """Take in what was written since into the file that is known last; `Damage` if it does not follow."""
+        for walked in walk_lines(lines, number=self.number, head=self.head, file=self.file, end=self.end):
+            self.add(walked)
 
     def entries(self, files: Sequence[BinaryIO], begin: int, end: int) -> Iterator[Entry]:
         """The entries numbered `begin` to `end - 1`, each checked by itself."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -61,9 +61,16 @@ class Ledger:
     """
 
     def __init__(
-        self, path: str | Path, *, alone: bool = True, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        path: str | Path,
+        *,
+        alone: bool = True,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        within: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
+        """All that is counted in a turn, and all that is done before its entries are recorded, is done `within` what is given."""
         self._path, self._clock, self._owner, self._alone = Path(path), clock, os.getpid(), alone
+        self._within = within
         self._together: Together[_Counting | _Recording] = Together(self._do_all)
         self._turn, self._syncing = Condition(), False
         self._broken = ""
@@ -182,12 +189,18 @@ class Ledger:
         """
         with self._held():
             pieces = take()
-            for each in pieces:
-                if isinstance(each, _Counting):
-                    with each.failing():
-                        each.count(self._tail.index)
-                        each.settled = True
+            self._count_all([each for each in pieces if isinstance(each, _Counting)])
             self._record_all([each for each in pieces if isinstance(each, _Recording)])
+
+    def _count_all(self, counts: "Sequence[_Counting]") -> None:
+        if not counts:
+            return
+        with self._within():
+            for each in counts:
+                with each.failing():
+                    each.count(self._tail.index)
+        for each in counts:
+            each.settled = True
 
     def _record_all(self, recordings: "Sequence[_Recording]") -> None:
         """One write of all entries whose `before` does not fail."""
@@ -197,12 +210,13 @@ class Ledger:
         time = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._tail.end_year(now.year)
         head, lines = self._tail.head, list[tuple[Entry, bytes]]()
-        for each in recordings:
-            with each.failing():
-                each.before(head.entries)
-                each.entry, line = each.draft.seal(head, time)
-                head = Head(each.entry.number + 1, each.entry.hash)
-                lines.append((each.entry, line))
+        with self._within():
+            for each in recordings:
+                with each.failing():
+                    each.before(head.entries)
+                    each.entry, line = each.draft.seal(head, time)
+                    head = Head(each.entry.number + 1, each.entry.hash)
+                    lines.append((each.entry, line))
         self._tail.write(lines)
 
     @contextmanager
@@ -211,17 +225,16 @@ class Ledger:
         if self._broken or os.getpid() != self._owner:
             why = self._broken or "was opened before this process was forked"
             raise _withheld(self._path, why, "Restart Confide, which checks the ledger.")
-        with self._taking_turns():
+        with self._withholding(), self._tail.held():
             yield
 
     @contextmanager
-    def _taking_turns(self, *, here: bool = False) -> Iterator[None]:
-        """The file, held, also if the ledger is being closed; `here`, other machines may write, and what was written is not read."""
+    def _withholding(self) -> Iterator[None]:
+        """Whatever is wrong with the files of the ledger withholds the answer."""
         try:
             if not self._anchor.is_in_place():
                 raise Damage("its anchor is gone.")
-            with self._tail.held_here() if here else self._tail.held():
-                yield
+            yield
         except (Damage, FileNotFoundError):
             why = "was moved or changed by another program"
             raise _withheld(self._path, why, "Put it back and restart Confide.") from None
@@ -260,8 +273,8 @@ class Ledger:
             # After a failed fsync the kernel may drop the pages and report success next time: never try again.
             self._broken = f"could not be made durable ({error.strerror})"
             raise _withheld(self._path, self._broken, "Check the disk, then restart Confide.") from error
-        with self._together.alone(), self._taking_turns(here=True):
-            self._anchor.write(reached)  # or of two processes the later head could be written over by the earlier
+        with self._withholding():
+            self._anchor.write(reached)
         self._synced = reached.entries
 
 

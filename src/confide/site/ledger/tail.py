@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from io import BytesIO
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
@@ -31,7 +32,8 @@ class Tail:
         """With a chain that other machines write too, the files follow it."""
         self._path, self._swapping, self._chain = path, Lock(), chain
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        self._known = os.fstat(self._fd)
+        self._opened = self._known = os.fstat(self._fd)
+        """Which file is open, and which one the index ends in; it is told by these, whatever the file has become since."""
         self.index, self._saved = LedgerIndex(), 0
         self.head = Head()
         """Of what was written last; set in one step, for threads that look at it."""
@@ -64,10 +66,9 @@ class Tail:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Nobody else writes meanwhile, and what others wrote is in the index. `Damage` if it is not the file it was."""
-        with self.held_here():
-            now = os.fstat(self._fd)
+        with self.held_here() as now:
             if now.st_size != self.index.end or not os.path.samestat(self._known, now):
-                self._follow()
+                self._follow(now)
             with self._chain.held() if self._chain else nullcontext():
                 self._take_in()
                 yield
@@ -121,7 +122,7 @@ class Tail:
         sync_folder(self._path.parent)
         self._swap(fd)
         self.index.enter(self.index.file + 1)
-        self._known = os.fstat(fd)
+        self._known = self._opened
 
     def sync(self) -> Head:
         """Make everything durable that is written; gives the head of it. Threads may write meanwhile."""
@@ -140,36 +141,42 @@ class Tail:
             self._chain.close()
 
     @contextmanager
-    def held_here(self) -> Iterator[None]:
-        """Other processes of this machine write nothing meanwhile; what they wrote before is not looked at.
+    def held_here(self) -> Iterator[os.stat_result]:
+        """Other processes of this machine write nothing meanwhile; what they wrote before is not looked at. Gives how the file is.
 
-        It is the newest file that is held: another one than before if another process ended the year.
+        It is the newest file that is held: another one than before if another process ended the year. While it is held the
+        system is asked as little as may be: at each call another thread may take the interpreter, and all processes wait.
         """
         hold(self._fd)
         try:
-            while not os.path.samestat(os.fstat(self._fd), os.stat(self._path)):
+            while not os.path.samestat(self._opened, now := os.stat(self._path)):
                 fd = os.open(self._path, os.O_RDWR)
                 self._swap(fd)
                 hold(fd)
-            yield
+            yield now
         finally:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def _swap(self, fd: int) -> None:
         """Go on with another file; a thread that is making the old one durable has its own descriptor of it."""
         with self._swapping:
-            old, self._fd = self._fd, fd
+            old, self._fd, self._opened = self._fd, fd, os.fstat(fd)
         fcntl.flock(old, fcntl.LOCK_UN)
         os.close(old)
 
-    def _follow(self) -> None:
-        if os.path.samestat(self._known, os.fstat(self._fd)):
-            with open(os.dup(self._fd), "rb") as newest:
-                self._follow_in([newest] * (self.index.file + 1))  # those before are read no more
+    def _follow(self, now: os.stat_result) -> None:
+        if os.path.samestat(self._known, now):
+            if now.st_size < self.index.end:
+                raise Damage("it is another file.")
+            begin = self.index.end
+            new = os.pread(self._fd, now.st_size - begin, begin)
+            self.index.take_in(BytesIO(new))
+            self._take(self.index)
+            self._cut(new[self.index.end - begin :])
         else:
             with open_files(self._path) as files:
                 self._follow_in(files)
-        self._cut_torn()
+            self._cut_torn()
 
     def _follow_in(self, files: Sequence[BinaryIO]) -> None:
         before = os.fstat(files[self.index.file].fileno()) if self.index.file < len(files) else None
@@ -179,13 +186,15 @@ class Tail:
         self._take(self.index)
 
     def _take(self, index: LedgerIndex) -> None:
-        self.index, self.head, self._known = index, Head(index.number, index.head), os.fstat(self._fd)
+        self.index, self.head, self._known = index, Head(index.number, index.head), self._opened
         if index.number - self._saved >= EVERY and index.end:
             save_checkpoint(index, self._path)
             self._saved = index.number
 
     def _cut_torn(self) -> None:
-        torn = os.pread(self._fd, os.fstat(self._fd).st_size - self.index.end, self.index.end)
+        self._cut(os.pread(self._fd, os.fstat(self._fd).st_size - self.index.end, self.index.end))
+
+    def _cut(self, torn: bytes) -> None:
         if torn:
             _keep(self._path.with_name(self._path.name + ".torn"), torn)
             os.ftruncate(self._fd, self.index.end)

@@ -44,6 +44,12 @@ class State(Protocol):
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""
 
+    def changed(self, statement: str, *values: Any) -> int:
+        """How many rows a statement writes, changes or deletes."""
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """What this thread writes within this may be written in one step at the end: all, or nothing if it ends in an error."""
+
     def now(self) -> float:
         """Seconds on a clock that does not go back, the same for all processes."""
 

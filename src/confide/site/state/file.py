@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from confide.data.private import only_mine
@@ -39,16 +39,15 @@ class FileState:
 
     def __init__(self, path: Path | None = None, *, worker: int = 0) -> None:
         """Without a path, the database of a site of one process; `shared_file` makes the one of several."""
-        self.path, self.worker, self._lock = path, worker, Lock()
+        self.path, self.worker, self._lock = path, worker, RLock()
         try:
             where = f"{path.resolve().as_uri()}?mode=rw" if path else ":memory:"
             self._database = sqlite3.connect(
                 where, uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA synchronous = OFF")  # the system keeps what a killed process wrote
-            self._writing: AbstractContextManager[None] = (
-                nullcontext() if path is None else _Turn(_turn_of(path, "writing"))
-            )
+            self._writing = None if path is None else _Turn(_turn_of(path, "writing"))
+            self._at_once = False
         except sqlite3.Error as error:
             raise _lost(error) from None
 
@@ -68,11 +67,42 @@ class FileState:
 
     def run(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that a statement gives."""
-        with self._lock, nullcontext() if statement.startswith("SELECT") else self._writing:
+        with self._lock, nullcontext() if statement.startswith("SELECT") else self._turn():
+            return self._said(statement, *values)[1]
+
+    def changed(self, statement: str, *values: Any) -> int:
+        """Without asking the database for rows, at which another thread may take over."""
+        with self._lock, self._turn():
+            return self._said(statement, *values)[0]
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Meanwhile other threads and processes wait, or write nothing."""
+        if self.path is None:
+            yield
+            return
+        with self._lock, self._turn():
+            self._at_once = True
             try:
-                return self._database.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise _lost(error) from None
+                self._said("BEGIN")
+                yield
+                self._said("COMMIT")
+            finally:
+                self._at_once = False
+                if self._database.in_transaction:
+                    self._said("ROLLBACK")
+
+    def _turn(self) -> AbstractContextManager[None]:
+        """Within this no other process writes."""
+        return nullcontext() if self._writing is None or self._at_once else self._writing
+
+    def _said(self, statement: str, *values: Any) -> tuple[int, list[tuple[Any, ...]]]:
+        """How many rows a statement changed, and those that it gives."""
+        try:
+            done = self._database.execute(statement, values)
+            return done.rowcount, done.fetchall() if done.description else []
+        except sqlite3.Error as error:
+            raise _lost(error) from None
 
     def now(self) -> float:
         """Since the machine was started."""
@@ -100,7 +130,7 @@ class FileState:
     def close(self) -> None:
         with self._lock:
             self._database.close()
-            if isinstance(self._writing, _Turn):
+            if self._writing is not None:
                 self._writing.close()
 
 

@@ -7,7 +7,7 @@ is gone, however it ended, and takes its places away. A process that loses its c
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,6 +65,13 @@ class ServerState:
             return found.fetchall() if found.description else []
 
         return self._twice(said)
+
+    def changed(self, statement: str, *values: Any) -> int:
+        return self._twice(lambda connection: connection.execute(_own(statement), values).rowcount)
+
+    def at_once(self) -> AbstractContextManager[None]:
+        """Each statement by itself: to begin and end a transaction would be said to the server, too."""
+        return nullcontext()
 
     def now(self) -> float:
         return time.monotonic() + self._ahead
