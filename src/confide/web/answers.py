@@ -100,8 +100,12 @@ def _add(app: FastAPI, context: PageContext, kind: type[Question[Any]]) -> None:
         diagnose = kind.diagnosable and ("diagnostics", "true") in query
         read = partial(read_query, context.dataset(dataset, asker).name, asked, kind)
         release = await answered(request, read, who=asker.asking, diagnose=diagnose)
-        await run_in_threadpool(context.still, request)
-        return await run_in_threadpool(lambda: _response(as_asked(release, read()), ending))
+
+        def response() -> Response:
+            context.still(request)
+            return _response(as_asked(release, read()), ending)
+
+        return await run_in_threadpool(response)
 
 
 def _response(release: Released, ending: Ending) -> Response:
