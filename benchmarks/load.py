@@ -130,8 +130,8 @@ def served(site: Path) -> Iterator[Served]:
 class Client:
     """A person with one connection; notes how long everything took. It does no more than it must: it shares the machine."""
 
-    def __init__(self, who: dict[str, str]) -> None:
-        headers = {"Host": f"127.0.0.1:{PORT}", **who}
+    def __init__(self, who: dict[str, str], *, port: int = PORT) -> None:
+        self._port, headers = port, {"Host": f"127.0.0.1:{port}", **who}
         self._rest = " HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self.took: list[float] = []
@@ -139,7 +139,7 @@ class Client:
     async def get(self, address: str) -> tuple[int, bytes]:
         """The status and the body of an answer."""
         begun = time.perf_counter()
-        reader, writer = self._streams = self._streams or await asyncio.open_connection("127.0.0.1", PORT)
+        reader, writer = self._streams = self._streams or await asyncio.open_connection("127.0.0.1", self._port)
         writer.write(f"GET {address}{self._rest}".encode("ascii"))
         head = await reader.readuntil(b"\r\n\r\n")
         body = await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(None, 1)[0]))

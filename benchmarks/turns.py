@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.site.ledger import Ledger, verify
 from confide.site.ledger.tail import Tail
 from confide.site.state.file import FileState, shared_file

@@ -1,9 +1,10 @@
 """What a second worker brings: small tables a second with one worker and with two, of many people at once.
 
-    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3] [--state postgresql]
+    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3] [--apart] [--state postgresql]
 
 Servers run one at a time, each for the same time, one worker and two in turn; the ratio is that of the medians of one run. Questions
-are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine. What
+are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine. With
+`--apart` two sites of one worker each run at once, too, which share nothing: more than these nothing that is shared can bring. What
 other programs took of it is told: where that is more than some hundredths of a core, two workers had no two cores. With
 `--state postgresql` the site keeps its state there, as if several machines served it: a server that loses nothing, started for this as
 the tests do, whose processor time is counted with the workers'.
@@ -16,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 from statistics import median
@@ -36,8 +38,8 @@ WARM_UP = 5.0
 
 
 @contextmanager
-def served(site: Path, workers: int) -> Iterator[subprocess.Popen[bytes]]:
-    words = [sys.executable, "-m", "confide", "serve", str(site), "--port", str(PORT), "--workers", str(workers)]
+def served(site: Path, workers: int, *, port: int = PORT) -> Iterator[subprocess.Popen[bytes]]:
+    words = [sys.executable, "-m", "confide", "serve", str(site), "--port", str(port), "--workers", str(workers)]
     process = subprocess.Popen(words, stderr=subprocess.PIPE)
     try:
         assert process.stderr and b"Serving" in process.stderr.readline()  # when all workers answer
@@ -70,9 +72,18 @@ async def ask(client: Client, addresses: Iterator[str], until: float) -> int:
     return many
 
 
-async def asked(people: People, addresses: Iterator[str], seconds: float, *pids: int) -> float:
+@dataclass(frozen=True)
+class Crowd:
+    """People who ask a site at once."""
+
+    people: People
+    clients: int = CLIENTS
+    port: int = PORT
+
+
+async def asked(crowds: Sequence[Crowd], addresses: Iterator[str], seconds: float, *pids: int) -> float:
     """Answers a second."""
-    clients = [Client(people.one()) for _ in range(CLIENTS)]
+    clients = [Client(each.people.one(), port=each.port) for each in crowds for _ in range(each.clients)]
     for some in (WARM_UP, seconds):
         begun, used, mine, all_used = time.perf_counter(), processor(*pids), time.process_time(), machine()
         many = sum(await asyncio.gather(*(ask(client, addresses, begun + some) for client in clients)))
@@ -86,20 +97,38 @@ async def asked(people: People, addresses: Iterator[str], seconds: float, *pids:
     return many / took
 
 
+def asked_apart(sites: Sequence[Path], addresses: Iterator[str], seconds: float) -> float:
+    """Answers a second of sites that share nothing but the machine."""
+    with ExitStack() as running:
+        servers = [running.enter_context(served(site, 1, port=PORT + number)) for number, site in enumerate(sites)]
+        crowds = [Crowd(People(site), CLIENTS // len(sites), PORT + number) for number, site in enumerate(sites)]
+        print(f"{len(sites)} sites  :", end=" ")
+        return asyncio.run(asked(crowds, addresses, seconds, *(server.pid for server in servers)))
+
+
+def site_of(folder: Path, rows: int) -> Path:
+    """A site whose questions take places among those of a day."""
+    site = make_site(folder, rows)
+    policy = site / "policy.toml"
+    policy.write_text(policy.read_text().replace("per_day = 0", "per_day = 100000"))
+    return site
+
+
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--rows", type=int, default=20_000)
     options.add_argument("--seconds", type=float, default=8.0)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--state", choices=["folder", "postgresql"], default="folder")
+    options.add_argument("--apart", action="store_true", help="two sites at once, too, which share nothing")
     given = options.parse_args()
     found: dict[int, list[float]] = {workers: [] for workers in WORKERS}
+    apart = list[float]()
     addresses = cycle(different())  # a server starts anew each round, and keeps no answer of the one before
     shared = running(durable=True) if given.state == "postgresql" else nullcontext()
     with tempfile.TemporaryDirectory() as folder, shared as database:
-        site = make_site(Path(folder) / "site", given.rows)
-        policy = site / "policy.toml"
-        policy.write_text(policy.read_text().replace("per_day = 0", "per_day = 100000"))  # places are taken
+        site = site_of(Path(folder) / "site", given.rows)
+        sites = [site_of(Path(folder) / f"apart-{number}", given.rows) for number in WORKERS if given.apart]
         people, others = People(site), list[int]()
         if database:
             (site / "site.toml").write_text(f'state = "{database.database}"\n')
@@ -108,11 +137,16 @@ def main() -> None:
             for workers in WORKERS:
                 with served(site, workers) as process:
                     print(f"{workers} worker{'s' if workers > 1 else ' '}:", end=" ")
-                    found[workers].append(asyncio.run(asked(people, addresses, given.seconds, process.pid, *others)))
+                    crowd = [Crowd(people)]
+                    found[workers].append(asyncio.run(asked(crowd, addresses, given.seconds, process.pid, *others)))
+            if given.apart:
+                apart.append(asked_apart(sites, addresses, given.seconds))
         checked = verify(site / "ledger.jsonl")
         print(f"The ledger of {checked.entries} entries is {'whole' if checked.problem is None else checked.problem}.")
     one, two = (median(found[workers]) for workers in WORKERS)
     print(f"Two workers to one: {two / one:.2f}")
+    if apart:
+        print(f"Two sites that share nothing to one: {median(apart) / one:.2f}")
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ import pytest
 
 import confide
 from asking import python_table
-from confide.answering.once import AnsweredOnce
-from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.recording.once import AnsweredOnce
+from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service
 from confide.errors import Refused
 from confide.site.access import AccessFile, PersonRole, Reach, add_token, declare, load_access, remove_token

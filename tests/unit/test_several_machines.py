@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 import confide
 from asking import python_table
-from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
 from confide.cancellation import Cancellation, Stopped
 from confide.cli.main import app
@@ -353,7 +353,7 @@ def test_exactly_the_quota_is_answered_by_two_machines_together(machines: list[S
 
 HAMMER = """
 import sys
-from confide.answering.quotas import DayPlaces, DayQuota
+from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.errors import Refused
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
@@ -544,7 +544,8 @@ def test_a_machine_that_would_answer_otherwise_than_is_recorded_says_nothing(
 KILLED_ANSWER = """
 import os, signal, sys
 from asking import python_table
-from confide.answering import once, quotas, road
+from confide.answering import road
+from confide.answering.recording import once, quotas
 from confide.answering.service import Service
 from confide.site.ledger import anchor, shared, tail
 

@@ -151,7 +151,13 @@ class SetClock(datetime):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> type[SetClock]:
     """Wherever a site looks at the time of the day."""
-    places = ("answering.quotas", "answering.service", "site.ledger.ledger", "site.access.declared", "site.doctor")
+    places = (
+        "answering.recording.quotas",
+        "answering.service",
+        "site.ledger.ledger",
+        "site.access.declared",
+        "site.doctor",
+    )
     for place in places:
         monkeypatch.setattr(f"confide.{place}.datetime", SetClock)
     monkeypatch.setattr(SetClock, "by", timedelta())

@@ -4,12 +4,11 @@ This is all that pages, commands and clients see of `answering`: answers, explan
 the custodian. No engine, no road and no evidence leaves it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -28,25 +27,22 @@ from confide.answering.frontier.mapping import (
     write_choice,
 )
 from confide.answering.frontier.splits import RISKS, UTILITIES
-from confide.answering.limits import AnswerLimits, are_set
 from confide.answering.mechanisms.safe.build import make_base
 from confide.answering.notes import model_notes, protections, scope
-from confide.answering.once import AnsweredOnce, Claim
 from confide.answering.opened import Opened, gone
 from confide.answering.opening import named
 from confide.answering.projects import project_policy
-from confide.answering.quotas import DayPlaces, DayQuota, Place
 from confide.answering.recalling import Keeping, recalled
+from confide.answering.recording.answers import Answers, Enquiry
 from confide.answering.reproducing import Reproduced, VintageState, list_vintages, reproduce
-from confide.answering.reviewing import decision, marks_for_review, not_given
+from confide.answering.reviewing import decision
 from confide.answering.road import ANALYSES, Road
 from confide.answering.rules.registry import RULES
 from confide.answering.rules.rule import Checked, Rule, Stage, Verdict
 from confide.answering.trials import Replayed, drafted_policies, not_tried, replay_roads, trial
 from confide.answering.unopened import audit, audit_roads, check, frontier, replay
-from confide.cancellation import Stopped, StopReason
 from confide.data.private import only_mine
-from confide.errors import Fault, Mistake, Reason, Refused
+from confide.errors import Fault, Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
@@ -65,7 +61,7 @@ from confide.site.state import State, must_belong, open_state
 from confide.site.state.papers import SharedPapers
 from confide.site.vintages import parse
 from confide.site.workspaces import Workspaces
-from confide.spelling.json import read_request, write_request
+from confide.spelling.json import read_request
 
 __all__ = [
     "NOT_RELOADED",
@@ -111,27 +107,11 @@ __all__ = [
 
 R = TypeVar("R")
 
-_TOO_MUCH = {
-    StopReason.TIME: Reason("quota.seconds", "This question took longer than a question may."),
-    StopReason.MEMORY: Reason("quota.memory", "This question needs more memory than there is for questions."),
-}
-
 RELOADED, NOT_RELOADED = "site loaded anew", "site not loaded anew"
 """The acts by which a server tells what became of `confide reload`."""
 
 SUGGESTIONS = 3
 """So many ways forward are offered with a refusal. Looking for them is most of the work of refusing."""
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A question under way: whose it is, on which road, its place among those of the day, and that no other process answers it."""
-
-    road: Road
-    question: Admitted[Request[Any]]
-    person: Person
-    place: Place
-    claim: Claim
 
 
 class Service:
@@ -147,7 +127,7 @@ class Service:
         state: State | None = None,
     ) -> None:
         """`state` is shared by the processes that serve the site, if there are several."""
-        self._suggestions, self._folder = suggestions, folder
+        self._folder = folder
         self.papers = Papers(folder.path)
         self.kinds: tuple[type[Request[Any]], ...] = tuple(analysis.kind for analysis in analyses)
         """What may be asked."""
@@ -168,8 +148,9 @@ class Service:
             self._ledger = opened.enter_context(
                 Ledger(folder.ledger, alone=not self.state.of_several, within=self.state.at_once)
             )
-            self._places = DayPlaces(self._ledger, self.state)
-            self._once = AnsweredOnce(self._ledger, self.state)
+            self._answers = Answers(
+                self._ledger, self.state, self._reviews, questions=self._entries, suggestions=suggestions
+            )
             self.audit = AuditLog(self._ledger)
             self._take_up_papers()
             self._opened = opened.pop_all()
@@ -327,88 +308,17 @@ class Service:
         if diagnostics and not question.request.diagnosable:
             raise Mistake("Only a regression has diagnostics.")
         opened = self._opened_for(question)
-        with opened.answering(), self._sharing(question, who, diagnostics=diagnostics, kept=kept) as claim:
-            if claim.earlier is not None:
-                release: Any = self._again(opened, question, person, claim.earlier, diagnostics=diagnostics)
-            else:
-                release = self._answer(opened, question, person, claim, diagnostics=diagnostics)
-        return release  # type: ignore[no-any-return]  # an analysis releases what its request says
+        with opened.answering():
+            enquiry = Enquiry(opened, question, who, person, self.project_of(person), diagnostics)
+            return self._answers.answer(enquiry, kept=kept)  # type: ignore[no-any-return]  # what its request says
 
     def answered(self, receipt: str, diagnostics: bool, *, who: str) -> str:
         """How a question came out that some process answered and that is kept: released or refused; else nothing."""
-        earlier = self._once.earlier(who, _key(receipt, diagnostics)) if self.state.shared else None
-        return earlier.outcome if earlier else ""
+        return self._answers.outcome(receipt, diagnostics, who=who)
 
     def is_awaited(self, receipt: str, diagnostics: bool, *, who: str) -> bool:
         """Whether another process waits for the answer that is being made here."""
-        return self.state.shared and self._once.wanted(who, _key(receipt, diagnostics))
-
-    @contextmanager
-    def _sharing(
-        self, question: Admitted[Request[Any]], who: str, *, diagnostics: bool, kept: float
-    ) -> Iterator[Claim]:
-        """Within this no other process answers the same."""
-        if not kept or not self.state.shared:
-            yield Claim()
-            return
-        with self._once.answering(who, _key(self.receipt(question, who=who), diagnostics), kept=kept) as claim:
-            yield claim
-
-    def _again(
-        self, opened: Opened, question: Admitted[Request[Any]], person: Person, earlier: Entry, *, diagnostics: bool
-    ) -> Any:
-        """The answer that is recorded, made again. A Fault if it is another: machines have not the same data then."""
-        road = opened.road(question.request.dataset, self.project_of(person))
-        considered = road.consider(question)
-        again: Any
-        if considered.reasons:
-            again, answer = self._refusal(road, question, considered.reasons), ""
-        elif earlier.outcome == "refused":
-            again, answer = self._limits(opened, road).refusal(considered.question, person.name), ""
-        else:
-            again = road.release(considered, diagnostics=diagnostics)
-            answer = again.digest
-        if again is None or answer != earlier.answer:
-            what = "This question was answered otherwise a moment ago, so the answer was withheld."
-            raise Fault(what, suggestions=["Compare the data of the machines of the site: confide doctor SITE"])
-        if isinstance(again, Refused):
-            raise again
-        return again
-
-    def _refusal(self, road: Road, question: Admitted[Request[Any]], reasons: Sequence[Reason]) -> Refused:
-        suggestions = list(islice(road.suggest(question), self._suggestions))
-        return Refused(reasons, policy=road.policy.title, suggestions=suggestions)
-
-    def _answer(
-        self,
-        opened: Opened,
-        question: Admitted[Request[Any]],
-        person: Person,
-        claim: Claim,
-        *,
-        diagnostics: bool,
-    ) -> Any:
-        road = opened.road(question.request.dataset, self.project_of(person))
-        to_review = self._is_reviewed(road, question, person)
-        if to_review and diagnostics:
-            raise Mistake("A custodian reviews the model only, so it is given without residuals.")
-        reviewed = to_review and self._must_not_be_refused(road, question, person)
-        with self._turn(road, question, person, claim) as asked, self._stoppable(asked):
-            considered = road.consider(question)
-            asked = replace(asked, question=considered.question)  # what is answered is what is recorded and limited
-            if reviewed and considered.question != question:
-                reviewed = self._must_not_be_refused(road, considered.question, person)
-            if considered.reasons:
-                refusal = self._refusal(road, question, considered.reasons)
-                self._record(asked, considered.reasons, "")
-                raise refusal
-            with self._limiting_alone(road):
-                self._must_stay_within(opened, asked)
-                if reviewed:
-                    raise self._let_wait(asked)
-                release = road.release(considered, diagnostics=diagnostics)
-                self._record(asked, (), release.digest)
-        return release
+        return self._answers.is_awaited(receipt, diagnostics, who=who)
 
     def _must_be_for(self, person: Person, asked: Request[Any] | Admitted[Request[Any]]) -> None:
         """A Mistake if what is asked about is not there for somebody. What was admitted stays there until it is answered."""
@@ -537,130 +447,5 @@ class Service:
         if self._shared_papers:
             self._shared_papers.must_be_the_sites()
 
-    @contextmanager
-    def _turn(self, road: Road, question: Admitted[Request[Any]], person: Person, claim: Claim) -> Iterator[_Asked]:
-        """A place among the day's questions, of all vintages together, until the question is recorded or fails."""
-        dataset, quotas = parse(road.dataset.name)[0], self._quotas(road, person)
-        place = self._places.take(quotas, dataset=dataset, policy=road.policy.title)
-        try:
-            yield _Asked(road, question, person, place, claim)
-        except BaseException:
-            self._places.give_back(place)
-            raise
-
-    def _quotas(self, road: Road, person: Person) -> list[DayQuota]:
-        """What limits somebody's questions of a day: the policy, their token and their project."""
-        found = [DayQuota(person.name, parse(road.dataset.name)[0], road.policy.quota.per_day)]
-        if person.quota:
-            found.append(DayQuota(person.name, None, person.quota))
-        project = self.project_of(person)
-        if project and project.quota:
-            found.append(DayQuota(together(project.name), None, project.quota, project.name))
-        return found
-
-    @contextmanager
-    def _stoppable(self, asked: _Asked) -> Iterator[None]:
-        """Record a question that is stopped: as refused if it took too much, as cancelled if nobody wants the answer."""
-        try:
-            yield
-        except Stopped as stopped:
-            reasons = [_TOO_MUCH[stopped.reason]] if stopped.reason in _TOO_MUCH else []
-            self._record(asked, reasons, "", cancelled=not reasons)
-            if not reasons:
-                raise
-            suggestions = ["Ask for less at once, or again when less is asked of the site."]
-            raise Refused(reasons, policy=asked.road.policy.title, suggestions=suggestions) from None
-
     def _entries(self) -> list[Entry]:
         return list(ledger.read_questions(self.papers.ledger))
-
-    @contextmanager
-    def _limiting_alone(self, road: Road) -> Iterator[None]:
-        """Within this no other process answers what a limit of the audit looks at: it knows what they have recorded only."""
-        if not self.state.shared or not are_set(road.policy):
-            yield
-            return
-        with self.state.in_turn(parse(road.dataset.name)[0]):
-            yield
-
-    def _must_stay_within(self, opened: Opened, asked: _Asked) -> None:
-        """Refuse what would tell too much together with what was answered before, where the policy has limits on that."""
-        if not are_set(asked.road.policy):
-            return
-        refused = self._limits(opened, asked.road).refusal(asked.question, asked.person.name)
-        if refused is not None:
-            self._record(asked, refused.reasons, "")
-            raise refused
-
-    def _is_reviewed(self, road: Road, question: Admitted[Request[Any]], person: Person) -> bool:
-        """Whether a custodian must see the result first: the policy or the project says so. Custodians see their own at once."""
-        project = self.project_of(person)
-        wanted = marks_for_review(road.policy, question.request) or bool(project and project.review)
-        return wanted and person.role is not PersonRole.CUSTODIAN
-
-    def _must_not_be_refused(self, road: Road, question: Admitted[Request[Any]], person: Person) -> bool:
-        """Whether a result has still to wait; how it stands is told without asking, recording or counting it again."""
-        found = self._reviews.find(person.name, person.project, road.receipt(question))
-        if found is None or found.state is ReviewState.YES:
-            return found is None
-        raise not_given(found, policy=road.policy)
-
-    def _let_wait(self, asked: _Asked) -> Refused:
-        """Let a result that no rule refuses wait. It is recorded first, so that nothing waits that is not in the ledger."""
-        self._record(asked, [Reason("review.waiting", "")], "")
-        road, question, person = asked.road, asked.question, asked.person
-        review = self._reviews.ask(
-            who=person.name,
-            project=person.project,
-            dataset=road.dataset.name,
-            request=write_request(question.request),
-            receipt=road.receipt(question),
-        )
-        return not_given(review, policy=road.policy)
-
-    def _limits(self, opened: Opened, road: Road) -> AnswerLimits:
-        """What was answered of a data set so far; the ledger is read once for each loading and policy, and then what is new in it."""
-        name, under = road.dataset.name, (road.dataset.name, road.policy)
-
-        def asked(entries: Iterable[Entry]) -> list[Entry]:
-            older = name in opened.older
-            return [e for e in entries if (e.data == road.data if older else e.dataset == name)]
-
-        with opened.limiting:
-            reached = len(self.audit)
-            if under not in opened.limits:
-                opened.limits[under] = AnswerLimits(road, asked(self._entries()))
-            else:
-                limits = opened.limits[under]
-                limits.take_in(asked(self._ledger.entries(limits.reached, reached)))
-            opened.limits[under].reached = reached
-            return opened.limits[under]
-
-    def _record(self, asked: _Asked, reasons: Sequence[Reason], answer: str, *, cancelled: bool = False) -> None:
-        road, question, person = asked.road, asked.question, asked.person
-        receipt, lasting = road.receipt(question), not cancelled and all(reason.lasting for reason in reasons)
-
-        def before(number: int) -> None:
-            self._places.use(asked.place)
-            if lasting:
-                asked.claim.settle(number, receipt)
-
-        self._ledger.append(
-            who=person.name,
-            project=person.project,
-            dataset=parse(question.request.dataset)[0],
-            request=write_request(question.request),
-            outcome="cancelled" if cancelled else "refused" if reasons else "released",
-            rules=tuple(reason.rule for reason in reasons),
-            receipt=receipt,
-            answer=answer,
-            policy=f"{road.policy.title} ({road.policy.mark})",
-            data=road.data,
-            before=before,
-        )
-        asked.place.recorded, asked.claim.recorded = True, lasting
-
-
-def _key(receipt: str, diagnostics: bool) -> str:
-    """What the processes of a site know the question by that an asker asks."""
-    return f"{receipt}{' with diagnostics' if diagnostics else ''}"

@@ -94,6 +94,7 @@ class CountReading:
 
 def small_counts(cells: list[CountReading], noise: float) -> Claims:
     """The likeliest whole number for each cell whose count is small; `noise` is the variance of the published counts."""
+    cells = [cell for cell in cells if cell.by_error > 0]  # a standard error that is rounded to zero tells nothing
     share = np.array([c.by_share for c in cells])
     error = np.array([c.by_error for c in cells])
     rounding = np.array([c.vague for c in cells]) ** 2 * error**2

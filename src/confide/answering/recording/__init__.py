@@ -1,0 +1,1 @@
+"""What keeps count of questions: places among those of a day, questions that several processes are asked, and the ledger."""
