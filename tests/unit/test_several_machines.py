@@ -25,6 +25,7 @@ from typer.testing import CliRunner
 
 import confide
 from asking import python_table
+from confide.answering.recording.answers import Answers
 from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
 from confide.cancellation import Cancellation, Stopped
@@ -493,15 +494,15 @@ def test_what_a_quota_refuses_is_asked_again(machines: list[Service], database: 
 def test_who_asks_while_another_machine_answers_waits_for_it_and_makes_the_same(
     machines: list[Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, go, record = Event(), Event(), Service._record
+    begun, go, record = Event(), Event(), Answers._record
     receipt = machines[0].receipt(machines[0].admit(QUESTION))
 
-    def held(self: Service, *asked: Any, **more: Any) -> None:
+    def held(self: Answers, *asked: Any, **more: Any) -> None:
         begun.set()
         assert go.wait(60)
         record(self, *asked, **more)
 
-    monkeypatch.setattr(Service, "_record", held)
+    monkeypatch.setattr(Answers, "_record", held)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(machines[0].answer, QUESTION, who="ana", kept=KEPT)
         assert begun.wait(60)
@@ -526,7 +527,7 @@ def test_a_question_that_fails_at_one_machine_is_answered_by_the_other(
         raise Fault("no")
 
     with monkeypatch.context() as patched, pytest.raises(Fault, match="no"):
-        patched.setattr(machines[0], "_record", broken)
+        patched.setattr(machines[0]._answers, "_record", broken)
         machines[0].answer(QUESTION, who="ana", kept=KEPT)
     assert machines[1].answer(QUESTION, who="ana", kept=KEPT)
     assert rows_of(machines[0].papers.path) == [("ana", "released")]
