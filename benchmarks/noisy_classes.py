@@ -30,7 +30,7 @@ from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS
 from confide.model.request import RegressionRequest
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from confide.spelling.python import read_arguments
 

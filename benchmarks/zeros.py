@@ -22,7 +22,7 @@ from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS
 from confide.model.request import TableRequest
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 SMALL = 3

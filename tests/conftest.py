@@ -32,7 +32,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from postgres_server import Server, running
 from spark_cluster import Cluster

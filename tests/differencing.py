@@ -18,7 +18,7 @@ from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import PRESETS, Policy
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 __all__ = ["Crowd", "Sites", "alone", "differenced", "hypergeometric", "numbered", "same_drops", "within"]

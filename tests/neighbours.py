@@ -25,7 +25,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import Policy
 from confide.model.request import Request
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.web.problems import problem
 from differencing import numbered
 

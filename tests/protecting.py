@@ -18,7 +18,7 @@ from confide.records.exchanges.exchange import Exchange, plan_exchanges
 from confide.records.exposure import Exposure, find_exposed
 from confide.records.protect import protect_records
 from confide.records.report import RecordsReport
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 __all__ = ["CATALOG", "Protection", "catalog_of", "coded_of", "people", "records_policy", "secret_of"]

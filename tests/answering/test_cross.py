@@ -23,7 +23,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Cells, Tally
 from confide.model.policy import PRESETS, RecordRules, TableRules
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 CATALOG = """

@@ -54,7 +54,7 @@ from confide.model.policy import PRESETS, SECTIONS, describe, read_policy
 from confide.querylogs import LogMicroaggregation
 from confide.site import ledger
 from confide.site.access import list_tokens
-from confide.site.appearance import read_appearance
+from confide.site.looks.appearance import read_appearance
 from confide.spelling.json import read_request
 
 ROOT = Path(__file__).parents[2]

@@ -36,8 +36,8 @@ from confide.model.design import Number
 from confide.model.evidence import Box, Cells, Tally
 from confide.model.formula import Transform
 from confide.site import doctor
+from confide.site.coding.encode import encode
 from confide.site.doctor import examine
-from confide.site.encode import encode
 from confide.site.folder import Folder
 
 SIZES = {"a": 3, "b": 7, "c": 300}

@@ -31,7 +31,7 @@ from confide.model.design import Block, Category, Design, Duration, Indicator, N
 from confide.model.evidence import Moments, Step
 from confide.model.formula import Transform
 from confide.model.request import Family
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from spark_cluster import Cluster
 

@@ -15,7 +15,7 @@ from confide.engines.duckdb.pair_tables import count_pairs, stored_pairs
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Tally
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 CATALOG = resources.files("confide.demo").joinpath("people.toml").read_text(encoding="utf-8")

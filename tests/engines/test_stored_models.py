@@ -17,7 +17,7 @@ from confide.model.design import Block, Design, Indicator, Number
 from confide.model.evidence import Step
 from confide.model.formula import Transform
 from confide.model.request import Family
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 NAMES = ("region", "education", "marital")

@@ -20,7 +20,7 @@ from confide.model.policy import PRESETS
 from confide.model.release import Column
 from confide.model.request import TableRequest
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from confide.tables.perturbation.transitions import transitions
 

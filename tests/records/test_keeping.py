@@ -15,7 +15,7 @@ from confide.errors import Mistake
 from confide.model.policy import PRESETS, write_policy
 from confide.records.ingest import protect_again
 from confide.records.keeping import read_report, read_truth
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.folder import Folder
 from protecting import CATALOG, people
 

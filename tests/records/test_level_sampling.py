@@ -20,7 +20,7 @@ from confide.model.evidence import Tally
 from confide.model.policy import Policy
 from confide.records.ingest import protect_again
 from confide.records.levels.protecting import ProtectedLevel, protect_levels
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 PEOPLE = """

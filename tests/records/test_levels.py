@@ -23,7 +23,7 @@ from confide.records.ceilings.ceiling import find_ceilings, read_ceilings
 from confide.records.exposure import find_exposed
 from confide.records.ingest import protect_again
 from confide.records.levels.protecting import ProtectedLevel, protect_levels
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.folder import Folder
 from confide.site.secret import Secret
 
@@ -150,7 +150,7 @@ def test_many_people_keep_their_homes_when_they_are_put_in_order(monkeypatch: py
     dataset, table = book(), pa.Table.from_pandas(living(), preserve_index=False)
     found = []
     for most in 10**9, 0:
-        monkeypatch.setattr("confide.site.encode.ORDERED_FROM", most)
+        monkeypatch.setattr("confide.site.coding.encode.ORDERED_FROM", most)
         coded = encode(dataset, table, secret=SECRET)
         rows = coded.homes.append_column("unit", coded.records["unit"]).sort_by("unit")
         found.append((rows, as_frame(coded, dataset).sort_values("unit", ignore_index=True), coded.facts))

@@ -12,7 +12,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS, Policy
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 SECRET = Secret(bytes(32))

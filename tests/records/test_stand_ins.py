@@ -29,7 +29,7 @@ from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.leaving.telling import exposed_to
 from confide.records.levels.protecting import protect_levels
 from confide.records.traits import key_traits
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.folder import Folder
 
 SIZE, GONE = 3000, 120

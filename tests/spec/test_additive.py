@@ -16,7 +16,7 @@ from confide.answering.road import Road
 from confide.answering.shield import Shield
 from confide.engines.memory.engine import MemoryEngine
 from confide.model.policy import CountRules, Policy, TableRules, preset_policy
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from confide.tables.perturbation.transitions import transitions
 

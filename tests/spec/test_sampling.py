@@ -17,7 +17,7 @@ from confide.errors import Mistake
 from confide.formats.views import as_asked
 from confide.model.catalog.sampling import LoneUnits
 from confide.model.evidence import Tally
-from confide.site.clusters import GROUPS, find_clusters
+from confide.site.coding.clusters import GROUPS, find_clusters
 
 BARE = {
     "universe": {"gamma": 0, "gamma_star": 0, "marginals": False, "complement": False, "decide_on": "true"},

@@ -11,7 +11,7 @@ from confide.engines import Coded, Engine, StoreFacts
 from confide.engines.squares import square_shifts
 from confide.model.catalog.toml import read_dataset
 from confide.model.evidence import Box, Cells, Tally
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 EngineOf = Callable[[Coded], Engine]

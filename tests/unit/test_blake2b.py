@@ -6,7 +6,7 @@ import random
 import pyarrow as pa
 import pytest
 
-from confide.site.blake2b import LANES, keyed_digests
+from confide.site.coding.blake2b import LANES, keyed_digests
 from confide.site.secret import Secret
 
 

@@ -15,7 +15,7 @@ import confide
 from confide.cli.main import app
 from confide.errors import Mistake
 from confide.model.toml import toml_value
-from confide.site.draft import draft
+from confide.site.drafting.draft import draft
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import Source
 

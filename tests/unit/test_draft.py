@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from confide.errors import Mistake
 from confide.model.catalog.toml import read_dataset
+from confide.site.coding.encode import encode
 from confide.site.cutpoints.draft import METHODS, draft_cutpoints
-from confide.site.draft import draft as drafting
-from confide.site.encode import encode
+from confide.site.drafting.draft import draft as drafting
 from confide.site.secret import Secret
 from confide.sources.source import Source
 

@@ -18,7 +18,7 @@ from confide.engines import Coded
 from confide.engines.order import in_stored_order
 from confide.errors import Mistake
 from confide.model.catalog.toml import read_dataset
-from confide.site.encode import catalog_mark, encode
+from confide.site.coding.encode import catalog_mark, encode
 from confide.site.secret import Secret
 
 SECRET, OTHER = Secret(b"s" * 32), Secret(b"t" * 32)
@@ -308,7 +308,7 @@ def test_many_records_are_put_in_the_order_of_stores_while_they_are_coded(
     draw = np.random.default_rng(3)
     data = {"id": [*range(500)], "more": draw.integers(0, 90, 500), "x": draw.normal(size=500).round()}
     plain = coded(catalog, data)
-    monkeypatch.setattr("confide.site.encode.ORDERED_FROM", 500)
+    monkeypatch.setattr("confide.site.coding.encode.ORDERED_FROM", 500)
     ordered = coded(catalog, data)
     assert not plain.records.equals(ordered.records)
     assert in_stored_order(plain.records).equals(ordered.records) and ordered.facts == plain.facts

@@ -19,8 +19,8 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import Role
 from confide.model.catalog.toml import read_dataset
 from confide.model.request import TableRequest
-from confide.site.draft import Draft, draft
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
+from confide.site.drafting.draft import Draft, draft
 from confide.site.profiling.profile import Decision, profile
 from confide.site.profiling.suspicions import suspicions
 from confide.site.secret import Secret

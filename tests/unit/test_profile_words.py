@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from confide.site.draft import draft
+from confide.site.drafting.draft import draft
 from confide.site.profiling import codes, names
 from confide.site.profiling.profile import Decision, profile
 from confide.sources.source import Source, read_source

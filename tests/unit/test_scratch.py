@@ -13,7 +13,7 @@ from confide.data.scratch import IN_MEMORY, Scratch
 from confide.demo.texts import catalog_text
 from confide.errors import Fault
 from confide.model.catalog.toml import read_dataset
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 from confide.sources.source import read_source
 

@@ -19,7 +19,7 @@ import pyreadstat
 import pytest
 
 from confide.errors import Mistake
-from confide.site.draft import draft
+from confide.site.drafting.draft import draft
 from confide.sources.dictionaries.dictionary import read_dictionary
 from confide.sources.source import read_source
 

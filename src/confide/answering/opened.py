@@ -15,8 +15,8 @@ from confide.errors import Mistake
 from confide.model.policy import Policy
 from confide.model.request import Request
 from confide.site.access import Project
-from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
+from confide.site.looks.appearance import read_appearance
 from confide.site.vintages import parse
 
 __all__ = ["Opened", "gone"]

@@ -12,7 +12,7 @@ from confide.answering.shield import Shield
 from confide.engines.stores import open_engine, store_files
 from confide.errors import Mistake, nearest
 from confide.model.policy import Policy
-from confide.site.encode import catalog_mark, roles_mark
+from confide.site.coding.encode import catalog_mark, roles_mark
 from confide.site.folder import Folder
 from confide.site.vintages import Vintage, split_level
 

@@ -50,11 +50,11 @@ from confide.records.keeping import read_report
 from confide.records.report import RecordsReport
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by
-from confide.site.appearance import Appearance
 from confide.site.audit import AuditLog
 from confide.site.documents import documents_of
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
+from confide.site.looks.appearance import Appearance
 from confide.site.policies import keep
 from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state

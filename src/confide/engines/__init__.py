@@ -38,7 +38,7 @@ class StoreFacts:
     `spread` what totals by one, two, three variables are off by, as a multiple of what that makes of independent noise (see
     `confide.records.spreads.totals`), `deviations` the same of standard deviations, as a multiple of their standard error (see
     `confide.records.spreads.deviations`), and `ceiling` what a perfect reconstruction would tell (see `confide.records.ceilings`).
-    `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.clusters`), and
+    `sampling` says of sampling units, the class `CLUSTER`, how they were drawn (see `confide.site.coding.clusters`), and
     `households_sampling` the same of those of households, where these are a level of their own.
     """
 

@@ -23,9 +23,9 @@ from confide.records.leaving.loading import prepare_update
 from confide.records.leaving.stand_ins import NOBODY, StandIns
 from confide.records.levels.protecting import protect_levels, write_levels
 from confide.records.updates import Update
-from confide.site.draft import draft
-from confide.site.draft_level import LEVELS, draft_level, level_above
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
+from confide.site.drafting.draft import draft
+from confide.site.drafting.draft_level import LEVELS, draft_level, level_above
 from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
 from confide.site.origins import read_origin, sealed, write_origin

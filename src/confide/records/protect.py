@@ -41,9 +41,9 @@ from confide.records.spreads.deviations import measure_deviation_spread
 from confide.records.spreads.totals import measure_spread
 from confide.records.traits import Trait
 from confide.records.weights import strata_of, weights_with_keys
-from confide.site.columns import bins, contributions, data_mark, narrow, small
-from confide.site.encode import roles_mark
-from confide.site.homes import Households, shared_variables, with_taken
+from confide.site.coding.columns import bins, contributions, data_mark, narrow, small
+from confide.site.coding.encode import roles_mark
+from confide.site.coding.homes import Households, shared_variables, with_taken
 from confide.site.secret import Secret
 
 __all__ = ["protect_records"]

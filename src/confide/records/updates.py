@@ -16,8 +16,8 @@ from confide.engines.squares import square_shifts
 from confide.errors import Mistake, Reason, Refused
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import Policy
-from confide.site.columns import data_mark
-from confide.site.encode import recoded
+from confide.site.coding.columns import data_mark
+from confide.site.coding.encode import recoded
 
 __all__ = ["Update", "compare_records", "enough", "fingerprints", "in_cohorts", "put_together"]
 

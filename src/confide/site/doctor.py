@@ -18,8 +18,8 @@ from confide.memory import whole_memory
 from confide.model.catalog.dataset import EngineName
 from confide.site import ledger
 from confide.site.access import load_access
-from confide.site.appearance import read_appearance
 from confide.site.folder import Folder
+from confide.site.looks.appearance import read_appearance
 from confide.site.origins import has_changed, read_origin
 from confide.site.state import open_state, state_database
 from confide.site.state.database import server_facts

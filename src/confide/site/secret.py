@@ -43,7 +43,7 @@ class Secret:
         """
         key = self.digest("many", purpose.encode())
         if isinstance(messages, pa.Array):
-            from confide.site.blake2b import keyed_digests  # numba is slow to import
+            from confide.site.coding.blake2b import keyed_digests  # numba is slow to import
 
             return keyed_digests(key, messages)
         keyed = hashlib.blake2b(key=key, digest_size=32)

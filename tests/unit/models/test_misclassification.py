@@ -23,7 +23,7 @@ from confide.engines.columns.store import write_columns
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS
 from confide.records.protect import protect_records
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.secret import Secret
 
 CUTPOINTS = np.array([1.0, 10_000, 20_000, 30_000, 40_000, 60_000, 100_000])

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from confide.errors import Mistake
-from confide.site.appearance import Appearance, read_appearance
 from confide.site.backup import back_up
-from confide.site.colours import DARK, LEAST_CONTRAST, LIGHT, contrast
+from confide.site.looks.appearance import Appearance, read_appearance
+from confide.site.looks.colours import DARK, LEAST_CONTRAST, LIGHT, contrast
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"><rect width="40" height="20" fill="{}"/></svg>'
 SETTINGS = """name = "Statistics <Norland>"

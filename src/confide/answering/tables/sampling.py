@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from confide.arrays import Bools, Floats, Ints
 from confide.model.catalog.sampling import LoneUnits
 from confide.model.evidence import Cells
-from confide.site.clusters import read_factors
+from confide.site.coding.clusters import read_factors
 
 __all__ = ["Linearised", "Replicated", "SampleVariances", "SampledSums", "variances_of"]
 

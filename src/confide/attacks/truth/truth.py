@@ -17,7 +17,7 @@ from confide.model.request import Measure
 from confide.model.universe import Universe
 from confide.records.ceilings.ceiling import best_guess
 from confide.records.keeping import read_truth
-from confide.site.encode import encode
+from confide.site.coding.encode import encode
 from confide.site.folder import Folder
 from confide.site.secret import Secret
 from confide.site.vintages import split_level

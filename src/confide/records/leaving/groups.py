@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from confide.arrays import Bools, Ints
 from confide.engines import Coded
 from confide.model.catalog.dataset import Dataset
-from confide.site.homes import Households
+from confide.site.coding.homes import Households
 
 __all__ = ["Groups"]
 

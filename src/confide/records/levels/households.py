@@ -14,9 +14,9 @@ from confide.model.catalog.dataset import Dataset, Taking, Variable
 from confide.model.formula import Transform
 from confide.model.policy import Policy
 from confide.records.exposure import Exposed, Exposure, KeyCross, find_exposed
-from confide.site.columns import contributions, data_mark, narrow
-from confide.site.encode import catalog_mark
-from confide.site.homes import Households, shared_variables
+from confide.site.coding.columns import contributions, data_mark, narrow
+from confide.site.coding.encode import catalog_mark
+from confide.site.coding.homes import Households, shared_variables
 
 __all__ = ["by_household", "exposed_with_households", "household_records", "of_people", "settled"]
 

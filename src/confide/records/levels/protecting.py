@@ -25,7 +25,7 @@ from confide.records.protect import protect_records
 from confide.records.report import RecordsReport, compare
 from confide.records.spreads.deviations import measure_deviation_spread
 from confide.records.spreads.totals import measure_spread
-from confide.site.encode import roles_mark
+from confide.site.coding.encode import roles_mark
 from confide.site.secret import Secret
 from confide.site.vintages import split_level
 

@@ -7,8 +7,8 @@ from hashlib import sha256
 from confide.engines.duckdb.store import read_store_facts
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
+from confide.site.coding.encode import catalog_mark, roles_mark
 from confide.site.describing.document import TomlDocument
-from confide.site.encode import catalog_mark, roles_mark
 from confide.site.folder import Folder, described, must_be_datasets, write_whole
 from confide.site.ledger import record_act
 from confide.site.locking import alone

@@ -14,8 +14,8 @@ from starlette.types import Scope
 from confide.errors import Denied
 from confide.site.access import Access, PersonRole
 from confide.site.access.people import new_token
-from confide.site.appearance import Appearance
 from confide.site.describing.saving import DescriptionFile
+from confide.site.looks.appearance import Appearance
 from confide.site.state import State
 from confide.site.state.file import FileState
 from confide.web.authentication import Authentication, asker_of

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from confide.errors import Mistake, nearest
-from confide.site.colours import DARK, LIGHT, Theme
-from confide.site.logo import check_logo
+from confide.site.looks.colours import DARK, LIGHT, Theme
+from confide.site.looks.logo import check_logo
 from confide.site.state.setting import read_site_file
 
 __all__ = ["Appearance", "read_appearance"]

@@ -10,9 +10,9 @@ import pyarrow as pa
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Role, Variable
 from confide.model.toml import toml_key, toml_value
+from confide.site.coding.homes import Households
 from confide.site.cutpoints.draft import round_cutpoints
-from confide.site.draft import sampling_lines
-from confide.site.homes import Households
+from confide.site.drafting.draft import sampling_lines
 from confide.site.profiling import names
 from confide.site.profiling.column import column_of
 from confide.sources.columns import each_text, numbers

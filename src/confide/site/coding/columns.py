@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from confide.arrays import Floats, Ints, Narrow
 from confide.engines.order import stored_order
 from confide.model.catalog.dataset import Variable
-from confide.site.keys import filled
+from confide.site.coding.keys import filled
 
 __all__ = ["LARGEST", "bins", "contributions", "data_mark", "narrow", "small"]
 

@@ -16,7 +16,7 @@ from confide.engines import Coded
 from confide.engines.squares import square_shifts
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset, Taking, Variable
-from confide.site.columns import bins, contributions, narrow, small
+from confide.site.coding.columns import bins, contributions, narrow, small
 
 __all__ = ["Households", "find_homes", "shared_variables", "with_taken"]
 

@@ -21,10 +21,10 @@ from confide.errors import Mistake, nearest
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, Role, Variable
 from confide.model.catalog.sampling import SampleDesign
 from confide.progress import current_progress
-from confide.site.clusters import Clusters, find_clusters
-from confide.site.columns import LARGEST, bins, contributions, data_mark, narrow, small
-from confide.site.homes import Households, find_homes, with_taken
-from confide.site.keys import draw_keys, unit_keys
+from confide.site.coding.clusters import Clusters, find_clusters
+from confide.site.coding.columns import LARGEST, bins, contributions, data_mark, narrow, small
+from confide.site.coding.homes import Households, find_homes, with_taken
+from confide.site.coding.keys import draw_keys, unit_keys
 from confide.site.secret import Secret
 from confide.sources.columns import distinct, fits, numbers, texts
 from confide.sources.dates import date_numbers

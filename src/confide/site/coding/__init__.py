@@ -1,0 +1,1 @@
+"""From microdata and their catalog to coded records."""

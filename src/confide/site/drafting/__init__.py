@@ -1,0 +1,1 @@
+"""Drafts of descriptions of data, for a custodian to read and mend."""

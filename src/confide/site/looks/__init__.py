@@ -1,0 +1,1 @@
+"""How the pages of a site look: its name, colours and logo."""
