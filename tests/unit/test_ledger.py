@@ -377,6 +377,23 @@ def test_an_anchor_of_which_one_half_is_lost_still_counts(path: Path) -> None:
         Ledger(path)
 
 
+def test_processes_write_heads_one_after_the_other_or_the_later_could_be_written_over(path: Path) -> None:
+    ledger, other = Ledger(path), os.open(path.with_name(".ledger.anchor.turn"), os.O_RDWR)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask, ledger)
+        while not path.stat().st_size:
+            time.sleep(0.01)
+        before = path.with_suffix(".anchor").read_bytes()
+        with pytest.raises(TimeoutError):
+            asked.result(0.3)
+        assert path.with_suffix(".anchor").read_bytes() == before
+        os.close(other)
+        asked.result(60)
+    ledger.close()
+    assert verify(path).entries == 1
+
+
 def test_a_ledger_from_before_there_were_anchors_is_taken_over_once(path: Path) -> None:
     filled(path)
     path.with_suffix(".anchor").unlink()
