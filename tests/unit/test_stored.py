@@ -107,7 +107,7 @@ def test_true_records_where_nobody_can_be_are_counted_for_the_custodian(
     table = pa.table({name: values[:rows] for name, values in columns.items()})
     described = 'sex = { codes = { f = "F", m = "M" } }\ntown = { codes = { a = "A", b = "B", c = "C" } }\n'
     told: list[str] = []
-    text = f"[variables]\n{described}{zero('f', town)}"
+    text = f"[variables]\n{described}\n{zero('f', town)}"
     confide.add(table, tmp_path / "s", name="d", catalog=text, preset="drop-q", tell=told.append)
     words = f"1 true record stands where [[structural_zeros]] says that nobody can be (sex=f and town={town})"
     assert [words in text for text in told] == [True] * said

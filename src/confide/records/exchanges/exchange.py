@@ -4,8 +4,9 @@ An exposed unit exchanges a key that stands in most of the crosses that expose i
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
 go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is not far
 from. Where a structural zero is declared of the key and other variables, these are among what a partner is alike in, before all
-others. Confidential variables play no part in that. It came in the same update, unless nobody of these will do: so what two versions
-of the data differ in is protected by itself, and those who were there before stay as they are.
+others, and only an exposed unit that finds nobody else fills one. Confidential variables play no part in that. It came in the
+same update, unless nobody of these will do: so what two versions of the data differ in is protected by itself, and those who were
+there before stay as they are.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
 as they are, more do, and across classes (`confide.records.exchanges.background`): the key on which confidential numbers depend least.
@@ -296,7 +297,7 @@ class _Plan:
             units = entity.of[rows]
             seeking[units] = True
             np.minimum.at(coarsest, units, np.asarray(level, np.int8))
-        circle = Circle(self.coded, self.trait, entity, self.alike, self.loose, self.secret, self.scratch)
+        circle = Circle(self.coded, self.trait, entity, self.alike, self.bound, self.loose, self.secret, self.scratch)
         partner = circle.partners(seeking, must, coarsest, least=self.rules.partners)
         del circle, must, coarsest
         if not entity.whole:
