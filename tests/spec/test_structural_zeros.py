@@ -127,7 +127,7 @@ def test_no_measure_escapes_a_mark_and_other_cells_stay_as_they_are(town: Any) -
         others[1, 1] = False
         np.testing.assert_array_equal(column.marks[others], plain.columns[name].marks[others])
         np.testing.assert_array_equal(column.values[others], plain.columns[name].values[others])
-    assert marked.notes[-1] == "[z]: nobody can be there; the custodian declares it."
+    assert marked.notes[-1] == "Where nobody can be, as the custodian declares, stands [z]."
     assert marked.notes[:-1] == plain.notes
 
 
@@ -205,5 +205,5 @@ def test_every_format_shows_the_mark_and_its_legend(marked: Release) -> None:
     assert stat["value"][int(next(iter(stat["status"])))] is None
     assert [row for row in csv.reader(io.StringIO(write_csv(marked))) if "[z]" in row]
     page = write_html(marked)
-    assert "[z]" in page and "Männer – ♂" in page and "nobody can be there" in page
+    assert "[z]" in page and "Männer – ♂" in page and "Where nobody can be" in page
     assert "1 numbers that are withheld or do not apply" in (table_chart(marked) or {})["description"]

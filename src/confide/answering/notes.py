@@ -29,7 +29,7 @@ BASE_NOTE = (
 )
 """How counts from a SAFE base were protected."""
 
-ZEROS_NOTE = "[z]: nobody can be there; the custodian declares it."
+ZEROS_NOTE = "Where nobody can be, as the custodian declares, stands [z]."
 """What is said under a table that has declared structural zeros."""
 
 
