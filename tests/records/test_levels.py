@@ -158,6 +158,19 @@ def test_many_people_keep_their_homes_when_they_are_put_in_order(monkeypatch: py
     pd.testing.assert_frame_equal(found[0][1], found[1][1])
 
 
+def test_households_have_the_structural_zeros_of_what_they_have_in_common() -> None:
+    tenure = '[variables.tenure]\nrole = "key"\ncodes = { own = "Owned", let = "Let" }\n'
+    zeros = '[[structural_zeros]]\narea = ["n"]\n{} = ["{}"]\n'
+    declared = PEOPLE + tenure + zeros.format("tenure", "let") + zeros.format("sex", "f")
+    people = book(f"{LEVEL}[variables.tenure]\n", declared)
+    assert people.above is not None and len(people.structural_zeros) == 2
+    assert people.above.structural_zeros == people.structural_zeros[:1]
+    frame = living(60)
+    frame["tenure"] = "own"
+    levels = protected(frame, people)
+    assert [len(level.dataset.structural_zeros) for level in levels] == [2, 1]
+
+
 def taken(people: pd.DataFrame) -> pd.DataFrame:
     """What is taken of people, by pandas."""
     homes = people.groupby("unit")

@@ -13,7 +13,10 @@ from confide.errors import Mistake
 from confide.model.catalog.dataset import MOST_CODES, Code, CodeList, Dataset, Role
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS
+from confide.model.universe import Piece
+from confide.site.encode import catalog_mark, roles_mark
 from confide.spelling.codebook import write_codebook
+from confide.spelling.ddi import write_ddi
 
 SOUND = """
 title = "People"
@@ -294,6 +297,76 @@ def test_more_codes_than_fit_their_integers_are_a_mistake() -> None:
     CodeList(tuple(Code(str(i), "") for i in range(MOST_CODES)))
     with pytest.raises(Mistake, match="at most 65535"):
         CodeList(tuple(Code(str(i), "") for i in range(MOST_CODES + 1)))
+
+
+ZERO = """
+[[structural_zeros]]
+region = ["S"]
+age = ["0-19"]
+
+[[structural_zeros]]
+town = ["n1"]
+age_wide = ["60+"]
+"""
+
+
+def test_structural_zeros_are_conjunctions_of_classes() -> None:
+    zeros = read(SOUND + ZERO).structural_zeros
+    assert zeros == (
+        Piece.of({"region": ["S"], "age": ["0-19"]}),
+        Piece.of({"town": ["n1"], "age_wide": ["60+"]}),
+    )
+    assert [zero.words for zero in zeros] == ["age=0-19 and region=S", "age_wide=60+ and town=n1"]
+    assert read(SOUND).structural_zeros == ()
+    assert len(read(SOUND + ZERO + ZERO).structural_zeros) == 2, "said twice is said once"
+
+
+def test_a_structural_zero_may_name_missing_codes_and_any_script() -> None:
+    text = '[variables.työ]\nmissing = ["?"]\ncodes = { kyllä = "Kyllä" }\n'
+    zero = '[[structural_zeros]]\n"työ" = ["kyllä", "?"]\nregion = ["N"]\n'
+    text = text.replace("työ]", '"työ"]').replace("kyllä =", '"kyllä" =')
+    assert read(SOUND + text + zero).structural_zeros == (Piece.of({"työ": ["kyllä", "?"], "region": ["N"]}),)
+
+
+@pytest.mark.parametrize(
+    ("zero", "words"),
+    [
+        ('regio = ["S"]\nage = ["0-19"]', ["No variable called 'regio'", "Did you mean 'region'?"]),
+        ('region = ["S"]\nage = ["0-18"]', ["'age'", "has no code '0-18'", "Did you mean '0-19'?"]),
+        ('region = ["S"]', ["two variables or more; one names 1"]),
+        ("", ["two variables or more; one names 0"]),
+        ('region = ["S"]\nid = ["7"]', ["'id'", "is an identifier"]),
+        ('region = ["S"]\npay = ["7"]', ["'pay' is numeric and has no declared cutpoints"]),
+        ('region = ["S"]\nage = "0-19"', ["'age'", "must be a list of codes"]),
+        ('region = ["S"]\nage = []', ["'age'", "must be a list of codes"]),
+        ('region = ["S"]\nage = [0]', ["'age'", "must be a list of codes"]),
+        ('region = ["S"]\ntown = ["n1"]', ["'region' and 'town'", "one variable at two levels"]),
+        ('age = ["0-19"]\nage_wide = ["60+"]', ["'age' and 'age_wide'", "one variable at two levels"]),
+    ],
+)
+def test_a_structural_zero_that_cannot_be_names_what_is_wrong(zero: str, words: list[str]) -> None:
+    pay = '[variables.pay]\nkind = "numeric"\n'
+    fails(f"{SOUND}{pay}[[structural_zeros]]\n{zero}\n", "[[structural_zeros]] of dataset.toml of 'people'", *words)
+
+
+def test_structural_zeros_are_sections_in_double_brackets() -> None:
+    fails(f'{SOUND}[structural_zeros]\nregion = ["S"]\n', "must be sections, each [[structural_zeros]]")
+    fails(f'structural_zeros = ["S"]\n{SOUND}', "must be sections, each [[structural_zeros]]")
+
+
+def test_the_codebook_tells_structural_zeros_if_there_are_any() -> None:
+    book = write_codebook(read(SOUND + ZERO), PRESETS["standard"])
+    assert book["structural_zeros"] == [
+        {"age": ["0-19"], "region": ["S"]},
+        {"age_wide": ["60+"], "town": ["n1"]},
+    ]
+    assert "structural_zeros" not in write_codebook(read(SOUND), PRESETS["standard"])
+    assert write_ddi(book) == write_ddi(write_codebook(read(SOUND), PRESETS["standard"]))
+
+
+def test_structural_zeros_decide_how_records_are_protected_and_not_how_they_are_coded() -> None:
+    without, declared = read(SOUND), read(SOUND + ZERO)
+    assert catalog_mark(without) == catalog_mark(declared) and roles_mark(without) != roles_mark(declared)
 
 
 PEOPLE = SOUND.replace('unit = "id"\nweight = "w"\n', "").replace('[variables.id]\nrole = "identifier"\n', "")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import confide
 from confide.errors import Mistake
+from confide.model.catalog.dataset import Dataset
 from confide.model.catalog.toml import read_dataset
 from confide.model.toml import toml_key, toml_value
 from confide.site.describing import changes
@@ -72,6 +73,34 @@ def lines_of(change: Callable[[TomlDocument], None], text: str = TEXT) -> tuple[
     """The lines that a change takes away, and those that it brings."""
     before, after = text.split("\n"), changed(change, text).split("\n")
     return [line for line in before if line not in after], [line for line in after if line not in before]
+
+
+ZEROS = """
+[[structural_zeros]]   # nobody is there
+sex = ["f"]
+region = [
+  "N",   # the north
+  "W",
+]
+
+[[structural_zeros]]
+sex = ["m"]
+age = ["0-19"]
+"""
+
+
+def test_structural_zeros_stay_as_they_stand_whatever_is_changed() -> None:
+    def change(document: TomlDocument) -> None:
+        changes.set_text(document, "period", "2025")
+        changes.set_role(document, "age", "key")
+        changes.add_recode(document, described(TEXT + ZEROS).variables["age"], "wide", "Wide", [40])
+
+    text = changed(change, TEXT + ZEROS)
+    assert ZEROS in text and described(text).structural_zeros == described(TEXT + ZEROS).structural_zeros != ()
+
+
+def described(text: str) -> Dataset:
+    return read_dataset(text, name="d", read_file=str)
 
 
 def variable(name: str, text: str = TEXT) -> dict[str, object]:

@@ -9,6 +9,7 @@ import pytest
 
 import confide
 from confide.answering.unopened import check
+from confide.records.ingest import preview
 from confide.site.folder import Folder
 
 ROWS = 2000
@@ -92,3 +93,24 @@ def test_true_records_that_are_kept_elsewhere_are_not_looked_at_and_that_is_said
     told = words_of(site)
     assert any("nobody looked at their columns" in text for text in told)
     assert not any("nearly the same" in text for text in told)
+
+
+def zero(sex: str, town: str) -> str:
+    return f'[[structural_zeros]]\nsex = ["{sex}"]\ntown = ["{town}"]\n'
+
+
+@pytest.mark.parametrize(("town", "rows", "said"), [("b", 4, True), ("c", 4, False), ("a", 1, True)])
+def test_true_records_where_nobody_can_be_are_counted_for_the_custodian(
+    town: str, rows: int, said: bool, tmp_path: Path
+) -> None:
+    columns = {"sex": ["f", "f", "m", "m"], "town": list("abbb")}
+    table = pa.table({name: values[:rows] for name, values in columns.items()})
+    described = 'sex = { codes = { f = "F", m = "M" } }\ntown = { codes = { a = "A", b = "B", c = "C" } }\n'
+    told: list[str] = []
+    text = f"[variables]\n{described}\n{zero('f', town)}"
+    confide.add(table, tmp_path / "s", name="d", catalog=text, preset="drop-q", tell=told.append)
+    words = f"1 true record stands where [[structural_zeros]] says that nobody can be (sex=f and town={town})"
+    assert [words in text for text in told] == [True] * said
+    assert [finding.kind for finding in check(tmp_path / "s") if words in finding.text] == ["risky"] * said
+    for load in (preview, confide.ingest):
+        assert any(words in line for line in load(table, tmp_path / "s", name="d").lines()) is said

@@ -13,6 +13,7 @@ from confide.model.universe import Condition, Universe
 
 __all__ = [
     "BASE_NOTE",
+    "ZEROS_NOTE",
     "adds",
     "definition_notes",
     "design_notes",
@@ -27,6 +28,9 @@ BASE_NOTE = (
     "Counts are of protected microdata (SAFE), near the true ones: every combination has no record or at least three."
 )
 """How counts from a SAFE base were protected."""
+
+ZEROS_NOTE = "Where nobody can be, as the custodian declares, stands [z]."
+"""What is said under a table that has declared structural zeros."""
 
 
 def scope(universe: Universe, dataset: Dataset) -> str:

@@ -176,8 +176,9 @@ class Road:
         facts = self._engine.facts
         # A vintage is told by its data: the receipt is the same when it was the newest and had no other name.
         asked = {**write_request(question.request), "dataset": parse(question.request.dataset)[0]}
-        bound = [asked, facts.data, facts.keys, self.policy.mark]
+        bound: list[Any] = [asked, facts.data, facts.keys, self.policy.mark]
         bound += [self._base.mark] if self._base is not None else []
+        bound += sorted(zero.plain for zero in self.dataset.structural_zeros)
         return "cfd-" + hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()[:32]
 
     def products(self, design: Design, within: Universe = EVERYONE) -> Floats:

@@ -17,7 +17,7 @@ from confide.model.catalog.dataset import Dataset
 from confide.model.formula import read_formula
 from confide.model.model_release import ModelRelease
 from confide.model.policy import Policy
-from confide.model.release import Release
+from confide.model.release import Column, Release
 from confide.model.request import CorrelationRequest, Family, Measure, RegressionRequest, Request, TableRequest
 from confide.model.universe import EVERYONE, Piece, Universe
 
@@ -115,7 +115,7 @@ class Intruder:
 
     def ask(self, request: Request[R], *, diagnostics: bool = False) -> R | None:
         """The answer; None if it is refused, or is a mistake. Raises Spent when nothing more can be asked."""
-        return self._put(lambda: self.site.ask(request, diagnostics=diagnostics))
+        return self._put(lambda: _with_declared_zeros(self.site.ask(request, diagnostics=diagnostics)))
 
     def _put(self, question: Callable[[], R]) -> R | None:
         if self.left <= 0:
@@ -167,6 +167,20 @@ class Intruder:
                     raise Spent(f"The site failed to answer {TRIES} times: {fault.message}") from None
                 time.sleep(self.wait * 2**attempt)
         raise AssertionError
+
+
+def _with_declared_zeros(answer: R) -> R:
+    """A table as whoever knows the codebook reads it: where nobody can be, a count is zero."""
+    if not isinstance(answer, Release):
+        return answer
+    counts = [column for name, column in answer.columns.items() if name in (Measure.COUNT, Measure.WEIGHTED_COUNT)]
+    return replace(answer, columns={**answer.columns, **{column.name: _zeros_as_counts(column) for column in counts}})
+
+
+def _zeros_as_counts(column: Column) -> Column:
+    nobody = column.marks == "z"
+    values, noise = (np.where(nobody, 0.0, numbers) for numbers in (column.values, column.noise))
+    return replace(column, values=values, marks=np.where(nobody, "", column.marks), noise=noise)
 
 
 def values(release: Release, measure: str = "count") -> Floats:

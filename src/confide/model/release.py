@@ -2,17 +2,17 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from confide.arrays import Floats
+from confide.arrays import Bools, Floats
 from confide.errors import Fault
 from confide.model.request import Share, TableRequest
 
-__all__ = ["MARKS", "Column", "Dimension", "Release", "share_axes", "wholes"]
+__all__ = ["MARKS", "Column", "Dimension", "Release", "share_axes", "wholes", "without_cells"]
 
 MARKS = {"c": "confidential", "x": "not available", "z": "not applicable"}
 """The marks that stand in square brackets where a number does not."""
@@ -97,6 +97,12 @@ class Release:
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(len(dimension.codes) for dimension in self.dimensions)
+
+
+def without_cells(column: Column, cells: Bools) -> Column:
+    """The column with the mark [z], not applicable, in place of the numbers of some cells."""
+    values, noise = (np.where(cells, np.nan, numbers) for numbers in (column.values, column.noise))
+    return replace(column, values=values, marks=np.where(cells, "z", column.marks), noise=noise)
 
 
 def share_axes(request: TableRequest, share: Share) -> Iterator[int]:

@@ -40,6 +40,20 @@ class Piece:
     def of(cls, conditions: Mapping[str, Iterable[str]]) -> "Piece":
         return cls(tuple(Condition(name, tuple(codes)) for name, codes in conditions.items()))
 
+    @property
+    def plain(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Each variable with its codes, in one order."""
+        return [(condition.variable, condition.codes) for condition in self.conditions]
+
+    @property
+    def words(self) -> str:
+        """As it is typed: `employment=inactive,unemployed and sex=f`.
+
+        >>> Piece.of({"sex": ["f"], "employment": ["unemployed", "inactive"]}).words
+        'employment=inactive,unemployed and sex=f'
+        """
+        return " and ".join(f"{name}={','.join(codes)}" for name, codes in self.plain)
+
 
 @dataclass(frozen=True)
 class Universe:

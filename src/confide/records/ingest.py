@@ -30,6 +30,7 @@ from confide.site.folder import Folder, check_name, create_folder, write_whole
 from confide.site.locking import alone
 from confide.site.origins import read_origin, sealed, write_origin
 from confide.site.policies import give_policy
+from confide.site.profiling.zeros import filled_zeros
 from confide.site.vintages import (
     Vintage,
     above,
@@ -74,7 +75,7 @@ class Ingested:
     waiting: tuple[str, ...] = ()
     """What is said of those who wait, and of those who stay or are left out in the stead of others."""
     notes: tuple[str, ...] = ()
-    """What should be known of how the file was read."""
+    """What should be known of how the file was read, and where its records contradict the description."""
 
     def lines(self) -> list[str]:
         """What is to be said of it."""
@@ -138,6 +139,7 @@ def add(
             _tell(drafted.lines, tell)
         give_policy(folder, name, preset=preset, text=policy)
         coded, origin = _coded(folder, name, read), _origin(folder, read)
+        _tell(_contradictions(folder.dataset(name), coded), tell)
         del read, drafted  # what protecting and writing need is in the codes; the file as read is as large again
         _write(folder, name, coded, vintage=vintage, origin=origin)
     return folder
@@ -303,15 +305,21 @@ def _plan(folder: Folder, name: str, read: Source, vintage: str | None) -> _Plan
     known, secret = folder.vintages(name), folder.secret()
     called = next_name(known) if vintage is None else check_vintage(vintage, known)
     coded = _coded(folder, name, read)
+    notes = (*read.notes, *_contradictions(folder.dataset(name), coded))
     if not folder.store(name).exists() or read_store_facts(folder.store(name)).keys != secret.version:
-        return _Planned(coded, Ingested(folder, called, None, notes=tuple(read.notes)))
+        return _Planned(coded, Ingested(folder, called, None, notes=notes))
     catalogs = (_as_loaded(folder, name), folder.dataset(name))
     pairs, policy = read_stand_ins(folder, name), folder.policy(name)
     found = prepare_update(_before(folder, name), coded, pairs, catalogs=catalogs, policy=policy, secret=secret)
     if vintage is None and known and found.again:
         called = known[-1].name  # the same data again are no other vintage
-    told = Ingested(folder, called, found.update, found.words, tuple(read.notes))
+    told = Ingested(folder, called, found.update, found.words, notes)
     return _Planned(found.records, told, found.pairs)
+
+
+def _contradictions(dataset: Dataset, coded: Coded) -> Iterator[str]:
+    """What is to be said of the records of a file that the description says nobody could be in."""
+    return (f"{words}." for words in filled_zeros(dataset, coded))
 
 
 def _coded(folder: Folder, name: str, read: Source) -> Coded:

@@ -11,6 +11,7 @@ __all__ = ["write_codebook"]
 def write_codebook(dataset: Dataset, policy: Policy) -> dict[str, Any]:
     """Everything an analyst may know before asking, as plain values; the policy of the data set among it."""
     shown = [v for v in dataset.variables.values() if v.role is not Role.IDENTIFIER]
+    zeros = [{name: list(codes) for name, codes in zero.plain} for zero in dataset.structural_zeros]
     return {
         "name": dataset.name,
         "title": dataset.title,
@@ -19,6 +20,7 @@ def write_codebook(dataset: Dataset, policy: Policy) -> dict[str, Any]:
         "unit": dataset.unit,
         "weight": dataset.weight,
         **({"sampling": dataset.sampling.words} if dataset.sampling else {}),
+        **({"structural_zeros": zeros} if zeros else {}),
         "policy": plain_policy(policy),
         "variables": [_variable(variable) for variable in shown],
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from confide.answering.analysis import Admitted, Near, ReleaseFacts
 from confide.answering.mechanisms.safe.base import Base
-from confide.answering.notes import BASE_NOTE, adds, notes
+from confide.answering.notes import BASE_NOTE, ZEROS_NOTE, adds, notes
 from confide.answering.rules.rule import Rule
 from confide.answering.rules.table import CELL_RULES, TABLE_SHAPE_RULES, JudgedTable
 from confide.answering.rules.universe import UNIVERSE_RULES
@@ -15,8 +15,9 @@ from confide.answering.tables.nearby import near_tables
 from confide.answering.tables.protect import TableEvidence, dimensions, gather, protect
 from confide.model.admission.cross import cross_of
 from confide.model.admission.table import admit_table, table_classes
+from confide.model.admission.zeros import structural_zeros
 from confide.model.catalog.dataset import Dataset
-from confide.model.release import Column, Release
+from confide.model.release import Column, Release, without_cells
 from confide.model.request import Measure, TableRequest
 
 __all__ = ["ProtectedTable", "TableAnalysis"]
@@ -67,12 +68,16 @@ class TableAnalysis:
     def release(
         self, question: Admitted[TableRequest], protected: ProtectedTable, facts: ReleaseFacts, *, diagnostics: bool
     ) -> Release:
+        request, dataset = question.request, question.dataset
+        zeros = structural_zeros(request.by, question.universe.boxes, dataset)
+        columns = {name: without_cells(column, zeros) for name, column in protected.columns.items()}
+        hidden = any(column.values[zeros & (column.marks == "")].any() for column in protected.columns.values())
         return Release(
-            request=question.request,
-            dimensions=dimensions(question.request, question.dataset),
-            columns=protected.columns,
-            notes=protected.notes,
-            totals_add=protected.totals_add,
+            request=request,
+            dimensions=dimensions(request, dataset),
+            columns=columns,
+            notes=(*protected.notes, *((ZEROS_NOTE,) if zeros.any() else ())),
+            totals_add=protected.totals_add and not hidden,
             **vars(facts),
         )
 

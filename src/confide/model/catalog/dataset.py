@@ -10,6 +10,7 @@ from functools import cached_property
 
 from confide.errors import Mistake, nearest
 from confide.model.catalog.sampling import SampleDesign
+from confide.model.universe import Piece
 
 __all__ = [
     "MOST_CODES",
@@ -250,6 +251,8 @@ class Dataset:
     """The data set of the households that its units live in, if there is one."""
     sampling: SampleDesign | None = None
     """How the units were drawn, if it is declared."""
+    structural_zeros: tuple[Piece, ...] = ()
+    """Which classes nobody can be in at once, by the meaning of the codes: conjunctions over two variables or more."""
     engine: EngineName = EngineName.AUTO
     database: str = ""
     """Where PostgreSQL is, as libpq reads it, without a password: for the custodian, and shown to nobody else."""

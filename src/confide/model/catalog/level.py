@@ -13,6 +13,7 @@ from confide.model.catalog.dataset import MOST_DECIMALS, Dataset, HouseholdLevel
 from confide.model.catalog.sampling import read_design
 from confide.model.catalog.toml import known_keys, member, read_variables, text_of, whole_of
 from confide.model.toml import parse_toml
+from confide.model.universe import Piece
 
 __all__ = ["read_level"]
 
@@ -56,9 +57,15 @@ def read_level(text: str, people: Dataset, *, name: str, read_file: Reader) -> t
         weight_decimals=whole_of(raw, "weight_decimals", 2, where=where),
         level=HouseholdLevel(people.name, text_of(raw, "key", where) or people.household, _head(raw, people, where)),
         sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
+        structural_zeros=_shared_zeros(people, variables),
         variables=named | variables,
     )
     return households, replace(people, variables={**people.variables, **more}, above=households)
+
+
+def _shared_zeros(people: Dataset, variables: Mapping[str, Variable]) -> tuple[Piece, ...]:
+    """The structural zeros of people whose variables all of a household have in common."""
+    return tuple(zero for zero in people.structural_zeros if all(c.variable in variables for c in zero.conditions))
 
 
 def _head(raw: Raw, people: Dataset, where: str) -> tuple[str, str] | None:

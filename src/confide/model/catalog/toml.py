@@ -11,6 +11,7 @@ from confide.model.catalog.bins import bin_codes, with_bins
 from confide.model.catalog.codes import read_codes, read_levels
 from confide.model.catalog.dataset import MOST_DECIMALS, CodeList, Dataset, EngineName, Kind, Role, Taking, Variable
 from confide.model.catalog.sampling import read_design
+from confide.model.catalog.zeros import read_zeros
 from confide.model.toml import parse_toml
 
 __all__ = ["bin_codes", "known_keys", "member", "read_dataset", "read_variables", "text_of", "whole_of"]
@@ -19,7 +20,7 @@ Reader = Callable[[str], str]
 Option = TypeVar("Option", EngineName, Kind, Role, Taking)
 
 _DATASET_KEYS = {"title", "source", "period", "unit", "household", "weight", "weight_decimals", "variables"}
-_DATASET_KEYS |= {"engine", "database", "cluster", "storage", "sampling"}
+_DATASET_KEYS |= {"engine", "database", "cluster", "storage", "sampling", "structural_zeros"}
 _TEXTS = {"label", "kind", "role", "subject", "codes_file", "parent", "group", "of", "hierarchy_file"}
 _TEXTS |= {"asked_of", "dates"}
 _LISTS = {"cutpoints", "nodes", "missing", "levels"}
@@ -34,7 +35,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
     tables = raw.get("variables", {})
     if not isinstance(tables, dict) or not tables:
         raise Mistake(f"{where} declares no variables. Add a [variables.NAME] section for each.")
-    return Dataset(
+    dataset = Dataset(
         name=name,
         title=text_of(raw, "title", where) or name,
         source=text_of(raw, "source", where),
@@ -50,6 +51,7 @@ def read_dataset(text: str, *, name: str, read_file: Reader) -> Dataset:
         sampling=read_design(raw["sampling"], where=where) if "sampling" in raw else None,
         variables=read_variables(tables, read_file),
     )
+    return replace(dataset, structural_zeros=read_zeros(raw.get("structural_zeros", []), dataset, where=where))
 
 
 def read_variables(

@@ -37,12 +37,14 @@ _Rung = tuple[Callable[[], Bools], Callable[[], Narrow]]
 
 @dataclass(frozen=True, eq=False)
 class Circle:
-    """The entities that may exchange a trait. Partners are alike in the variables `alike`; one of those `loose` may be left out."""
+    """The entities that may exchange a trait. Partners are alike in the variables `alike`; one of those `loose` may be left out.
+    Those `bound`, the first of them, are left out only where an exposed unit would find nobody else."""
 
     coded: Coded
     trait: Trait
     entity: Entities
     alike: list[str]
+    bound: list[str]
     loose: list[str]
     secret: Secret
     scratch: Scratch
@@ -113,9 +115,10 @@ class Circle:
     def _rungs(self, values: Narrow, must: Bools, coarsest: Narrow) -> Iterator[_Rung]:
         """Who may look for a partner in which groups, one after the other; groups are made when somebody looks."""
         ladder = range(len(self.alike) + 2)
+        firm = ladder[: len(self.alike) - len(self.bound) + 1] if self.bound else ladder
         # Whoever is to differ at a fine level stays in the class above it; only the exposed leave it, or the cohort, where they must.
         for at in range(1, values.shape[1]):
-            for step in ladder if self.entity.cohort is None else ladder[:-1]:
+            for step in firm if self.entity.cohort is None else firm[: len(self.alike) + 1]:
                 yield partial(np.equal, coarsest, at), partial(self._group, step, values[:, at - 1])
 
         # The others exchange with the closest only: a worker without an industry would be nobody that there is.
@@ -125,7 +128,7 @@ class Circle:
         for zone in range(2 if self.trait.numbers else 0):
             yield others, partial(self._mixed, zone)
         yield others, self._mixed
-        for step in ladder[:-2]:
+        for step in firm[: len(self.alike)]:
             for zone in range(2 if self.trait.numbers else 0):
                 yield lambda: must, partial(self._near_group, step, zone)
         for step in ladder:

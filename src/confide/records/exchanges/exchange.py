@@ -3,8 +3,10 @@
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
 go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is not far
-from. Confidential variables play no part in that. It came in the same update, unless nobody of these will do: so what two versions
-of the data differ in is protected by itself, and those who were there before stay as they are.
+from. Where a structural zero is declared of the key and other variables, these are among what a partner is alike in, before all
+others, and only an exposed unit that finds nobody else fills one. Confidential variables play no part in that. It came in the
+same update, unless nobody of these will do: so what two versions of the data differ in is protected by itself, and those who were
+there before stay as they are.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
 as they are, more do, and across classes (`confide.records.exchanges.background`): the key on which confidential numbers depend least.
@@ -20,7 +22,8 @@ from confide.arrays import Bools, Floats, Ints, Narrow
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.data.threads import beside, cores_for, in_order
 from confide.engines import Coded
-from confide.model.catalog.dataset import Dataset
+from confide.model.admission.cross import cross_of
+from confide.model.catalog.dataset import Dataset, Role
 from confide.model.policy import RecordRules
 from confide.records.cells import UnitCells, parts_of
 from confide.records.exchanges.associations import cramers_v, explained_shares
@@ -202,15 +205,29 @@ class _Plan:
         }
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
+    @cached_property
+    def bound(self) -> list[str]:
+        """The variables that stand in a structural zero together with the trait, at the finest level named there: a partner who is
+        not alike in these could fill it. Confidential ones play no part here either."""
+        variables, own = self.dataset.variables, self.trait.levels
+        zeros = [{c.variable for c in zero.conditions} for zero in self.dataset.structural_zeros]
+        others = [name for zero in zeros if zero & set(own) for name in sorted(zero - set(own))]
+        return list(cross_of([n for n in others if variables[n].role in (Role.KEY, Role.OTHER)], self.dataset))
+
     @property
     def alike(self) -> list[str]:
-        """The variables in which a partner is alike, those that go with the trait most closely first."""
-        return list(self.associations)[:MATCHED]
+        """The variables in which a partner is alike: those of structural zeros, then those that go with the trait most closely."""
+        coarsest = [self.dataset.levels(name)[0].name for name in self.bound]
+        closest = [name for name in self.associations if name not in coarsest]
+        return [*self.bound, *closest[: max(MATCHED - len(self.bound), 0)]]
 
     @property
     def loose(self) -> list[str]:
-        """Those of them of which one can be left out: all but the closest, or a child would earn wages."""
-        return [name for name in self.alike if self.associations[name] < CLOSE or name != self.alike[0]]
+        """Those of them of which one can be left out: all but the closest, or a child would earn wages, and those of structural
+        zeros."""
+        closest = next(iter(self.associations), None)
+        free = [name for name in self.alike if name not in self.bound]
+        return [name for name in free if self.associations[name] < CLOSE or name != closest]
 
     @property
     def fixed(self) -> bool:
@@ -280,7 +297,7 @@ class _Plan:
             units = entity.of[rows]
             seeking[units] = True
             np.minimum.at(coarsest, units, np.asarray(level, np.int8))
-        circle = Circle(self.coded, self.trait, entity, self.alike, self.loose, self.secret, self.scratch)
+        circle = Circle(self.coded, self.trait, entity, self.alike, self.bound, self.loose, self.secret, self.scratch)
         partner = circle.partners(seeking, must, coarsest, least=self.rules.partners)
         del circle, must, coarsest
         if not entity.whole:

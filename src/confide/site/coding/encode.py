@@ -225,8 +225,10 @@ def _coding(v: Variable) -> list[Any]:
 
 
 def roles_mark(dataset: Dataset) -> str:
-    """A fingerprint of what is a key and what is confidential: it decides how records are protected, not how they are coded."""
-    text = json.dumps(sorted((v.name, v.role) for v in dataset.variables.values()))
+    """A fingerprint of what is a key, what is confidential and where nobody can be: it decides how records are protected, not how
+    they are coded."""
+    roles: list[Any] = sorted((v.name, v.role) for v in dataset.variables.values())
+    text = json.dumps([*roles, *sorted(zero.plain for zero in dataset.structural_zeros)])
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

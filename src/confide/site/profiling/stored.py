@@ -13,6 +13,7 @@ from confide.site.profiling import names
 from confide.site.profiling.column import EVIDENCE, FEW, ProfiledColumn, amount_sentinels
 from confide.site.profiling.relations import bands, duplicates
 from confide.site.profiling.suspicions import Suspicion
+from confide.site.profiling.zeros import filled_zeros
 
 __all__ = ["suspicions_of_records"]
 
@@ -34,6 +35,8 @@ def suspicions_of_records(dataset: Dataset, coded: Coded) -> Iterator[Suspicion]
         if found:
             yield Suspicion(kind, words, tuple(s.variable for s in found))
     yield from _told_by_others(seen)
+    for words in filled_zeros(dataset, coded):
+        yield Suspicion("risky", words, ())
 
 
 @dataclass(frozen=True)
