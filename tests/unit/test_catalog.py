@@ -14,7 +14,7 @@ from confide.model.catalog.dataset import MOST_CODES, Code, CodeList, Dataset, R
 from confide.model.catalog.toml import read_dataset
 from confide.model.policy import PRESETS
 from confide.model.universe import Piece
-from confide.site.encode import catalog_mark, roles_mark
+from confide.site.coding.encode import catalog_mark, roles_mark
 from confide.spelling.codebook import write_codebook
 from confide.spelling.ddi import write_ddi
 
