@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import cycle
@@ -97,13 +97,12 @@ async def asked(crowds: Sequence[Crowd], addresses: Iterator[str], seconds: floa
     return many / took
 
 
-def asked_apart(sites: Sequence[Path], addresses: Iterator[str], seconds: float) -> float:
+def asked_apart(sites: Mapping[Path, Crowd], addresses: Iterator[str], seconds: float) -> float:
     """Answers a second of sites that share nothing but the machine."""
     with ExitStack() as running:
-        servers = [running.enter_context(served(site, 1, port=PORT + number)) for number, site in enumerate(sites)]
-        crowds = [Crowd(People(site), CLIENTS // len(sites), PORT + number) for number, site in enumerate(sites)]
+        servers = [running.enter_context(served(site, 1, port=crowd.port)) for site, crowd in sites.items()]
         print(f"{len(sites)} sites  :", end=" ")
-        return asyncio.run(asked(crowds, addresses, seconds, *(server.pid for server in servers)))
+        return asyncio.run(asked([*sites.values()], addresses, seconds, *(server.pid for server in servers)))
 
 
 def site_of(folder: Path, rows: int) -> Path:
@@ -129,6 +128,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, shared as database:
         site = site_of(Path(folder) / "site", given.rows)
         sites = [site_of(Path(folder) / f"apart-{number}", given.rows) for number in WORKERS if given.apart]
+        crowds = {site: Crowd(People(site), CLIENTS // len(WORKERS), PORT + at) for at, site in enumerate(sites)}
         people, others = People(site), list[int]()
         if database:
             (site / "site.toml").write_text(f'state = "{database.database}"\n')
@@ -140,7 +140,7 @@ def main() -> None:
                     crowd = [Crowd(people)]
                     found[workers].append(asyncio.run(asked(crowd, addresses, given.seconds, process.pid, *others)))
             if given.apart:
-                apart.append(asked_apart(sites, addresses, given.seconds))
+                apart.append(asked_apart(crowds, addresses, given.seconds))
         checked = verify(site / "ledger.jsonl")
         print(f"The ledger of {checked.entries} entries is {'whole' if checked.problem is None else checked.problem}.")
     one, two = (median(found[workers]) for workers in WORKERS)
