@@ -18,10 +18,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from itertools import combinations, pairwise
+from itertools import combinations, cycle, pairwise
 from pathlib import Path
 from random import Random
 from statistics import median, quantiles
+from urllib.parse import quote
 
 import httpx
 
@@ -35,6 +36,7 @@ EACH = 18
 FLOOD = 100
 NAMES = ("region", "county", "sex", "marital", "education", "employment", "age_group", "industry", "occupation_major")
 CONDITIONS = ("region", "sex", "marital", "education", "employment", "industry", "occupation_major")
+TERMS = ("sex", "education", "marital", "age_group", "region", "employment", "children", "industry")
 NUMBERS = ("age", "children", "hours", "income", "wages", "taxes")
 PORT = 8765
 MEMORY = (2_000, 5_000, 10_000, 20_000)
@@ -59,6 +61,23 @@ def different() -> list[str]:
     found = [f"/people/table.json?rows={a}&columns={b}&where={w}" for w in wheres for a, b in combinations(NAMES, 2)]
     Random(1).shuffle(found)
     return found
+
+
+def models() -> list[str]:
+    """Linear models of one to three classes in a part of all people, all different, in an order drawn once for all runs."""
+    terms = [" + ".join(some) for many in (1, 2, 3) for some in combinations(TERMS, many)]
+    wheres = ["", "&where=sex=female", "&where=sex=male", "&where=employment=employed"]
+    wheres += [f"&where=region={region}" for region in ("N", "E", "S", "W")]
+    asked = [(f"{number} ~ {term}", where) for number in NUMBERS for term in terms for where in wheres]
+    found = [f"/people/regression.json?formula={quote(formula)}{where}" for formula, where in asked]
+    Random(1).shuffle(found)
+    return found
+
+
+def mixed() -> list[str]:
+    """Three tables, then a model."""
+    three = zip(*[iter(different())] * 3, strict=False)
+    return [one for some, model in zip(three, cycle(models()), strict=False) for one in (*some, model)]
 
 
 def correlations() -> list[str]:

@@ -1,13 +1,13 @@
-"""What a second worker brings: small tables a second with one worker and with two, of many people at once.
+"""What a second worker brings: answers a second with one worker and with two, of many people at once.
 
-    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3] [--apart] [--state postgresql]
+    python benchmarks/workers.py [--rows 20000] [--seconds 8] [--rounds 3] [--mixed] [--apart] [--state postgresql]
 
 Servers run one at a time, each for the same time, one worker and two in turn; the ratio is that of the medians of one run. Questions
-are different, so that every answer is made and recorded; the clients are in a process of their own, which shares the machine. With
-`--apart` two sites of one worker each run at once, too, which share nothing: more than these nothing that is shared can bring. What
-other programs took of it is told: where that is more than some hundredths of a core, two workers had no two cores. With
-`--state postgresql` the site keeps its state there, as if several machines served it: a server that loses nothing, started for this as
-the tests do, whose processor time is counted with the workers'.
+are different, so that every answer is made and recorded: small tables, or with `--mixed` three of them and then a linear model. The
+clients are in a process of their own, which shares the machine. With `--apart` two sites of one worker each run at once, too, which
+share nothing: more than these nothing that is shared can bring. What other programs took of the machine is told: where that is more
+than some hundredths of a core, two workers had no two cores. With `--state postgresql` the site keeps its state there, as if several
+machines served it: a server that loses nothing, started for this as the tests do, whose processor time is counted with the workers'.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from itertools import cycle
 from pathlib import Path
 from statistics import median
 
-from load import PORT, Client, People, different, make_site
+from load import PORT, Client, People, different, make_site, mixed
 
 from confide.site.ledger import verify
 
@@ -93,7 +93,7 @@ async def asked(crowds: Sequence[Crowd], addresses: Iterator[str], seconds: floa
         client.close()
     each = f"{1e3 * used / many:.1f} ms of the processor each, {1e3 * mine / many:.2f} of the client's"
     cores = f"{used / took:.2f} cores, others {others / took:.2f}"
-    print(f"{many / took:6.1f} tables a second; {cores}; {each}", flush=True)
+    print(f"{many / took:6.1f} answers a second; {cores}; {each}", flush=True)
     return many / took
 
 
@@ -119,11 +119,14 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=8.0)
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--state", choices=["folder", "postgresql"], default="folder")
+    options.add_argument("--mixed", action="store_true", help="every fourth question is a model")
     options.add_argument("--apart", action="store_true", help="two sites at once, too, which share nothing")
     given = options.parse_args()
     found: dict[int, list[float]] = {workers: [] for workers in WORKERS}
     apart = list[float]()
-    addresses = cycle(different())  # a server starts anew each round, and keeps no answer of the one before
+    addresses = cycle(
+        mixed() if given.mixed else different()
+    )  # a server starts anew each round, and keeps no answer of the one before
     shared = running(durable=True) if given.state == "postgresql" else nullcontext()
     with tempfile.TemporaryDirectory() as folder, shared as database:
         site = site_of(Path(folder) / "site", given.rows)
