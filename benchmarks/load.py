@@ -36,8 +36,8 @@ EACH = 18
 FLOOD = 100
 NAMES = ("region", "county", "sex", "marital", "education", "employment", "age_group", "industry", "occupation_major")
 CONDITIONS = ("region", "sex", "marital", "education", "employment", "industry", "occupation_major")
-TERMS = ("sex", "education", "marital", "age_group", "region", "employment", "children", "industry")
 NUMBERS = ("age", "children", "hours", "income", "wages", "taxes")
+RESPONSES, TERMS = NUMBERS[2:], ("sex", "education", "marital", "age_group", "region", "employment", "industry")
 PORT = 8765
 MEMORY = (2_000, 5_000, 10_000, 20_000)
 """After so many requests the memory of the server is told."""
@@ -68,7 +68,7 @@ def models() -> list[str]:
     terms = [" + ".join(some) for many in (1, 2, 3) for some in combinations(TERMS, many)]
     wheres = ["", "&where=sex=female", "&where=sex=male", "&where=employment=employed"]
     wheres += [f"&where=region={region}" for region in ("N", "E", "S", "W")]
-    asked = [(f"{number} ~ {term}", where) for number in NUMBERS for term in terms for where in wheres]
+    asked = [(f"{number} ~ {term}", where) for number in RESPONSES for term in terms for where in wheres]
     found = [f"/people/regression.json?formula={quote(formula)}{where}" for formula, where in asked]
     Random(1).shuffle(found)
     return found
