@@ -34,7 +34,7 @@ from confide.attacks.registry import attacks, chosen_attacks
 from confide.attacks.result import Result
 from confide.attacks.runner import LocalField, Settings
 from confide.attacks.suite import run_here, run_side_by_side
-from confide.attacks.truth.copies import copied
+from confide.attacks.truth.copies import EVERYBODY, CopiedUnits, copied
 from confide.attacks.truth.truth import Truth, truth_of_site
 from confide.attacks.workload.asking import Questioner
 from confide.attacks.workload.generator import Drawn, Generator
@@ -179,8 +179,8 @@ class ChangedField:
     change: Change
 
     @contextmanager
-    def opened(self, without: Any = None, *, suggestions: bool = False) -> Iterator[Any]:
-        with copied(self.site, self.name, PRESETS["open"], truth=self.truth, without=without) as site:
+    def opened(self, units: CopiedUnits = EVERYBODY, *, suggestions: bool = False) -> Iterator[Any]:
+        with copied(self.site, self.name, PRESETS["open"], truth=self.truth, units=units) as site:
             yield Server(site, self.change)
 
 
@@ -322,11 +322,13 @@ def main() -> None:
         began = time.monotonic()
         with ground(name, rows, options) as here:
             ways = {way: field for way, field in here.fields().items() if way in options.only}
-            found = [here.measured(way, field) for way, field in ways.items()]
+            found = []
+            for way, field in ways.items():
+                found.append(here.measured(way, field))
+                if options.record:
+                    record(found)
         print(f"{name}, {rows:,} rows: {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
         print(json.dumps([{k: v for k, v in one.items() if k != "lifts"} for one in found], indent=1), flush=True)
-        if options.record:
-            record(found)
 
 
 if __name__ == "__main__":
