@@ -310,7 +310,7 @@ class Service:
         opened = self._opened_for(question)
         with opened.answering():
             enquiry = Enquiry(opened, question, who, person, self.project_of(person), diagnostics)
-            return self._answers.answer(enquiry, kept=kept)  # type: ignore[no-any-return]  # what its request says
+            return self._answers.answer(enquiry, kept=kept)  # type: ignore[no-any-return]  # as its request says
 
     def answered(self, receipt: str, diagnostics: bool, *, who: str) -> str:
         """How a question came out that some process answered and that is kept: released or refused; else nothing."""

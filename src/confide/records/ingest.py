@@ -125,14 +125,7 @@ def add(
         file.parent.mkdir(mode=0o700, exist_ok=True)
         write_whole(file, text)
         if households is not None:
-            records = _with_households(folder, name)
-            called = level_above(records)
-            level = folder.catalog(above(name, called))
-            level.parent.mkdir(mode=0o700)
-            write_whole(level, draft_level(read, records, key=key and key[1]))
-            _tell(
-                [f"{called.capitalize()} are a level of their own, {above(name, called)!r}, drafted in {level}."], tell
-            )
+            _tell([_write_level(folder, name, read, key and key[1])], tell)
         if drafted is not None:
             write_whole(folder.profile(name), drafted.page)
             write_whole(folder.kept_profile(name), drafted.kept)
@@ -143,6 +136,16 @@ def add(
         del read, drafted  # what protecting and writing need is in the codes; the file as read is as large again
         _write(folder, name, coded, vintage=vintage, origin=origin)
     return folder
+
+
+def _write_level(folder: Folder, name: str, read: Source, key: str | None) -> str:
+    """Draft the level of households above people, who are described already; what is to be said of it."""
+    records = _with_households(folder, name)
+    called = level_above(records)
+    level = folder.catalog(above(name, called))
+    level.parent.mkdir(mode=0o700)
+    write_whole(level, draft_level(read, records, key=key))
+    return f"{called.capitalize()} are a level of their own, {above(name, called)!r}, drafted in {level}."
 
 
 def _files_of(folder: Folder, name: str) -> list[Path]:

@@ -11,12 +11,11 @@ Not promised: who may write the folder can rewrite ledger and anchor alike. Keep
 import fcntl
 import hashlib
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from confide.site.ledger.entry import Damage, Head
-from confide.site.ledger.files import write_at
+from confide.site.ledger.files import hold, write_at
 
 __all__ = ["Anchor", "anchor_file", "must_agree", "must_reach", "read_anchor", "write_anchor"]
 
@@ -36,23 +35,13 @@ class Anchor:
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if alone:
-                self._hold()
+                hold(self._fd, patience=PATIENCE)
+            self._opened = os.fstat(self._fd)
+            self._turn = os.open(self.path.with_name(f".{self.path.name}.turn"), os.O_RDWR | os.O_CREAT, 0o600)
+            """Held while a head is written: by a file of its own, so that nobody waits who records meanwhile."""
         except BaseException:
             os.close(self._fd)
             raise
-        self._opened = os.fstat(self._fd)
-        self._turn = os.open(self.path.with_name(f".{self.path.name}.turn"), os.O_RDWR | os.O_CREAT, 0o600)
-        """Held while a head is written: by a file of its own, so that nobody waits who records meanwhile."""
-
-    def _hold(self) -> None:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(0.05)
 
     def read(self) -> Head | None:
         """The latest head; None if there was never one. `Damage` if it cannot be read."""
@@ -65,8 +54,10 @@ class Anchor:
         return Head()
 
     def write(self, head: Head) -> None:
-        """Take note of a head that is on the disk; a later one stays. Of several processes one at a time does, by one thread each."""
-        fcntl.flock(self._turn, fcntl.LOCK_EX)
+        """Take note of a head that is on the disk; a later one stays. Of several processes one at a time does, by one thread each;
+        `BlockingIOError` if one does not end.
+        """
+        hold(self._turn)
         try:
             self._write(head)
         finally:

@@ -4,8 +4,10 @@ ledger.jsonl is written to; ledger-2025.jsonl is of a year that is over. Files a
 place when its year ends and it is given its name.
 """
 
+import fcntl
 import os
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,7 @@ __all__ = [
     "closed_file",
     "closed_files",
     "damaged",
+    "hold",
     "open_files",
     "sync_folder",
     "walk",
@@ -27,6 +30,9 @@ __all__ = [
     "whole_lines",
     "write_at",
 ]
+
+PATIENCE = 10.0
+"""Seconds to wait for another process, which holds a file while it writes."""
 
 _CHUNK = 1 << 16
 
@@ -110,6 +116,19 @@ def write_at(fd: int, data: bytes, place: int) -> None:
     done = 0
     while done < len(data):
         done += os.pwrite(fd, data[done:], place + done)
+
+
+def hold(fd: int, *, patience: float = PATIENCE) -> None:
+    """Hold a file against other processes; `BlockingIOError` if one does not let it go within so many seconds."""
+    until, pause = time.monotonic() + patience, 0.0001
+    while True:
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, 0.0005)
 
 
 def sync_folder(path: Path) -> None:

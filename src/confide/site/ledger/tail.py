@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from io import BytesIO
@@ -11,14 +10,11 @@ from threading import Lock
 from typing import BinaryIO
 
 from confide.site.ledger.entry import Damage, Entry, Head, decode
-from confide.site.ledger.files import Walked, closed_file, closed_files, open_files, sync_folder, write_at
+from confide.site.ledger.files import Walked, closed_file, closed_files, hold, open_files, sync_folder, write_at
 from confide.site.ledger.index import EVERY, LedgerIndex, load_checkpoint, save_checkpoint
 from confide.site.ledger.shared import SharedChain
 
 __all__ = ["HalfWritten", "Tail"]
-
-PATIENCE = 10.0
-"""Seconds to wait for another process, which holds the file while it writes."""
 
 
 class HalfWritten(Exception):
@@ -210,19 +206,6 @@ class Tail:
         for file in closed_files(self._path):
             if file.samefile(self._path):
                 file.unlink()
-
-
-def hold(fd: int) -> None:
-    """Hold a file against other processes; `BlockingIOError` if one does not let it go."""
-    until, pause = time.monotonic() + PATIENCE, 0.0001
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise
-        time.sleep(pause)
-        pause = min(2 * pause, 0.0005)
 
 
 def _keep(path: Path, torn: bytes) -> None:
