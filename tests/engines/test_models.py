@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -382,6 +383,26 @@ def test_joined_classes_give_the_sums_of_single_ones(
     model = design(((), (A,)), ((0,), ()), ((), (B,)), ((1, 2), ()), ((), (C,)), response=response)
     agree(opened, people(15), Step(model, family), tmp_path)
     assert grouped.group(DESIGNS["class by number"]) is grouped.group(DESIGNS["class by class"]) is None
+
+
+EVERY_PRODUCT = [(numbers, ()) for size in (1, 2, 3, 4) for numbers in combinations(range(len(NUMBERS)), size)]
+ABSORBED = (1, (0, -1, -1, 1))
+
+
+@pytest.mark.parametrize("family", ONE)
+@pytest.mark.parametrize(("numbers", "classes"), [(7, True), (15, True), (24, True), (8, False), (0, True)])
+@pytest.mark.parametrize("largest", [1, 100])
+def test_columns_take_numbers_eight_at_a_time(
+    numbers: int, classes: bool, largest: int, family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the working response they are 8, 16, 25 and 9, or this is alone; each class is a group, or all are one."""
+    monkeypatch.setattr(grouped, "LARGEST_GROUP", largest)
+    terms = (*EVERY_PRODUCT, *EVERY_PRODUCT)[:numbers]
+    if classes:
+        model = design(*terms, ((), (A,)), ((), (ABSORBED,)), ((), (C,)), response=RESPONSES.get(family))
+    else:
+        model = replace(design(*terms, response=RESPONSES.get(family)), classes=())
+    agree(columns, people(21, 5000), Step(model, family), tmp_path)
 
 
 @pytest.mark.parametrize("weight", ["", 'weight = "w"\n'])

@@ -72,10 +72,12 @@ def group(design: Design) -> Groups | None:
         for block in members:
             at, levels = block.classes[0]
             classes.append(at)
-            steps.append((np.array(levels) + 1) * stride)
-            own = joint // stride % (block.width + 1)
+            places = _numbered(levels)
+            steps.append(places * stride)
+            own, of = joint // stride % (block.width + 1), dict(zip(levels, places.tolist(), strict=True))
             parts += [
-                (block.offset + level, bases[-1] + np.flatnonzero(own == level + 1)) for level in range(block.width)
+                (block.offset + level, bases[-1] + np.flatnonzero(own == of.get(level, -1)))
+                for level in range(block.width)
             ]
             stride *= block.width + 1
         bases.append(bases[-1] + len(joint))
@@ -93,6 +95,14 @@ def group(design: Design) -> Groups | None:
         parts=parts,
         joint=bases[-1],
     )
+
+
+def _numbered(levels: tuple[int, ...]) -> Ints:
+    """For each place of a class its number in joint classes: where each has a level of its own they ascend.
+
+    So no table of them is looked into for each record, wherever the reference stands.
+    """
+    return np.arange(len(levels)) if len(set(levels)) == len(levels) else np.array(levels, np.int64) + 1
 
 
 def _joint(members: list[Block]) -> int:
