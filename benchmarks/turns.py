@@ -62,7 +62,7 @@ def work(folder: Path, worker: int, answers: int, busy: float) -> None:
             until = time.thread_time() + busy
             while time.thread_time() < until:
                 sum(range(300))
-            ledger.append(**ENTRY, before=lambda _, place=place: places.use(place))
+            ledger.append(**ENTRY, before=lambda number, place=place: places.use(place, number))
 
     print("ready", flush=True)
     sys.stdin.readline()

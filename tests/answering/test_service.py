@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from confide.answering.service import Service
 from confide.errors import Fault, Mistake, Refused
 from confide.model.request import Request
 from confide.site.ledger import read
+from confide.site.ledger.tail import Tail
 from confide.spelling.json import write_request
 from edges import OFF, people
 
@@ -82,8 +84,18 @@ def test_what_rests_on_about_as_many_units_as_the_limit_passes_for_some_secrets_
     assert {tuple(said) for said in verdicts} == {(), ("models.unfit",)}
 
 
-def test_an_answer_that_cannot_be_recorded_is_not_given(service: Service) -> None:
-    service._ledger.close()
+def fill_the_disk(*_: Any) -> None:
+    raise OSError(ENOSPC, "no space")
+
+
+@pytest.mark.parametrize("when", ["before it is asked", "when it is recorded"])
+def test_an_answer_that_cannot_be_recorded_is_not_given(
+    service: Service, when: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if when == "before it is asked":
+        service._ledger.close()
+    else:
+        monkeypatch.setattr(Tail, "write", fill_the_disk)
     for request in (QUESTIONS["table"], NARROW):
         with pytest.raises(Fault):
             service.answer(request)

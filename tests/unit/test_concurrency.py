@@ -18,7 +18,7 @@ import pytest
 import confide
 from asking import python_table
 from confide.answering.recording.once import AnsweredOnce
-from confide.answering.recording.quotas import DayPlaces, DayQuota
+from confide.answering.recording.quotas import DayPlaces, DayQuota, Place
 from confide.answering.service import Service
 from confide.errors import Refused
 from confide.site.access import AccessFile, PersonRole, Reach, add_token, declare, load_access, remove_token
@@ -131,9 +131,37 @@ def test_places_that_a_killed_process_had_are_free_when_it_is_started_again(tmp_
             one.take([quota], dataset="people", policy="p")
         DayPlaces(ledger, FileState(state, worker=1))
         place = one.take([quota], dataset="people", policy="p")
-        ledger.append(who="ana", **ENTRY, before=lambda _: one.use(place))
+        ledger.append(who="ana", **ENTRY, before=lambda n: one.use(place, n))
         with pytest.raises(Refused):
             one.take([quota], dataset="people", policy="p")
+
+
+def test_a_place_is_sure_where_there_is_room_also_for_all_that_others_recorded_since(tmp_path: Path) -> None:
+    quota, path = DayQuota("ana", "people", 4), tmp_path / "ledger"
+    with shared_file(tmp_path / "state"), Ledger(path) as ledger, Ledger(path, alone=False) as others:
+        state = FileState(tmp_path / "state")
+        here, there = DayPlaces(ledger, state), DayPlaces(others, FileState(tmp_path / "state", worker=1))
+
+        def sure() -> Place | None:
+            with state.at_once():
+                return here.take_if_sure([quota], dataset="people")
+
+        def recorded_there(who: str) -> None:
+            place = there.take([DayQuota(who, "people", 9)], dataset="people", policy="p")
+            others.append(who=who, **ENTRY, before=lambda n: there.use(place, n))
+
+        assert sure() is None  # nobody has said yet how much is recorded
+        recorded_there("ana")
+        places = [sure() for _ in range(4)]
+        assert [place is not None for place in places] == [True, True, True, False]
+        assert len(ledger) == 0  # nobody was kept from recording
+        for place in filter(None, places):
+            here.give_back(place)
+        for _ in range(3):
+            recorded_there("ben")
+        assert sure() is None  # all of these may be of this quota
+        here.give_back(here.take([quota], dataset="people", policy="p"))
+        assert sure() is not None  # now it is known whose they are
 
 
 def test_a_refused_question_takes_its_place_in_the_quota_while_it_is_considered(service: Service) -> None:

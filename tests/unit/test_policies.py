@@ -8,9 +8,15 @@ import pytest
 from confide.errors import Fault, Mistake
 from confide.model.policy import PRESETS, Policy
 from confide.site.folder import Folder, create_folder
-from confide.site.policies import PolicyDraft, compare, enforce, keep, kept, preset_name, read_draft, save_draft
+from confide.site.policies import compare, keep, kept, preset_name
+from confide.site.policy_drafts import Drafts, PolicyDraft
+from confide.site.state import FileState
 
 STANDARD = PRESETS["standard"]
+
+
+def drafts(folder: Folder) -> Drafts:
+    return Drafts(folder, FileState())
 
 
 @pytest.fixture
@@ -58,31 +64,31 @@ def test_a_kept_policy_that_cannot_be_read_is_left_out_and_what_is_none_is_not_t
 
 def test_a_draft_is_kept_apart_from_the_policy_in_force(folder: Folder) -> None:
     before = (folder.path / "policy.toml").read_bytes()
-    assert read_draft(folder) is None
-    save_draft(folder, PolicyDraft(version(2, 40), "standard"))
-    assert read_draft(folder) == PolicyDraft(version(2, 40), "standard")
+    assert drafts(folder).read() is None
+    drafts(folder).save(PolicyDraft(version(2, 40), "standard"))
+    assert drafts(folder).read() == PolicyDraft(version(2, 40), "standard")
     assert (folder.path / "policy.toml").read_bytes() == before
 
 
 def test_enforcing_puts_the_draft_in_force_and_keeps_the_policy_before(folder: Folder) -> None:
-    save_draft(folder, PolicyDraft(replace(PRESETS["tablebuilder"], version=2), "tablebuilder"))
-    assert enforce(folder).title == "tablebuilder, version 2"
+    drafts(folder).save(PolicyDraft(replace(PRESETS["tablebuilder"], version=2), "tablebuilder"))
+    assert drafts(folder).enforce().title == "tablebuilder, version 2"
     assert folder.policy() == replace(PRESETS["tablebuilder"], version=2) and preset_name(folder) == "tablebuilder"
-    assert [each.policy for each in kept(folder)] == [STANDARD] and read_draft(folder) is None
+    assert [each.policy for each in kept(folder)] == [STANDARD] and drafts(folder).read() is None
 
 
 def test_there_is_nothing_to_enforce_without_a_draft(folder: Folder) -> None:
     with pytest.raises(Mistake, match="There is no draft"):
-        enforce(folder)
+        drafts(folder).enforce()
     folder.draft().write_text("[universe]\ngamma = -1\n")
     before = (folder.path / "policy.toml").read_bytes()
     with pytest.raises(Mistake, match="universe.gamma"):
-        enforce(folder)
+        drafts(folder).enforce()
     assert (folder.path / "policy.toml").read_bytes() == before and folder.draft().exists()
 
 
 def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    save_draft(folder, PolicyDraft(version(2, 40), "standard"))
+    drafts(folder).save(PolicyDraft(version(2, 40), "standard"))
     before = (folder.path / "policy.toml").read_bytes()
 
     def full(*_: object) -> None:
@@ -90,14 +96,14 @@ def test_a_full_disk_leaves_policy_and_draft_as_they_were(folder: Folder, monkey
 
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(Fault, match="No space"):
-        enforce(folder)
-    assert (folder.path / "policy.toml").read_bytes() == before and read_draft(folder) is not None
+        drafts(folder).enforce()
+    assert (folder.path / "policy.toml").read_bytes() == before and drafts(folder).read() is not None
 
 
 def test_a_draft_that_is_not_text_is_a_mistake(folder: Folder) -> None:
     folder.draft().write_bytes(b"\xff\xfe")
     with pytest.raises(Mistake, match="UTF-8"):
-        read_draft(folder)
+        drafts(folder).read()
 
 
 def test_a_comparison_names_every_field_that_differs_and_no_other() -> None:
@@ -186,18 +192,18 @@ def test_a_data_set_that_is_not_there_has_no_policy_and_no_draft(folder: Folder)
     (folder.path / "gone").mkdir()
     folder.draft("gone").write_text("version = 2\n")
     with pytest.raises(Mistake, match=r"gone.draft\.toml is for no data set: there is none called 'gone'"):
-        enforce(folder, name="gone")
+        drafts(folder).enforce(name="gone")
 
 
 def test_drafts_and_history_stand_beside_the_policy_they_belong_to(folder: Folder) -> None:
-    save_draft(folder, PolicyDraft(version(5, 40), "site"), name="people")
-    assert read_draft(folder) is None and folder.draft("people").parent == folder.own("people").parent
-    after = enforce(folder, name="people")
+    drafts(folder).save(PolicyDraft(version(5, 40), "site"), name="people")
+    assert drafts(folder).read() is None and folder.draft("people").parent == folder.own("people").parent
+    after = drafts(folder).enforce(name="people")
     assert after == version(5, 40) == folder.policy("people") and folder.policy() == STANDARD
     assert [each.policy for each in kept(folder, name="people")] == [STANDARD] and kept(folder) == []
     keep(folder, after, name="people")
     assert [each.preset for each in kept(folder, name="people")] == ["site", "site"]
-    assert read_draft(folder, name="people") is None
+    assert drafts(folder).read(name="people") is None
 
 
 @pytest.mark.parametrize("name", [None, "people"])
@@ -206,12 +212,12 @@ def test_enforcing_raises_the_version_unless_the_draft_s_is_higher(
     folder: Folder, name: str | None, drafted: int, enforced: int
 ) -> None:
     (folder.path / "policy.toml").write_text("version = 3\n")
-    save_draft(folder, PolicyDraft(version(drafted, 40), "standard"), name=name)
-    assert enforce(folder, name=name).version == enforced == folder.policy(name).version
+    drafts(folder).save(PolicyDraft(version(drafted, 40), "standard"), name=name)
+    assert drafts(folder).enforce(name=name).version == enforced == folder.policy(name).version
 
 
 def test_a_draft_of_a_data_set_that_cannot_be_read_names_its_file(folder: Folder) -> None:
     folder.draft("people").write_text("[universe]\ngama = 3\n")
     with pytest.raises(Mistake, match=r"The draft cannot be used.*people.draft\.toml.*gama"):
-        enforce(folder, name="people")
+        drafts(folder).enforce(name="people")
     assert folder.follows("people")

@@ -23,7 +23,8 @@ from confide.model.policy import read_policy
 from confide.model.toml import parse_toml
 from confide.records.ingest import MOST_COLUMNS, preview
 from confide.site.access import PersonRole, Reach, add_token, declare
-from confide.site.policies import enforce
+from confide.site.policy_drafts import Drafts
+from confide.site.state import FileState
 from confide.sources import sealed
 from confide.sources.source import read_source
 from confide.spelling.pasted import read_pasted
@@ -131,7 +132,7 @@ def test_everything_under_a_site_is_its_owners_alone(
     declare(folder.access, Reach.TOKENS)
     (site / "draft.toml").touch(0o600)
     (site / "draft.toml").write_text("name = 'new'\n")
-    enforce(folder)
+    Drafts(folder, FileState()).enforce()
     with confide.open(site) as opened:
         opened["people"].table(rows=["sex"])
         during = [*site.rglob("*")]

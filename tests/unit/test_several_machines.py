@@ -5,17 +5,21 @@ Two folders with the same data and secret stand for the machines.
 
 import json
 import os
+import pickle
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
+from dataclasses import replace
+from hmac import digest
 from itertools import count
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier, Event, Timer
 from time import monotonic, sleep
 from typing import Any
 
@@ -28,27 +32,32 @@ from asking import python_table
 from confide.answering.recording.answers import Answers
 from confide.answering.recording.quotas import DayPlaces, DayQuota
 from confide.answering.service import Service, audit
-from confide.cancellation import Cancellation, Stopped
+from confide.cancellation import Cancellation, Stopped, StopReason
 from confide.cli.main import app
 from confide.errors import Fault, Mistake, Refused, Waiting
+from confide.model.policy import PRESETS
 from confide.site import ledger
 from confide.site.access import Person, PersonRole
 from confide.site.backup import back_up, restore
 from confide.site.doctor import examine
-from confide.site.documents import SharedDocuments
-from confide.site.folder import Folder
+from confide.site.documents import FolderDocuments, SharedDocuments, documents_of
+from confide.site.folder import Folder, Papers
 from confide.site.ledger import Ledger
 from confide.site.ledger.shared import chain_of
+from confide.site.policy_drafts import Drafts, PolicyDraft, open_drafts
 from confide.site.reviews import ReviewState
 from confide.site.secret import create_secret
-from confide.site.state import open_state
+from confide.site.state import State, open_state
 from confide.site.state.papers import LOOK, SharedPapers
 from confide.web.rate_limit import rate_limit
 from confide.web.sessions import Sessions
+from confide.web.under_way.job import Progress
+from confide.web.under_way.shared import SharedWork
 from postgres_server import Server, running
 
 QUOTA = 12
 THREADS = 4
+PATIENCE = 60
 ENTRY: dict[str, Any] = {"dataset": "people", "request": {}, "outcome": "released", "policy": "p", "data": "d"}
 _NAMES = count()
 
@@ -370,7 +379,7 @@ with Ledger(folder / "ledger.jsonl") as ledger:
         except Refused:
             continue
         ledger.append(who="ana", dataset="people", request={}, outcome="released", policy="p", data="d",
-                      before=lambda _: places.use(place))
+                      before=lambda n: places.use(place, n))
         answered += 1
 print(answered)
 """
@@ -381,6 +390,48 @@ def test_two_processes_hammering_one_quota_meet_it_exactly(folders: list[Path]) 
     running = [subprocess.Popen([*command, str(each)], stdout=subprocess.PIPE, text=True) for each in folders]
     assert sum(int(each.communicate()[0]) for each in running) == 25
     assert {entries for entries, _ in heads(folders)} == {25}
+
+
+def test_what_is_written_at_once_is_written_whole_or_not_at_all(folders: list[Path], database: str) -> None:
+    def write(*numbers: int) -> None:
+        for number in numbers:
+            state.run("INSERT INTO seen VALUES (?1)", number)
+
+    with closing(open_state(folders[0])) as state:
+        state.claim()
+        state.table("seen", "number INTEGER PRIMARY KEY")
+        with state.at_once():
+            write(1, 2)
+        with pytest.raises(ValueError, match="went wrong"), state.at_once():
+            write(3)
+            raise ValueError("went wrong")
+        with pytest.raises(Fault), state.at_once():
+            write(3)
+            with suppress(Fault):
+                write(1)
+        with pytest.raises(Fault), state.at_once():
+            write(3)
+            here = f"datname = '{database.partition('dbname=')[2].split()[0]}' AND pid <> pg_backend_pid()"
+            sql(database, f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {here}")
+            write(4)
+        write(5)
+        assert state.run("SELECT number FROM seen ORDER BY number") == [(1,), (2,), (5,)]
+
+
+def test_machines_write_several_things_one_after_the_other(folders: list[Path]) -> None:
+    """Otherwise two that look whether there is a place would both take the last."""
+
+    def take(folder: Path) -> None:
+        with closing(open_state(folder)) as state:
+            for _ in range(20):
+                with state.at_once():
+                    [(many,)] = state.run("SELECT count(*) FROM seen")
+                    state.run("INSERT INTO seen VALUES (?1)", many)
+
+    with closing(open_state(folders[0])) as state, ThreadPoolExecutor(2) as pool:
+        state.table("seen", "number INTEGER")
+        list(pool.map(take, folders))
+        assert state.run("SELECT count(*), count(DISTINCT number) FROM seen") == [(40, 40)]
 
 
 def until_gone(database: str, folder: str) -> None:
@@ -409,7 +460,7 @@ def test_the_place_of_a_machine_that_is_gone_is_free_and_that_of_one_that_lives_
         theirs.close()  # as the system does for a process that is killed; the server notices a moment later
         until_gone(database, "other")
         number = places.take(quota, dataset="people", policy="p")
-        one.append(who="ana", **ENTRY, before=lambda _: places.use(number))
+        one.append(who="ana", **ENTRY, before=lambda n: places.use(number, n))
         with pytest.raises(Refused):
             places.take(quota, dataset="people", policy="p")
 
@@ -425,9 +476,9 @@ def test_a_question_whose_place_another_machine_took_is_not_recorded(folders: li
         here = "pid <> pg_backend_pid() AND datname = current_database()"
         sql(database, f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {here}")
         second = quick.take(quota, dataset="people", policy="p")
-        other.append(who="ana", **ENTRY, before=lambda _: quick.use(second))
+        other.append(who="ana", **ENTRY, before=lambda n: quick.use(second, n))
         with pytest.raises(Fault, match="lost its place"):
-            one.append(who="ana", **ENTRY, before=lambda _: held_up.use(first))
+            one.append(who="ana", **ENTRY, before=lambda n: held_up.use(first, n))
     assert {entries for entries, _ in heads(folders)} == {1}
 
 
@@ -569,7 +620,7 @@ with Service.open(sys.argv[1]) as service:
 print("answered", flush=True)
 """
 ANSWER_STEPS = [
-    ("Once._take", False), ("Places.take", False), ("Road.consider", False), ("Road.release", False),
+    ("Once._take", False), ("Places.take_if_sure", False), ("Road.consider", False), ("Road.release", False),
     ("Places.use", False), ("Once.settle", False), ("SharedChain.add", True), ("Tail._put", True), ("Tail.sync", True),
     ("Anchor.write", True),
 ]  # fmt: skip
@@ -814,7 +865,10 @@ def test_reviews_are_decided_listed_copied_and_brought_back_by_commands(
 def test_of_two_who_change_the_same_document_one_is_told(folders: list[Path]) -> None:
     with ExitStack() as opened:
         states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
-        one, other = (SharedDocuments(state, each / "reviews") for state, each in zip(states, folders, strict=True))
+        one, other = (
+            SharedDocuments(state, "reviews", FolderDocuments(each / "reviews"))
+            for state, each in zip(states, folders, strict=True)
+        )
         one.write("a", b"1", old=None)
         other.write("a", b"2", old=b"1")
         for old in (None, b"1"):
@@ -824,6 +878,14 @@ def test_of_two_who_change_the_same_document_one_is_told(folders: list[Path]) ->
         assert [(each / "reviews" / "a.json").read_bytes() for each in folders] == [b"1", b"2"]
         one.take_in()
         assert (folders[0] / "reviews" / "a.json").read_bytes() == b"2"
+        one.write("a", b"", old=b"2")
+        assert one.read("a") is other.read("a") is None and one.names() == other.names() == []
+        other.fill()  # which still has its copy
+        assert other.read("a") is None and (folders[1] / "reviews" / "a.json").exists()
+        other.take_in()
+        assert not (folders[1] / "reviews" / "a.json").exists()
+        other.write("a", b"4", old=None)
+        assert one.read("a") == b"4"
 
 
 def test_turns_are_taken_by_threads_and_machines_alike(folders: list[Path]) -> None:
@@ -881,6 +943,248 @@ def server() -> Iterator[Server]:
     """One that a test may stop."""
     with running() as found:
         yield found
+
+
+# ---- drafts of policies, and the custodians' long work
+
+
+def version(number: int, gamma: int) -> PolicyDraft:
+    standard = PRESETS["standard"]
+    return PolicyDraft(replace(standard, version=number, universe=replace(standard.universe, gamma=gamma)), "standard")
+
+
+def test_a_draft_is_tried_copied_and_enforced_by_commands_at_any_machine_and_brought_back_from_a_folder(
+    sites: list[Path], tmp_path: Path, database: str
+) -> None:
+    """Also where an old copy lies that another machine has changed or thrown away since."""
+
+    def said(*words: object) -> str:
+        done = CliRunner().invoke(app, [*map(str, words)])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    with ExitStack() as opened:
+        one, other = (opened.enter_context(open_drafts(Papers(site))) for site in sites)
+        one.save(version(2, 40))
+        other.save(version(2, 10**9))
+        one.save(version(2, 40), name="people")
+        other.discard(name="people")
+        assert one.read() == other.read() == version(2, 10**9) and not one.has(name="people")
+        with Service.open(sites[0]) as service:
+            assert ask(service, 1) == "released"
+        assert [(site / "people" / "draft.toml").exists() for site in sites] == [True, False]
+        assert "1 of 1 outcomes" in said("ledger", "replay", sites[0], "--policy", sites[0] / "draft.toml")
+        assert not (sites[0] / "people" / "draft.toml").exists()
+        other.save(version(2, 41))
+        back_up(sites[0], tmp_path / "copy")
+        assert "gamma = 41" in (tmp_path / "copy" / "draft.toml").read_text()
+        one.save(version(2, 42))
+        assert "standard, version 2" in said("enforce", sites[1])
+        assert "gamma = 42" in (sites[1] / "policy.toml").read_text()
+        assert one.read() is None and other.read() is None
+        for drafts in (one, other):
+            with pytest.raises(Mistake, match="There is no draft"):
+                drafts.enforce()
+        one.save(version(3, 43))
+        sql(database, "DROP SCHEMA confide_state CASCADE")
+        said("ledger", "share", sites[0])
+        assert other.read() == version(3, 43)
+
+
+def test_of_two_machines_that_enforce_a_draft_at_once_one_does(sites: list[Path]) -> None:
+    with ExitStack() as opened:
+        drafts = [opened.enter_context(open_drafts(Papers(site))) for site in sites]
+        drafts[0].save(version(2, 40))
+        together = Barrier(2)
+
+        def enforce(mine: Drafts) -> str:
+            together.wait()
+            try:
+                return mine.enforce().title
+            except Mistake as mistake:
+                return mistake.message[:17]
+
+        with ThreadPoolExecutor(2) as pool:
+            assert {*pool.map(enforce, drafts)} == {"standard, version 2", "There is no draft"}
+
+
+def test_no_name_in_the_database_leads_to_another_file_of_the_folder(folders: list[Path], database: str) -> None:
+    """A policy, or what lies elsewhere: who writes into the database does not write them."""
+    with closing(open_state(folders[0])) as state:
+        drafts, reviews = (documents_of(folders[0], kind, state) for kind in ("drafts", "reviews"))
+        rows = [
+            (kind, name) for kind in ("drafts", "reviews") for name in ("policy", "../draft", "a/../../draft", "x/y")
+        ]
+        for kind, name in [*rows, ("drafts", "draft"), ("reviews", "0a")]:
+            sql(database, f"INSERT INTO confide_state.documents VALUES ('{kind}', '{name}', 'new')")
+        drafts.take_in()
+        reviews.take_in()
+    written = {str(file.relative_to(folders[0].parent)) for file in folders[0].parent.rglob("*") if file.is_file()}
+    before = {f"{folder.name}/site.toml" for folder in folders}
+    assert written - before == {"one/draft.toml", "one/reviews/0a.json", "one/reviews/policy.json"}
+
+
+KEY = ("sum", 2)
+
+
+class Working:
+    """Work that is held until it is let go, and counts how often it was begun."""
+
+    def __init__(self, *, held: bool = False) -> None:
+        self.go, self.begun = Event(), 0
+        if not held:
+            self.go.set()
+
+    def __call__(self, progress: Progress) -> int:
+        self.begun, progress.of = self.begun + 1, 5
+        progress.step()
+        while not self.go.wait(0.01):
+            progress.cancellation.check()
+        return 17
+
+
+@pytest.fixture
+def working(folders: list[Path]) -> Iterator[list[SharedWork]]:
+    with ExitStack() as opened:
+        states = [opened.enter_context(closing(open_state(folder))) for folder in folders]
+        for state in states:
+            state.claim()
+        yield [opened.enter_context(closing(shared_work(state))) for state in states]
+
+
+def shared_work(state: State, *, secret: bytes = b"secret") -> SharedWork:
+    return SharedWork(state, lambda purpose: digest(secret, purpose.encode(), "sha256"), most=2)
+
+
+def once(shared: SharedWork, work: Any, *, number: int = 2, progress: Progress | None = None) -> Any:
+    """What the work gives; in vain nobody waits for ever."""
+    progress = progress or Progress()
+    patience = Timer(PATIENCE, progress.cancellation.stop, (StopReason.TIME,))
+    patience.start()
+    try:
+        return shared.once(("sum", number), work, progress)
+    finally:
+        patience.cancel()
+
+
+def until_told(database: str, outcomes: int) -> None:
+    """Wait until the outcomes of so many pieces of work, and of no other, are in the database."""
+    until = monotonic() + PATIENCE
+    while sql(database, "SELECT count(*), count(outcome) FROM confide_state.work") != [(outcomes, outcomes)]:
+        assert monotonic() < until
+        sleep(0.02)
+
+
+def test_long_work_is_done_by_one_process_and_what_it_gave_is_had_by_all(working: list[SharedWork]) -> None:
+    (one, other), work, idle = working, Working(held=True), Working()
+    first, second = Progress(), Progress()
+    assert not one.knows(KEY)
+    with ThreadPoolExecutor(2) as pool:
+        had = pool.submit(once, one, work, progress=first)
+        while not work.begun:
+            sleep(0.01)
+        assert other.knows(KEY)
+        follows = pool.submit(once, other, idle, progress=second)
+        while (second.done, second.of) != (1, 5):
+            sleep(0.01)
+        work.go.set()
+        assert (had.result(), follows.result()) == (17, 17)
+    assert once(other, idle) == 17 and (work.begun, idle.begun) == (1, 0)
+    assert not one.renewed(KEY) and not other.renewed(KEY)
+    other.forget("sum")
+    assert once(other, idle) == 17 and idle.begun == 1
+    assert one.renewed(KEY) and not other.renewed(KEY)
+
+
+def test_long_work_that_is_wanted_anew_is_stopped_wherever_it_goes_on(working: list[SharedWork]) -> None:
+    (one, other), work = working, Working(held=True)
+    with ThreadPoolExecutor(1) as pool:
+        had = pool.submit(once, one, work)
+        while not work.begun:
+            sleep(0.01)
+        other.forget("sum")
+        with pytest.raises(Stopped, match="unwanted"):
+            had.result()
+    assert once(other, Working()) == 17
+
+
+def test_long_work_that_fails_or_whose_process_is_gone_is_done_by_another(
+    working: list[SharedWork], database: str
+) -> None:
+    one, other = working
+
+    def fails(progress: Progress) -> None:
+        raise Mistake("Not so.")
+
+    with pytest.raises(Mistake, match="Not so"):
+        once(one, fails)
+    assert once(other, Working()) == 17
+    until_told(database, 1)
+    sql(database, "UPDATE confide_state.work SET outcome = NULL, machine = 'gone:/site'")
+    assert once(one, again := Working()) == 17 and again.begun == 1
+    until_told(database, 1)
+    sql(database, "UPDATE confide_state.work SET outcome = NULL")
+    with closing(shared_work(one._state)):  # the process is started again, and nobody looks at its pages
+        assert once(other, again) == 17 and again.begun == 2
+
+
+def test_what_long_work_gave_is_sealed_for_itself_and_for_who_has_the_secret(
+    working: list[SharedWork], folders: list[Path], database: str
+) -> None:
+    one, other = working
+    assert once(one, Working()) == 17
+    once(one, lambda progress: "another", number=3)
+    until_told(database, 2)
+    words = "UPDATE confide_state.work SET outcome = (SELECT outcome FROM confide_state.work LIMIT 1)"
+    [(sealed,)] = sql(database, "SELECT outcome FROM confide_state.work LIMIT 1")
+    assert pickle.dumps(17) not in sealed and zlib.compress(pickle.dumps(17), 1) not in sealed
+    sql(database, words)
+    found = [once(other, lambda progress: "anew", number=number) for number in (2, 3)]
+    assert found in ([17, "anew"], ["anew", "another"])  # each has its own, or is worked out again
+    until_told(database, 2)
+    sql(database, f"UPDATE confide_state.work SET outcome = '\\x{pickle.dumps(18).hex()}'")
+    assert once(one, again := Working()) == 17 and again.begun == 1
+    with closing(open_state(folders[1])) as state, closing(shared_work(state, secret=b"stolen")) as stranger:
+        assert once(stranger, again) == 17 and again.begun == 2
+
+
+def test_as_many_outcomes_of_long_work_are_kept_as_there_is_room_for(working: list[SharedWork], database: str) -> None:
+    for number in range(5):
+        once(working[number % 2], Working(), number=number)
+    until_told(database, 2)
+    assert working[0].knows(("sum", 4)) and not working[0].knows(("sum", 0))
+
+
+def test_long_work_goes_on_while_the_database_is_away_and_nobody_waits_in_vain_when_it_is_back(
+    server: Server, tmp_path: Path
+) -> None:
+    folders = [tmp_path / name for name in ("one", "other")]
+    with ExitStack() as opened:
+        both = []
+        database = database_on(server)
+        for folder in folders:
+            folder.mkdir()
+            say(folder, database)
+            state = opened.enter_context(closing(open_state(folder)))
+            state.claim()
+            both.append(opened.enter_context(closing(shared_work(state))))
+        work, idle = Working(held=True), Working()
+        with ThreadPoolExecutor(1) as pool:
+            had = pool.submit(once, both[0], work)
+            while not work.begun:
+                sleep(0.01)
+            server.stop()
+            try:
+                work.go.set()
+                assert had.result() == 17
+                with pytest.raises(Fault, match="cannot be reached"):
+                    once(both[1], idle)
+            finally:
+                server.start()
+        assert once(both[1], idle) == once(both[0], idle) == 17 and idle.begun < 2
+
+
+# ---- what is told of a database that is away
 
 
 def test_nothing_is_answered_while_the_database_is_away_and_all_goes_on_when_it_is_back(

@@ -1,12 +1,14 @@
 """Two `confide serve` on two folders of one site: asked over HTTP, killed, and without their database for a while."""
 
 import os
+import re
 import shutil
 import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -15,8 +17,13 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.web.pages.test_custodian import fields_of, text_of
 
 from confide.answering.service import Service
+from confide.attacks.history import keep_report
+from confide.attacks.report import AttackReport, Conditions
+from confide.attacks.result import Result
+from confide.cancellation import current_cancellation
 from confide.site import ledger
 from confide.site.access import PersonRole, Reach, add_token, declare, remove_token
 from confide.site.folder import Folder
@@ -239,6 +246,164 @@ def test_a_job_of_a_machine_that_is_killed_goes_to_the_question_which_the_other_
         found = other.get(str(found.url)[len(other.url) :], headers=token, follow_redirects=True)
     assert found.status_code == 200
     assert [entry.outcome for entry in ledger.read_questions(Folder(sites[1]).ledger)] == ["released"]
+
+
+# ---- the custodian's pages, sent to one machine or the other
+
+
+class Tried(Service):
+    """A machine that counts how often the recorded questions are replayed and audited, and goes on when it is let go."""
+
+    def __init__(self, *site: Any, **options: Any) -> None:
+        super().__init__(*site, **options)
+        self.go, self.replays, self.audits = Event(), 0, 0
+
+    def replay(self, *policy: Any, **dataset: Any) -> Iterator[Any]:
+        self.replays += 1
+        for number, each in enumerate(super().replay(*policy, **dataset)):
+            while number == 1 and not self.go.wait(0.02):
+                current_cancellation().check()
+            yield each
+
+    def audit_questions(self, *dataset: Any, **since: Any) -> Any:
+        self.audits += 1
+        assert self.go.wait(LONG)
+        return super().audit_questions(*dataset, **since)
+
+
+@pytest.fixture
+def both(
+    sites: list[Path], token: dict[str, str], serve_here: Callable[..., Any], browser: Callable[..., Any]
+) -> list[Any]:
+    """One browser that is sent to either machine, with the one session of a custodian, and the machines behind it."""
+    shown = add_token(Folder(sites[0]).access, name="carla", role=PersonRole.CUSTODIAN)
+    shutil.copy(Folder(sites[0]).access, Folder(sites[1]).access)
+    servers = [serve_here(site, kind=Tried) for site in sites]
+    here = browser(servers[0])
+    assert here.log_in(shown).status_code == 303
+    places = [here, replace(here, url=servers[1].url)]
+    for place, server in zip(places, servers, strict=True):
+        place.server = server
+    return places
+
+
+def draft_at(place: Any, gamma: int, *, dataset: str = "") -> None:
+    """Write a draft in the form of a page, and save it."""
+    form = fields_of(place.get(f"/custodian/draft/form?dataset={dataset}"))
+    assert place.post("/custodian/draft/form", {**form, "universe.gamma": str(gamma)}).status_code == 303
+
+
+def gammas(places: list[Any], *, dataset: str = "") -> list[str]:
+    """What the draft says at each machine: nothing where there is none."""
+    said = [text_of(place.get(f"/custodian/draft?dataset={dataset}")) for place in places]
+    found = [re.search(r"universe\.gamma \d+ (\d+)", each) for each in said]
+    return [each[1] if each else "" for each in found]
+
+
+def test_a_draft_saved_at_one_machine_is_there_at_the_other_and_gone_when_it_is_discarded_at_either(
+    both: list[Any], sites: list[Path]
+) -> None:
+    here, there = both
+    draft_at(here, 40)
+    draft_at(there, 55, dataset="firms")
+    assert gammas(both) == ["40", "40"] and gammas(both, dataset="firms") == ["55", "55"]
+    old = fields_of(here.get("/custodian/draft/form"))
+    draft_at(there, 41)
+    late = here.post("/custodian/draft/form", {**old, "universe.gamma": "42"})
+    assert late.status_code == 422 and "Somebody changed the draft" in late.text and gammas(both) == ["41", "41"]
+    assert [Folder(site).draft("firms").exists() for site in sites] == [False, True]  # a copy for who wrote it
+    assert here.send("/custodian/draft/discard?dataset=firms", {"dataset": "firms"}).status_code == 303
+    assert gammas(both, dataset="firms") == ["", ""] and gammas(both) == ["41", "41"]
+    draft_at(there, 56, dataset="firms")
+    assert gammas(both, dataset="firms") == ["56", "56"]
+
+
+def seen(place: Any, address: str, words: str) -> str:
+    """What a page says, looked at again and again until it says these words."""
+    until = time.monotonic() + LONG
+    while words not in (said := text_of(place.get(address))):
+        assert time.monotonic() < until, said
+        time.sleep(0.05)
+    return said
+
+
+def test_a_replay_begun_at_one_machine_is_followed_at_the_other_and_worked_on_once(
+    both: list[Any], token: dict[str, str]
+) -> None:
+    here, there = both
+    for question in QUESTIONS[:3]:
+        assert here.server.get(question, headers=token).status_code == 200
+    draft_at(here, 50_000)
+    page = "/custodian/replay"
+    assert "Replay 3 questions" in text_of(there.get(page))
+    assert here.send(page, {}).status_code == 303
+    for place in both:
+        seen(place, page, "1 of 3 questions")
+        assert int(place.get(page).headers["refresh"]) == 2
+    here.server.service.go.set()
+    found = [seen(place, page, "3 of 3 outcomes would change") for place in (there, here)]
+    assert found[0] == found[1] and "released universe.gamma 3" in found[0]
+    assert [place.server.service.replays for place in both] == [1, 0]
+    assert there.send(page, {}).status_code == 303  # again: what the first had is not shown any more
+    seen(here, page, "1 of 3 questions")
+    again = here.send(page, {}, page="/custodian/draft/form")  # and again, which stops the second
+    assert again.status_code == 303
+    for place in both:
+        seen(place, page, "3 of 3 outcomes would change")
+    assert [place.server.service.replays for place in both] == [2, 1]
+
+
+def test_an_audit_is_looked_at_everywhere_and_made_once(both: list[Any], token: dict[str, str]) -> None:
+    assert both[0].server.get(QUESTIONS[0], headers=token).status_code == 200
+    page = "/custodian/audit"
+    for place in both:
+        working = place.get(page)
+        assert working.status_code == 202 and "Auditing the questions" in working.text
+    both[0].server.service.go.set()
+    said = [text_of(_done(place, page)) for place in both]
+    assert said[0] == said[1] and [place.server.service.audits for place in both] == [1, 0]
+
+
+def test_what_the_red_team_got_at_one_machine_is_on_the_pages_of_both_and_in_every_backup(
+    both: list[Any], sites: list[Path], run: Any, tmp_path: Path
+) -> None:
+    about = {"dataset": "people", "policy": "standard, version 7", "mark": "fedcba987654"}
+    result = Result(attack="boxes", code="R10", words="boxes", targets=50, claimed=50, right=40, success=0.8, guess=0.2)
+    conditions = Conditions(**about, targets=50, questions=2000, seed=1)
+    keep_report(Folder(sites[0]), AttackReport(conditions, "2026-01-02T00:00:00Z", (result,)))
+    for address in ("/custodian/red-team", "/custodian"):
+        said = [text_of(place.get(address)) for place in both]
+        assert said[0] == said[1] and "standard, version 7" in said[0], address
+    keep_report(Folder(sites[1]), AttackReport(conditions, "2026-01-03T00:00:00Z", (result,)))
+    assert run("backup", sites[0], tmp_path / "copy").returncode == 0
+    assert len([*(tmp_path / "copy" / "red-team").glob("*.json")]) == 2
+
+
+@pytest.mark.parametrize(
+    "address", ["check", "ledger/verify", "why?number=0", "frontier?dataset=people&sensitive=income&variables=age"]
+)
+def test_what_a_custodian_had_worked_out_at_one_machine_the_other_shows_alike(
+    both: list[Any], token: dict[str, str], monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    here, there = both
+    assert here.server.get(QUESTIONS[0], headers=token).status_code == 200
+    found = [_done(here, f"/custodian/{address}")]
+    for name in ("check", "explain", "frontier"):
+        monkeypatch.setattr(there.server.service, name, _twice)
+    monkeypatch.setattr("confide.site.ledger.verify", _twice)
+    found.append(_done(there, f"/custodian/{address}"))
+    assert found[0].status_code == found[1].status_code == 200 and text_of(found[0]) == text_of(found[1])
+
+
+def _twice(*asked: Any) -> None:
+    raise AssertionError("worked out a second time")
+
+
+def _done(place: Any, address: str) -> Any:
+    """The page when its work is done."""
+    while (page := place.get(address)).status_code == 202:
+        time.sleep(0.1)
+    return page
 
 
 def _ignored(client: httpx.Client, address: str) -> None:

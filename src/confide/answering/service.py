@@ -51,11 +51,12 @@ from confide.records.report import RecordsReport
 from confide.site import ledger
 from confide.site.access import VISITOR, Access, AccessFile, Person, PersonRole, Project, asked_by
 from confide.site.audit import AuditLog
-from confide.site.documents import documents_of
+from confide.site.documents import RED_TEAM, documents_of
 from confide.site.folder import Folder, Papers
 from confide.site.ledger import Entry, Ledger, together
 from confide.site.looks.appearance import Appearance
 from confide.site.policies import keep
+from confide.site.policy_drafts import Drafts
 from confide.site.reviews import Review, Reviews, ReviewState
 from confide.site.state import State, must_belong, open_state
 from confide.site.state.papers import SharedPapers
@@ -141,10 +142,13 @@ class Service:
             opened.callback(self.state.close)
             must_belong(self.state, self._secret.version)
             self._shared_papers = SharedPapers(self.state, folder.path) if self.state.machine else None
-            self._reviews = Reviews(documents_of(folder.reviews, self.state))
-            kept = Workspaces(documents_of(folder.workspaces, self.state))
+            self._reviews = Reviews(documents_of(folder.path, "reviews", self.state))
+            kept = Workspaces(documents_of(folder.path, "workspaces", self.state))
             self.workspaces = Keeping(kept, dataset=self.dataset, admit=self.admit)
             """What people keep for themselves."""
+            self.drafts = Drafts(self.papers, self.state)
+            self.attacked = documents_of(folder.path, RED_TEAM, self.state)
+            """The runs of the red team that the site keeps."""
             self._ledger = opened.enter_context(
                 Ledger(folder.ledger, alone=not self.state.of_several, within=self.state.at_once)
             )
@@ -179,6 +183,11 @@ class Service:
     def policy(self) -> Policy:
         """The site's: of what is no data set's (the pace of requests), and of data sets that have none of their own."""
         return self._now.policy
+
+    @property
+    def loaded(self) -> str:
+        """What policies and data are answered by, in a few letters, the same at all machines; nothing where there is but one."""
+        return self._shared_papers.loaded if self._shared_papers else ""
 
     @property
     def appearance(self) -> Appearance:

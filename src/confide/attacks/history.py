@@ -5,13 +5,16 @@ mysite/red-team/people-20260115T093000Z.json
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from confide.attacks.report import AttackReport, read_report, write_report
 from confide.attacks.result import Result
 from confide.errors import Mistake
+from confide.site.documents import RED_TEAM, documents_of
 from confide.site.folder import Papers
+from confide.site.state import open_state
 
 __all__ = ["Scorecard", "keep_report", "kept_reports", "scorecards"]
 
@@ -39,8 +42,8 @@ class Scorecard:
 
 
 def keep_report(papers: Papers, report: AttackReport) -> Path:
-    """Keep a run with the site."""
-    place = papers.path / "red-team"
+    """Keep a run with the site, at all its machines."""
+    place = papers.path / RED_TEAM
     try:
         place.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -48,13 +51,15 @@ def keep_report(papers: Papers, report: AttackReport) -> Path:
     file = place / f"{report.conditions.dataset}-{_STAMP.sub('', report.when)}.json"
     write_report(report, file)
     file.chmod(0o600)
+    with closing(open_state(papers.path)) as state:
+        documents_of(papers.path, RED_TEAM, state).fill()
     return file
 
 
 def kept_reports(papers: Papers) -> Iterator[AttackReport]:
     """The runs that the site keeps, the oldest first; a file that cannot be read is left out."""
     found = []
-    for file in (papers.path / "red-team").glob("*.json"):
+    for file in (papers.path / RED_TEAM).glob("*.json"):
         try:
             found.append(read_report(file))
         except Mistake:

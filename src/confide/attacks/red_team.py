@@ -19,7 +19,7 @@ from confide.client import open as open_site
 from confide.errors import Mistake, nearest
 from confide.model.policy import PRESETS, Policy, preset_policy
 from confide.site.folder import Folder
-from confide.site.policies import read_tried
+from confide.site.policy_drafts import read_tried
 
 __all__ = ["AttackProgress", "RedTeam", "attack_site", "named_policy", "open_field"]
 

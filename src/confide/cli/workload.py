@@ -21,7 +21,7 @@ from confide.client import open as open_site
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, Policy
 from confide.site.folder import Papers
-from confide.site.policies import read_tried
+from confide.site.policy_drafts import read_tried
 
 __all__ = ["workload"]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from confide.data.private import create_private
 from confide.errors import Fault, Mistake
 from confide.site import ledger
-from confide.site.documents import SharedDocuments, documents_of
+from confide.site.documents import KINDS, documents_of
 from confide.site.folder import Folder
 from confide.site.secret import read_secret
 from confide.site.state import open_state
@@ -102,9 +102,8 @@ def restore(source: Path, site: Path, *, secret: Path | None = None) -> BackupMa
 def _take_in_documents(folder: Folder) -> None:
     """Let the folder have what other machines wrote, where several serve the site."""
     with closing(open_state(folder.path)) as state:
-        for documents in (documents_of(each, state) for each in (folder.reviews, folder.workspaces)):
-            if isinstance(documents, SharedDocuments):
-                documents.take_in()
+        for kind in KINDS:
+            documents_of(folder.path, kind, state).take_in()
 
 
 def _copy_papers(site: Path, copy: Path) -> None:

@@ -67,14 +67,6 @@ class Papers:
     def access(self) -> Path:
         return self.path / "access.toml"
 
-    @property
-    def reviews(self) -> Path:
-        return self.path / "reviews"
-
-    @property
-    def workspaces(self) -> Path:
-        return self.path / "workspaces"
-
     def project(self, name: str) -> Path:
         """Where a project's own policy stands, if it has one."""
         return self.path / "projects" / f"{name}.toml"

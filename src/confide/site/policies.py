@@ -1,13 +1,13 @@
-"""The policies of a site and of its data sets: the one in force, those before it, and the draft of the next.
+"""The policies of a site and of its data sets: the one in force, and those before it.
 
-mysite/policy.toml  draft.toml  policies/0001-20260115T093000Z.toml
-mysite/people/policy.toml  people/draft.toml  people/policies/0001-20260115T093000Z.toml
+mysite/policy.toml  policies/0001-20260115T093000Z.toml
+mysite/people/policy.toml  people/policies/0001-20260115T093000Z.toml
 
 Everything here is of the site unless a data set is named.
 """
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,24 +16,8 @@ from confide.errors import Mistake
 from confide.model.policy import PRESETS, SECTIONS, SITE, Policy, read_policy, write_policy
 from confide.model.toml import parse_toml
 from confide.site.folder import Papers, write_whole
-from confide.site.locking import alone
 
-__all__ = [
-    "Change",
-    "Kept",
-    "PolicyDraft",
-    "base_of",
-    "compare",
-    "enforce",
-    "give_policy",
-    "keep",
-    "kept",
-    "preset_name",
-    "read_as",
-    "read_draft",
-    "read_tried",
-    "save_draft",
-]
+__all__ = ["Change", "Kept", "base_of", "compare", "give_policy", "keep", "kept", "preset_name", "preset_of", "read_as"]
 
 _NAME = re.compile(r"(\d{4,})-(\d{8}T\d{6}Z)\.toml")
 _TIME = "%Y%m%dT%H%M%SZ"
@@ -45,14 +29,6 @@ class Kept:
 
     number: int
     since: datetime
-    policy: Policy
-    preset: str
-
-
-@dataclass(frozen=True)
-class PolicyDraft:
-    """A policy that is not in force."""
-
     policy: Policy
     preset: str
 
@@ -88,7 +64,7 @@ def kept(papers: Papers, *, name: str | None = None) -> list[Kept]:
 def preset_name(papers: Papers, *, name: str | None = None) -> str:
     """The preset that the policy in force starts from; `site` where a data set starts from the site's, or has no other."""
     try:
-        return _preset((papers.home(name) / "policy.toml").read_text(encoding="utf-8"), name)
+        return preset_of((papers.home(name) / "policy.toml").read_text(encoding="utf-8"), name)
     except (OSError, ValueError):
         return _usual(name)
 
@@ -112,72 +88,9 @@ def give_policy(papers: Papers, name: str, *, preset: str | None = None, text: s
     return True
 
 
-def read_draft(papers: Papers, *, name: str | None = None) -> PolicyDraft | None:
-    """The draft of a policy, if there is one."""
-    file = papers.draft(name)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError):
-        raise Mistake(f"{file} cannot be read as UTF-8 text.") from None
-    try:
-        return PolicyDraft(read_as(papers, text, name=name, file=file), _preset(text, name))
-    except Mistake as mistake:
-        raise Mistake(f"The draft cannot be used. {mistake}", suggestions=["Mend draft.toml, or discard it."]) from None
-
-
 def read_as(papers: Papers, text: str, *, name: str | None = None, file: Path | None = None) -> Policy:
     """The policy that a text describes as the site's, or as a data set's own."""
     return read_policy(text) if name is None else papers.read_own(text, name, site=papers.policy(), file=file)
-
-
-def read_tried(papers: Papers, file: Path, *, name: str) -> Policy:
-    """The policy of a file that is tried on a data set, a draft of its own or of the site's or any other: it starts from the
-    site's if it says so (`preset = "site"`).
-    """
-    text = file.read_text(encoding="utf-8")
-    try:
-        own = parse_toml(text, what=file.name).get("preset") == SITE
-    except Mistake:
-        own = False
-    return read_as(papers, text, name=name if own else None, file=file)
-
-
-def save_draft(papers: Papers, draft: PolicyDraft, *, name: str | None = None) -> None:
-    """Keep a draft on the site, with all its fields written out. The policy in force stays."""
-    write_whole(papers.draft(name), write_policy(draft.policy, preset=draft.preset))
-
-
-def enforce(papers: Papers, *, name: str | None = None) -> Policy:
-    """Put the draft in force: it becomes `policy.toml`, and the policy before it is kept.
-
-    Its version is one more than that of the policy before, unless the draft's is higher already. Of two who do it at once one
-    puts the draft in force, and the other is told.
-    """
-    _must_be_known(papers, name)
-    with alone(papers.path, doing="putting a policy in force"):
-        return _enforce(papers, name)
-
-
-def _enforce(papers: Papers, name: str | None) -> Policy:
-    before, draft = papers.policy(name), read_draft(papers, name=name)
-    if draft is None:
-        raise Mistake(
-            f"There is no draft at {str(papers.draft(name))!r}.",
-            suggestions=["Write one in the browser first.", f"The policy in force is {before.title}."],
-        )
-    after = replace(draft.policy, version=max(draft.policy.version, before.version + 1))
-    keep(papers, before, name=name)
-    write_whole(papers.home(name) / "policy.toml", write_policy(after, preset=draft.preset))
-    papers.draft(name).unlink(missing_ok=True)
-    return after
-
-
-def _must_be_known(papers: Papers, name: str | None) -> None:
-    """A draft may be left over from a data set that was taken away."""
-    if name is not None and papers.draft(name).exists() and name not in papers.names():
-        raise Mistake(f"{papers.draft(name)} is for no data set: there is none called {name[:60]!r}.")
 
 
 def compare(before: Policy, after: Policy) -> list[Change]:
@@ -203,12 +116,13 @@ def _read(papers: Papers, name: str | None, number: int, file: Path) -> Kept | N
     try:
         text = file.read_text(encoding="utf-8")
         since = datetime.strptime(file.stem.partition("-")[2], _TIME).replace(tzinfo=UTC)
-        return Kept(number, since, read_as(papers, text, name=name, file=file), _preset(text, name))
+        return Kept(number, since, read_as(papers, text, name=name, file=file), preset_of(text, name))
     except (OSError, ValueError, Mistake):
         return None
 
 
-def _preset(text: str, name: str | None) -> str:
+def preset_of(text: str, name: str | None) -> str:
+    """The preset that the text of a policy, of the site or of a data set, says it starts from."""
     preset = parse_toml(text, what="policy.toml").get("preset", _usual(name))
     return preset if preset in PRESETS or (name is not None and preset == SITE) else _usual(name)
 

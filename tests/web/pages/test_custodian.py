@@ -20,7 +20,8 @@ from confide.site import ledger
 from confide.site.access import PersonRole, Reach, add_token, declare, list_tokens
 from confide.site.folder import Folder
 from confide.site.ledger import Ledger, record_act
-from confide.site.policies import read_draft
+from confide.site.policy_drafts import Drafts
+from confide.site.state import FileState
 from confide.web.api import create_app
 from confide.web.forms import LARGEST_FORM
 
@@ -48,6 +49,7 @@ class Place:
 
     def __init__(self, site: Path, serve: Any, browser: Any) -> None:
         self.site, self.folder = site, Folder(site)
+        self.drafts = Drafts(self.folder, FileState())
         declare(self.folder.access, Reach.TOKENS)
         self.token = add_token(self.folder.access, name="carla", role=PersonRole.CUSTODIAN)
         self.server = serve(site)
@@ -330,7 +332,7 @@ def test_a_draft_is_saved_and_changes_nothing_in_force(place):
     assert form["universe.gamma"] == "0" and form["version"] == "2" and form["universe.marginals"] == "false"
     saved = place.here.post("/custodian/draft/form", {**form, "universe.gamma": "500", "counts.variance": "2.5"})
     assert (saved.status_code, saved.headers["location"]) == (303, "/custodian/draft")
-    draft = read_draft(place.folder).policy
+    draft = place.drafts.read().policy
     assert (draft.universe.gamma, draft.counts.variance, draft.version) == (500, 2.5, 2)
     assert (place.site / "policy.toml").read_bytes() == before
     said = text_of(place.here.get("/custodian/draft"))
@@ -405,7 +407,7 @@ def test_a_draft_as_toml_is_checked_and_kept_in_its_field(guarded, browser, text
 def test_a_draft_as_toml_is_saved(place):
     text = 'preset = "tablebuilder"\nname = "new"\nversion = 4\n[counts]\ndistance = 4\n'
     assert place.here.send("/custodian/draft/text", {"text": text, "base": ""}).status_code == 303
-    draft = read_draft(place.folder)
+    draft = place.drafts.read()
     assert draft.policy == read_policy(text) and draft.preset == "tablebuilder"
     shown = place.here.get("/custodian/draft/text")
     assert read_policy(html.unescape(shown.text.partition("</textarea>")[0].rpartition(">\n")[2])) == draft.policy
@@ -416,7 +418,7 @@ def test_a_draft_that_somebody_else_changed_is_not_overwritten_unseen(place):
     assert place.here.post("/custodian/draft/form", {**form, "universe.gamma": "40"}).status_code == 303
     late = place.here.post("/custodian/draft/form", {**form, "universe.gamma": "50"})
     assert late.status_code == 422 and "Somebody changed the draft" in text_of(late)
-    assert read_draft(place.folder).policy.universe.gamma == 40
+    assert place.drafts.read().policy.universe.gamma == 40
 
 
 def test_a_draft_that_was_spoilt_by_hand_says_so_and_can_be_discarded(place):
@@ -436,8 +438,8 @@ def test_without_a_draft_nothing_is_said_to_be_under_one(place):
 def test_a_draft_is_discarded_only_when_asked_to(place):
     form = fields_of(place.here.get("/custodian/draft/form"))
     place.here.post("/custodian/draft/form", form)
-    assert place.here.get("/custodian/draft/discard").status_code == 200 and read_draft(place.folder)
-    assert place.here.send("/custodian/draft/discard", {}).status_code == 303 and read_draft(place.folder) is None
+    assert place.here.get("/custodian/draft/discard").status_code == 200 and place.drafts.read()
+    assert place.here.send("/custodian/draft/discard", {}).status_code == 303 and place.drafts.read() is None
 
 
 def test_a_draft_is_put_in_force_on_the_machine_and_the_policy_before_it_is_kept(place, run, serve_here, browser):

@@ -10,7 +10,6 @@ from tests.web.pages.test_custodian import Place, fields_of, text_of
 
 from confide.demo.texts import policy_text
 from confide.model.policy import SECTIONS
-from confide.site.policies import read_draft
 from confide.web.pages.custodian.fields import TITLES
 
 OWN = """
@@ -62,8 +61,8 @@ def test_a_draft_of_a_data_set_is_saved_beside_its_policy_and_changes_nothing(pl
     )
     saved = place.here.post("/custodian/draft/form", {**form, "tables.dimensions": "2"})
     assert (saved.status_code, saved.headers["location"]) == (303, "/custodian/draft?dataset=firms")
-    assert read_draft(place.folder) is None
-    assert read_draft(place.folder, name="firms").policy.tables.dimensions == 2
+    assert place.drafts.read() is None
+    assert place.drafts.read(name="firms").policy.tables.dimensions == 2
     shown = place.here.get("/custodian/draft?dataset=firms")
     assert "tables.dimensions 1 2" in text_of(shown) and "confide enforce SITE --data firms" in text_of(shown)
     assert "There is none" in text_of(place.here.get("/custodian/draft"))
@@ -73,7 +72,7 @@ def test_a_draft_of_a_data_set_is_saved_beside_its_policy_and_changes_nothing(pl
         ).status_code
         == 303
     )
-    assert read_draft(place.folder, name="firms") is None
+    assert place.drafts.read(name="firms") is None
 
 
 def test_a_data_set_that_follows_gets_a_draft_over_the_site_s_policy(place, run):
@@ -92,7 +91,7 @@ def test_a_draft_as_toml_may_start_from_the_site_only_for_a_data_set(place):
     text = 'preset = "site"\n[tables]\ndimensions = 3\n'
     saved = place.here.send("/custodian/draft/text", {"text": text, "base": "", "dataset": "firms"})
     assert saved.status_code == 303
-    draft = read_draft(place.folder, name="firms")
+    draft = place.drafts.read(name="firms")
     assert (draft.preset, draft.policy.tables.dimensions, draft.policy.name) == ("site", 3, "standard for firms")
     wrong = place.here.send("/custodian/draft/text", {"text": text, "base": ""})
     assert wrong.status_code == 422 and "No preset called 'site'" in text_of(wrong)

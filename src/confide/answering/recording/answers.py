@@ -82,8 +82,8 @@ class Answers:
 
     def answer(self, enquiry: Enquiry, *, kept: float) -> Any:
         """A protected answer, recorded before it is given; or Mistake, Refused, Fault."""
-        with self._sharing(enquiry, kept) as claim:
-            return self._new(enquiry, claim) if claim.earlier is None else self._again(enquiry, claim.earlier)
+        with self._sharing(enquiry, kept) as (claim, place):
+            return self._new(enquiry, claim, place) if claim.earlier is None else self._again(enquiry, claim.earlier)
 
     def outcome(self, receipt: str, diagnostics: bool, *, who: str) -> str:
         """How a question came out that some process answered and that is kept: released or refused; else nothing."""
@@ -95,13 +95,20 @@ class Answers:
         return self._state.shared and self._once.wanted(who, _key(receipt, diagnostics))
 
     @contextmanager
-    def _sharing(self, enquiry: Enquiry, kept: float) -> Iterator[Claim]:
-        """Within this no other process answers the same."""
+    def _sharing(self, enquiry: Enquiry, kept: float) -> Iterator[tuple[Claim, Place | None]]:
+        """Within this no other process answers the same. A place among the day's questions is taken in the same step, if it can."""
         if not kept or not self._state.shared:
-            yield Claim()
+            yield Claim(), None
             return
-        with self._once.answering(enquiry.who, _key(enquiry.receipt, enquiry.diagnostics), kept=kept) as claim:
-            yield claim
+        key, quotas, place = _key(enquiry.receipt, enquiry.diagnostics), _quotas(enquiry), list[Place | None]()
+        reviewed = _is_reviewed(enquiry)  # it may have been decided, and then takes no place
+
+        def first() -> None:
+            if not reviewed:
+                place.append(self._places.take_if_sure(quotas, dataset=_name(enquiry)))
+
+        with self._once.answering(enquiry.who, key, kept=kept, first=first) as claim:
+            yield claim, next(iter(place), None)
 
     def _again(self, enquiry: Enquiry, earlier: Entry) -> Any:
         """The answer that is recorded, made again. A Fault if it is another: machines have not the same data then."""
@@ -122,12 +129,12 @@ class Answers:
             raise again
         return again
 
-    def _new(self, enquiry: Enquiry, claim: Claim) -> Any:
+    def _new(self, enquiry: Enquiry, claim: Claim, place: Place | None) -> Any:
         road, to_review = enquiry.road, _is_reviewed(enquiry)
         if to_review and enquiry.diagnostics:
             raise Mistake("A custodian reviews the model only, so it is given without residuals.")
         reviewed = to_review and self._must_not_be_refused(enquiry)
-        with self._turn(enquiry, claim) as asked, self._stoppable(asked):
+        with self._turn(enquiry, claim, place) as asked, self._stoppable(asked):
             considered = road.consider(enquiry.question)
             # what is answered is what is recorded and limited
             asked = replace(asked, enquiry=replace(enquiry, question=considered.question))
@@ -150,10 +157,11 @@ class Answers:
         return Refused(reasons, policy=enquiry.road.policy.title, suggestions=suggestions)
 
     @contextmanager
-    def _turn(self, enquiry: Enquiry, claim: Claim) -> Iterator[_UnderWay]:
-        """A place among the day's questions, of all vintages together, until the question is recorded or fails."""
-        road = enquiry.road
-        place = self._places.take(_quotas(enquiry), dataset=parse(road.dataset.name)[0], policy=road.policy.title)
+    def _turn(self, enquiry: Enquiry, claim: Claim, place: Place | None) -> Iterator[_UnderWay]:
+        """A place among the day's questions, unless there is one already, until the question is recorded or fails."""
+        if place is None:
+            policy = enquiry.road.policy.title
+            place = self._places.take(_quotas(enquiry), dataset=_name(enquiry), policy=policy)
         try:
             yield _UnderWay(enquiry, place, claim)
         except BaseException:
@@ -237,7 +245,7 @@ class Answers:
         receipt, lasting = enquiry.receipt, not cancelled and all(reason.lasting for reason in reasons)
 
         def before(number: int) -> None:
-            self._places.use(asked.place)
+            self._places.use(asked.place, number)
             if lasting:
                 asked.claim.settle(number, receipt)
 
@@ -264,10 +272,15 @@ def _is_reviewed(enquiry: Enquiry) -> bool:
     return wanted and enquiry.person.role is not PersonRole.CUSTODIAN
 
 
+def _name(enquiry: Enquiry) -> str:
+    """What a data set is called, of all vintages together."""
+    return parse(enquiry.road.dataset.name)[0]
+
+
 def _quotas(enquiry: Enquiry) -> list[DayQuota]:
     """What limits somebody's questions of a day: the policy, their token and their project."""
     person, project, road = enquiry.person, enquiry.project, enquiry.road
-    found = [DayQuota(person.name, parse(road.dataset.name)[0], road.policy.quota.per_day)]
+    found = [DayQuota(person.name, _name(enquiry), road.policy.quota.per_day)]
     if person.quota:
         found.append(DayQuota(person.name, None, person.quota))
     if project and project.quota:

@@ -84,9 +84,14 @@ class AnsweredOnce:
         )  # of one that was killed
 
     @contextmanager
-    def answering(self, asker: str, key: str, *, kept: float) -> Iterator[Claim]:
-        """Within this nobody else answers the same, which is then `kept` for so many seconds. `Stopped` if waiting for them is."""
-        claim = Claim(self._taken(asker, key), partial(self.settle, asker, key, kept=kept))
+    def answering(
+        self, asker: str, key: str, *, kept: float, first: Callable[[], None] = lambda: None
+    ) -> Iterator[Claim]:
+        """Within this nobody else answers the same, which is then `kept` for so many seconds. `Stopped` if waiting for them is.
+
+        What is written to the state `first` is one step with getting the right to answer.
+        """
+        claim = Claim(self._taken(asker, key, first), partial(self.settle, asker, key, kept=kept))
         try:
             yield claim
         except BaseException:
@@ -113,10 +118,10 @@ class AnsweredOnce:
         """Whether another process waits for the answer to a question."""
         return self._found(asker, key, "AND wanted >= ?3", self._state.now()) is not None
 
-    def _taken(self, asker: str, key: str) -> Entry | None:
+    def _taken(self, asker: str, key: str, first: Callable[[], None]) -> Entry | None:
         """The entry of a question, or the right to answer it, sooner or later."""
         looked = -WANTED
-        while (found := self._take(asker, key)) is not None:
+        while (found := self._take(asker, key, first)) is not None:
             if found.entry != OPEN:
                 entry = self._recorded(asker, found)
                 if entry is not None:
@@ -133,16 +138,19 @@ class AnsweredOnce:
                 time.sleep(LOOK)
         return None
 
-    def _take(self, asker: str, key: str) -> _Found | None:
+    def _take(self, asker: str, key: str, first: Callable[[], None]) -> _Found | None:
         """Who else has the question; None if this process has it now."""
         now = self._state.now()
         if now - self._swept > SWEEP:
             self._swept = now
             self._state.run("DELETE FROM answers WHERE entry >= 0 AND until < ?1", now)
-        while not self._state.changed(_TAKE, asker, key, self._state.machine, self._state.worker, now):
+        while True:
+            with self._state.at_once():
+                if self._state.changed(_TAKE, asker, key, self._state.machine, self._state.worker, now):
+                    first()
+                    return None
             if found := self._found(asker, key):
                 return found
-        return None
 
     def _found(self, asker: str, key: str, which: str = "", *values: Any) -> _Found | None:
         words = f"SELECT machine, worker, entry, receipt FROM answers WHERE asker = ?1 AND key = ?2 {which}"

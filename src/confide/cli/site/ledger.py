@@ -12,9 +12,10 @@ from confide.cli.arguments import AllowOpen, DataSet, SiteFolder
 from confide.errors import Fault, Mistake
 from confide.formats.release import writers
 from confide.site import ledger
-from confide.site.documents import SharedDocuments
+from confide.site.documents import KINDS, documents_of
 from confide.site.folder import Folder
 from confide.site.policies import read_as
+from confide.site.policy_drafts import policy_text
 from confide.site.state import open_state
 from confide.site.state.papers import SharedPapers
 
@@ -74,8 +75,8 @@ def ledger_share(site: SiteFolder) -> None:
     entry = ledger.share(Folder(site).ledger)
     with closing(open_state(Path(site))) as state:
         SharedPapers(state, Path(site)).declare()
-        for each in (Folder(site).reviews, Folder(site).workspaces):
-            SharedDocuments(state, each).fill()
+        for kind in KINDS:
+            documents_of(Path(site), kind, state).fill()
     number = entry.request["entries"]
     typer.echo(
         f"The database took over {number} {'entry' if number == 1 else 'entries'}. That is recorded as entry {entry.number}."
@@ -110,7 +111,7 @@ def ledger_replay(
     Example: confide ledger replay mysite --policy draft.toml
     """
     try:
-        text = policy.read_text(encoding="utf-8")
+        text = policy_text(Folder(site), policy)
     except (OSError, UnicodeDecodeError):
         raise Mistake(f"{policy} cannot be read.") from None
     draft = read_as(Folder(site), text, name=data, file=policy)

@@ -12,9 +12,9 @@ from confide.cli.terminal import working
 from confide.cli.terminal import write as write_output
 from confide.errors import Mistake
 from confide.model.policy import describe
-from confide.site import policies
 from confide.site.folder import Folder
 from confide.site.ledger import record_act
+from confide.site.policy_drafts import open_drafts
 from confide.spelling.where import read_where
 
 __all__ = ["enforce", "frontier", "policy"]
@@ -43,8 +43,9 @@ def enforce(site: SiteFolder, data: DataSet = None) -> None:
     """
     folder = Folder(site)
     before = {name: folder.policy(name) for name in folder.names()}
-    draft = policies.read_draft(folder, name=data)
-    after = policies.enforce(folder, name=data)
+    with open_drafts(folder) as drafts:
+        draft = drafts.read(name=data)
+        after = drafts.enforce(name=data)
     record_act(folder.ledger, "policy put in force", dataset=data or "", policy=f"{after.title} ({after.mark})")
     whose = "The policy" if data is None else f"The policy of {data!r}"
     typer.echo(f"{whose} is now {after.title}. A running server takes it up with: confide reload {site}")

@@ -85,4 +85,4 @@ def _decide(folder: Folder, id: str, state: ReviewState, reason: str) -> None:
 @contextmanager
 def _reviews(folder: Folder) -> Iterator[Reviews]:
     with closing(open_state(folder.path)) as state:
-        yield Reviews(documents_of(folder.reviews, state))
+        yield Reviews(documents_of(folder.path, "reviews", state))

@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+_AT_ONCE = 1 << 16
+"""Bytes that are read at a time."""
+
+
 class AccessFile:
     """The people of a running site: `access.toml` as it is now.
 
@@ -145,8 +149,13 @@ def _no_project(access: Access, name: str) -> Mistake:
 
 
 def _read(path: Path) -> bytes:
+    """What is in the file, in less than half of the calls that `read_bytes` takes: at each another thread may take the interpreter."""
     try:
-        return path.read_bytes()
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            return b"".join(iter(lambda: os.read(descriptor, _AT_ONCE), b""))
+        finally:
+            os.close(descriptor)
     except FileNotFoundError:
         raise Mistake(f"{str(path)!r} is missing.", suggestions=[_mend(path)]) from None
     except OSError as error:

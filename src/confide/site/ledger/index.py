@@ -107,7 +107,7 @@ class LedgerIndex:
         counts = self.asked.get(day.isoformat(), Counter())
         if dataset is not None:
             return counts[who, dataset]
-        return sum(many for (asker, _), many in counts.items() if asker == who)
+        return sum(many for (asker, _), many in list(counts.items()) if asker == who)  # which may grow meanwhile
 
     def must_fit(self, anchored: Head | None, files: Sequence[BinaryIO]) -> None:
         """`Damage` if what the anchor knows is not here."""

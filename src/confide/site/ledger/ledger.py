@@ -137,6 +137,10 @@ class Ledger:
         """How many questions a person asked of a data set, or of all, on a UTC date, refused ones included; of the last days only."""
         return self.look(lambda index: index.asked_on(day, who, dataset))
 
+    def known_to_be_asked(self, who: str, dataset: str | None, day: date) -> int:
+        """As `asked`, without waiting for anybody: all that is among the first `len` entries, and maybe more."""
+        return self._tail.index.asked_on(day, who, dataset)
+
     def counted(self, count: Callable[[LedgerIndex], T]) -> T:
         """What is found while nobody records anything, in whatever process, and the index holds all that was; maybe by another
         thread.

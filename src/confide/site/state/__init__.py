@@ -48,7 +48,10 @@ class State(Protocol):
         """How many rows a statement writes, changes or deletes."""
 
     def at_once(self) -> AbstractContextManager[None]:
-        """What this thread writes within this may be written in one step at the end: all, or nothing if it ends in an error."""
+        """What this thread writes within this is written in one step at the end: all, or nothing if it ends in an error.
+
+        Where processes share the state, no other does so meanwhile.
+        """
 
     def now(self) -> float:
         """Seconds on a clock that does not go back, the same for all processes."""

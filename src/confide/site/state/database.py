@@ -17,6 +17,7 @@ __all__ = [
     "LEDGER_LOCK",
     "PATIENCE",
     "SCHEMA",
+    "STATE_LOCK",
     "ServerFacts",
     "connect_state",
     "create_table",
@@ -30,8 +31,8 @@ SCHEMA = "confide_state"
 PATIENCE = 10
 """Seconds to wait for another process, or for the server to be reached."""
 
-LEDGER_LOCK, _TABLES_LOCK = 0x4C656467, 0x5461626C
-"""Who writes an entry, and who makes a table, holds one of these locks of the database."""
+LEDGER_LOCK, STATE_LOCK, _TABLES_LOCK = 0x4C656467, 0x53746174, 0x5461626C
+"""Who writes an entry, who writes several things at once, and who makes a table, holds one of these locks of the database."""
 
 _LASTING = {"connect_timeout": PATIENCE, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 """A server whose machine is gone is noticed within half a minute."""

@@ -77,6 +77,13 @@ class SharedPapers:
             self._loaded = papers_of(self._folder)
             self._look()
 
+    @property
+    def loaded(self) -> str:
+        """What policies and data are answered by here, in a few letters."""
+        with self._lock:
+            found = [digest for what, digest in self._loaded.items() if what != ACCESS]
+        return hashlib.sha256(" ".join(found).encode()).hexdigest()[:16]
+
     def declare(self) -> None:
         """Make what is in the folder now the papers of the site, whoever changed them."""
         with self._lock:

@@ -7,14 +7,14 @@ is gone, however it ended, and takes its places away. A process that loses its c
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confide.cancellation import current_cancellation
 from confide.errors import Fault
-from confide.site.state.database import PATIENCE, connect_state, create_table, has_table, server_faults
+from confide.site.state.database import PATIENCE, STATE_LOCK, connect_state, create_table, has_table, server_faults
 
 if TYPE_CHECKING:
     from confide.sources.database.connecting import Connection
@@ -26,6 +26,8 @@ T = TypeVar("T")
 _GONE = "pg_try_advisory_xact_lock(hashtextextended(machine || ' ' || worker, 0))"
 _NAME = "hashtextextended(?1, 0)"
 """The lock that a process, or a turn, has on the server; who can take that of a process knows that it has gone."""
+
+_BEGIN = f"BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_advisory_xact_lock({STATE_LOCK})"
 
 _LEFT = {"places": "", "answers": "AND entry = -1"}
 """What a process has of questions under way, by table: its places, and which it alone answers."""
@@ -40,10 +42,10 @@ class ServerState:
     shared = True
 
     def __init__(self, database: str, *, folder: Path, worker: int = 0, of_several: bool = False) -> None:
-        self.worker, self.of_several, self._database, self._lock = worker, of_several, database, Lock()
+        self.worker, self.of_several, self._database, self._lock = worker, of_several, database, RLock()
         self.machine = _machine(folder)
         self._connection: Connection | None = None
-        self._claimed, self._turns = False, dict[str, Lock]()
+        self._claimed, self._at_once, self._turns = False, False, dict[str, Lock]()
         [(seconds,)] = self.run("SELECT extract(epoch FROM clock_timestamp())::double precision")
         self._ahead = float(seconds) - time.monotonic()
         """Of this machine's clock, when the site was opened: the server's may be set later."""
@@ -69,9 +71,20 @@ class ServerState:
     def changed(self, statement: str, *values: Any) -> int:
         return self._twice(lambda connection: connection.execute(_own(statement), values).rowcount)
 
-    def at_once(self) -> AbstractContextManager[None]:
-        """Each statement by itself: to begin and end a transaction would be said to the server, too."""
-        return nullcontext()
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Nobody waits for the server's disk: what is written is durable as soon as anything is that is written later, such as an
+        entry of the ledger. Before that a server that crashes loses it with the connections, and so what it was written for.
+        """
+        with self._lock:
+            self._twice(lambda connection: connection.execute(_BEGIN.encode()))
+            self._at_once = True
+            try:
+                yield
+                self._commit()
+            finally:
+                self._at_once = False
+                self._take_back()
 
     def now(self) -> float:
         return time.monotonic() + self._ahead
@@ -111,9 +124,32 @@ class ServerState:
         from psycopg import OperationalError
 
         with self._lock, server_faults():
+            if self._at_once and self._connection is not None:
+                return work(self._connection)
             with suppress(OperationalError):
                 return work(self._connected())
             return work(self._connected())
+
+    def _commit(self) -> None:
+        """End what is written at once; a Fault if any of it failed: the server would say nothing, and write nothing."""
+        from psycopg.pq import TransactionStatus
+
+        def committed(connection: "Connection") -> bool:
+            whole = connection.info.transaction_status == TransactionStatus.INTRANS
+            connection.execute(b"COMMIT")
+            return whole
+
+        if not self._twice(committed):
+            raise Fault("The state of the site could not be written, so nothing of it was.", suggestions=["Ask again."])
+
+    def _take_back(self) -> None:
+        """End a transaction that did not end; with its connection, if that is the only way."""
+        connection = self._connection
+        if connection is not None and connection.info.transaction_status:
+            try:
+                connection.execute(b"ROLLBACK")
+            except Exception:
+                self._drop()
 
     def _connected(self) -> "Connection":
         if self._connection is None or self._connection.closed:

@@ -29,7 +29,7 @@ __all__ = ["add_custodian_pages"]
 def add_custodian_pages(app: FastAPI, pages: PageContext) -> None:
     """Serve everything under /custodian."""
     context = CustodianContext.of(pages)
-    at_close(app, context.jobs.close)
+    at_close(app, context.close)
     for add in (
         add_overview,
         add_policy,

@@ -1,8 +1,8 @@
 """What the custodian's pages have at hand: who may come in, forms that are really theirs, and work that takes long."""
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from fastapi import Depends, Request
@@ -16,6 +16,7 @@ from confide.web.authentication import asker_of
 from confide.web.forms import must_be_of_session, read_form
 from confide.web.pages.context import PageContext
 from confide.web.under_way.jobs import Job, Jobs, Progress
+from confide.web.under_way.shared import Key, SharedWork
 
 __all__ = ["PAGES", "CustodianContext", "must_be_custodian"]
 
@@ -53,11 +54,15 @@ class CustodianContext:
 
     pages: PageContext
     jobs: Jobs
+    shared: SharedWork | None
+    """What other machines work on, where several serve the site."""
 
     @classmethod
     def of(cls, pages: PageContext) -> "CustodianContext":
         """The context of a site."""
-        return cls(pages, Jobs(Cache(MOST_KEPT), workers=WORKERS, policy=pages.service.policy.title))
+        service = pages.service
+        shared = SharedWork(service.state, service.signing_key, most=MOST_KEPT) if service.state.machine else None
+        return cls(pages, Jobs(Cache(MOST_KEPT), workers=WORKERS, policy=service.policy.title), shared)
 
     @property
     def service(self) -> Service:
@@ -83,9 +88,40 @@ class CustodianContext:
         words = {"csrf": session.csrf if session else "", "pages": PAGES, **values}
         return self.pages.render(request, f"custodian/{name}", status=status, **words)
 
-    def start(self, key: Hashable, work: Callable[[Progress], T]) -> Job[T]:
-        """Long work that all custodians share: begun once, and waited for a moment."""
+    def start(self, key: Key, work: Callable[[Progress], T]) -> Job[T]:
+        """Long work that all custodians share: begun once, at whatever machine, and waited for a moment."""
+        key = (*key, self.service.loaded)
+        if self.shared is not None:
+            self._forget_if_renewed(key)
+            work = partial(self.shared.once, key, work)
         return self.jobs.start(key, work, owner=OWNER)
+
+    def begun(self, key: Key, work: Callable[[Progress], T]) -> Job[T] | None:
+        """The same work, if somebody has begun it."""
+        named = (*key, self.service.loaded)
+        self._forget_if_renewed(named)
+        job = self.jobs.find(named, owner=OWNER)
+        if job is None and self.shared is not None and self.shared.knows(named):
+            return self.start(key, work)
+        return job
+
+    def begin_anew(self, key: Key, work: Callable[[Progress], T]) -> None:
+        """Start the work although it may have been done, and stop and forget all else of its kind."""
+        if self.shared is not None:
+            self.shared.forget(str(key[0]))
+        self.jobs.forget(lambda known: isinstance(known, tuple) and known[0] == key[0], owner=OWNER)
+        self.start(key, work)
+
+    def close(self) -> None:
+        """Stop what goes on."""
+        self.jobs.close()
+        if self.shared is not None:
+            self.shared.close()
+
+    def _forget_if_renewed(self, key: Key) -> None:
+        job = self.jobs.find(key, owner=OWNER)
+        if self.shared is not None and job is not None and job.done and self.shared.renewed(key):
+            self.jobs.forget(lambda known: known == key, owner=OWNER)
 
     def working(self, request: Request, job: Job[Any], title: str) -> HTMLResponse:
         """The page of work that is not done yet. It looks again by itself, with or without scripts."""

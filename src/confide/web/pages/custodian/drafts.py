@@ -8,9 +8,9 @@ from fastapi.responses import RedirectResponse
 
 from confide.errors import Mistake
 from confide.model.policy import PRESETS, SITE, Policy, write_policy
-from confide.model.toml import parse_toml
 from confide.site.access import Person
-from confide.site.policies import PolicyDraft, base_of, read_as, save_draft
+from confide.site.policies import base_of, preset_of, read_as
+from confide.site.policy_drafts import PolicyDraft
 from confide.web.pages.context import Error
 from confide.web.pages.custodian.context import CustodianContext
 from confide.web.pages.custodian.fields import TITLES, field_id, is_known, policy_fields, read_fields
@@ -39,13 +39,13 @@ def add_draft(app: FastAPI, context: CustodianContext) -> None:
     @app.get("/custodian/draft/discard", include_in_schema=False)
     def discarding(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
         whose = whose_policy(service, request.query_params)
-        exists = service.papers.draft(whose.name).exists()
+        exists = service.drafts.has(name=whose.name)
         return context.render(request, "draft_discard.html", whose=whose, exists=exists)
 
     @app.post("/custodian/draft/discard", include_in_schema=False)
     def discard(form: Annotated[Form, context.form], custodian: Annotated[Person, context.custodian]) -> Response:
         whose = whose_policy(service, form)
-        service.papers.draft(whose.name).unlink(missing_ok=True)
+        service.drafts.discard(name=whose.name)
         service.record_act(custodian, "draft discarded", dataset=whose.name or "")
         return _to_draft(whose)
 
@@ -92,7 +92,7 @@ def _form(app: FastAPI, context: CustodianContext) -> None:
         errors = errors or _mistakes(whose, policy, form)
         if errors:
             return show(request, whose, start, given=form, errors=errors)
-        save_draft(papers, PolicyDraft(policy, start.preset), name=whose.name)
+        context.service.drafts.save(PolicyDraft(policy, start.preset), name=whose.name)
         context.service.record_act(custodian, "draft written", dataset=whose.name or "", policy=policy.mark)
         return _to_draft(whose)
 
@@ -129,10 +129,7 @@ def _text(app: FastAPI, context: CustodianContext) -> None:
             errors = [Error("text", str(mistake))]
         if errors:
             return show(request, whose, text=text, base=form.get("base", ""), errors=errors)
-        usual = "standard" if whose.name is None else SITE
-        save_draft(
-            papers, PolicyDraft(policy, str(parse_toml(text, what="The draft").get("preset", usual))), name=whose.name
-        )
+        context.service.drafts.save(PolicyDraft(policy, preset_of(text, whose.name)), name=whose.name)
         context.service.record_act(custodian, "draft written", dataset=whose.name or "", policy=policy.mark)
         return _to_draft(whose)
 

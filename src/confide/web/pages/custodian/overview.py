@@ -32,6 +32,7 @@ def add_overview(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian", include_in_schema=False)
     def overview(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        service.attacked.take_in()
         summary = service.audit.summary()
         days = _last_days(summary.days)
         last = service.audit.find(Filter(), most=LAST).entries if summary.everything.asked else ()

@@ -46,6 +46,7 @@ def add_red_team(app: FastAPI, context: CustodianContext) -> None:
 
     @app.get("/custodian/red-team", include_in_schema=False)
     def red_team(request: Request, custodian: Annotated[Person, context.custodian]) -> Response:
+        service.attacked.take_in()
         found = scorecards(service.papers)
         sheets = [
             _sheet(request, custodian, name, service.policy_of(name), found[name])

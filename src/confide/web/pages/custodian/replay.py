@@ -1,7 +1,7 @@
 """Replay: what would become of every recorded question under the draft. That it was tried is recorded; nothing is released."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -12,11 +12,12 @@ from fastapi.responses import RedirectResponse
 from confide.answering.service import Replayed, trial
 from confide.model.policy import Policy
 from confide.site.access import Person
-from confide.site.policies import PolicyDraft
-from confide.web.pages.custodian.context import OWNER, REFRESH, CustodianContext
+from confide.site.policy_drafts import PolicyDraft
+from confide.web.pages.custodian.context import REFRESH, CustodianContext
 from confide.web.pages.custodian.questions import shown_question
 from confide.web.pages.custodian.whose import Whose, whose_policy
 from confide.web.under_way.jobs import Progress
+from confide.web.under_way.shared import Key
 
 __all__ = ["add_replay"]
 
@@ -46,7 +47,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
         whose = whose_policy(service, request.query_params)
         draft = whose.draft
         tried = _trials(whose, draft) if draft else {}
-        job = context.jobs.find(_key(whose, tried), owner=OWNER) if draft else None
+        job = context.begun(_key(whose, tried), _work(whose, draft, tried)) if draft else None
         done = job is not None and job.done
         page = context.render(
             request,
@@ -71,9 +72,7 @@ def add_replay(app: FastAPI, context: CustodianContext) -> None:
         if draft is not None:
             tried = _trials(whose, draft)
             if _asked(whose, tried):
-                context.jobs.forget(lambda key: isinstance(key, tuple) and key[0] == "replay", owner=OWNER)
-                work = partial(_replay, whose, draft.policy, _asked(whose, tried))
-                context.start(_key(whose, tried), work)
+                context.begin_anew(_key(whose, tried), _work(whose, draft, tried))
                 service.record_act(custodian, "draft tried", dataset=whose.name or "", policy=draft.policy.mark)
         return RedirectResponse(f"/custodian/replay{whose.query()}", 303)
 
@@ -84,8 +83,12 @@ def _trials(whose: Whose, draft: PolicyDraft) -> dict[str, Policy]:
     return {name: trial(policy, whose.service.policy_of(name)) for name, policy in drafted.items()}
 
 
-def _key(whose: Whose, tried: dict[str, Policy]) -> tuple[Hashable, ...]:
+def _key(whose: Whose, tried: dict[str, Policy]) -> Key:
     return ("replay", whose.name, *((name, policy.mark) for name, policy in tried.items()))
+
+
+def _work(whose: Whose, draft: PolicyDraft, tried: dict[str, Policy]) -> Callable[[Progress], Outcome]:
+    return partial(_replay, whose, draft.policy, _asked(whose, tried))
 
 
 def _asked(whose: Whose, tried: dict[str, Policy]) -> int:

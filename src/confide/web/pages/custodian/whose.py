@@ -8,7 +8,8 @@ from confide.answering.service import Service
 from confide.errors import Mistake
 from confide.model.catalog.dataset import Dataset
 from confide.model.policy import LONGEST_NAME, PRESETS, SITE, Policy
-from confide.site.policies import Kept, PolicyDraft, base_of, kept, preset_name, read_draft
+from confide.site.policies import Kept, base_of, kept, preset_name
+from confide.site.policy_drafts import PolicyDraft
 
 __all__ = ["Whose", "whose_policy"]
 
@@ -43,7 +44,7 @@ class Whose:
 
     @property
     def draft(self) -> PolicyDraft | None:
-        return read_draft(self.service.papers, name=self.name)
+        return self.service.drafts.read(name=self.name)
 
     @property
     def versions(self) -> list[Kept]:
