@@ -73,6 +73,18 @@ def test_numbers_are_read_where_records_are_true(field: Field) -> None:
     assert classes.success > 0.5 and classes.lift > 0.2
 
 
+@pytest.mark.parametrize("attack", [PassingNumbers(), ClassOfNumber()])
+def test_numbers_are_read_by_keys_that_most_exchanges_leave_as_they_are(attack: Attack, field: Field) -> None:
+    """Within the class above the finest level, that is: a county and not its municipalities."""
+    here = field("standard")
+    wanted = attack.wants(here.truth.dataset, here.policy)
+    chains = {
+        name: [level.name for level in here.truth.dataset.levels(name)] for name in {*sum(wanted.among, ())} - {""}
+    }
+    assert {"county", "sex"} <= chains.keys()
+    assert all(len(levels) == 1 or levels[-1] != name for name, levels in chains.items())
+
+
 def test_numbers_are_known_no_better_than_the_ceiling(field: Field) -> None:
     here = field("standard")
     result = carry_out(PassingNumbers(), here, Settings(targets=60, questions=300))

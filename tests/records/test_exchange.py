@@ -112,6 +112,17 @@ def test_partners_are_alike_in_what_goes_with_the_key() -> None:
     assert len(rows) > 50 and alike.mean() > 0.9
 
 
+def test_who_exchanges_within_a_county_is_not_kept_from_an_exchange_that_changes_tables_by_county() -> None:
+    """Of those alone by county, age and job nearly half are to be another there, however many exchange their town as well."""
+    policy = records_policy(mean_cell=1.0, exchange=0.0, background=0.5, background_exposed=0.5)
+    names, moved = ("county", "age", "job"), []
+    for seed in (1, 2, 3):
+        done = Protection(people(SIZE, seed=seed), policy=policy)
+        cross = next(one for one in done.exposure.alone if one.cross.names == names)
+        moved += np.any([done.moved(name)[cross.rows] for name in names], axis=0).tolist()
+    assert len(moved) > 100 and np.mean(moved) > 0.5 - 3 * 0.5 / np.sqrt(len(moved))
+
+
 def test_the_same_secret_gives_the_same_records_and_another_others(done: Protection) -> None:
     again = Protection(done.table, policy=ONLY_EXPOSED)
     assert again.protected.records.equals(done.protected.records)

@@ -21,7 +21,8 @@ from confide.model.request import TableRequest
 from confide.records.ingest import Ingested, preview, protect_again, prune
 from confide.site.folder import Folder
 from confide.site.locking import alone
-from confide.site.policies import PolicyDraft, enforce, save_draft
+from confide.site.policy_drafts import Drafts, PolicyDraft
+from confide.site.state import FileState
 
 ROWS = 1200
 TABLE = TableRequest("people", rows=("sex",), columns=("region",))
@@ -329,12 +330,13 @@ def test_two_who_load_at_once_are_told_apart(make: Made) -> None:
 def test_of_two_custodians_who_enforce_at_once_one_is_told(make: Made) -> None:
     site = make()
     folder = Folder(site)
-    save_draft(folder, PolicyDraft(replace(folder.policy(), name="new"), "standard"))
+    drafts = Drafts(folder, FileState())
+    drafts.save(PolicyDraft(replace(folder.policy(), name="new"), "standard"))
     with alone(site, doing="putting a policy in force"), pytest.raises(Mistake, match="putting a policy in force now"):
-        enforce(folder)
-    assert enforce(folder).name == "new"
+        drafts.enforce()
+    assert drafts.enforce().name == "new"
     with pytest.raises(Mistake, match="no draft") as told:
-        enforce(folder)
+        drafts.enforce()
     assert "new, version 2" in str(told.value.suggestions)
 
 

@@ -14,7 +14,7 @@ from confide.attacks.intruder import Intruder, values
 from confide.attacks.models.joint_numbers import NumberLaw
 from confide.attacks.passing import candidates, within_rules
 from confide.attacks.totals.parts import parts_of_sums
-from confide.model.catalog.dataset import Dataset
+from confide.model.catalog.dataset import Dataset, Variable
 from confide.model.policy import Policy
 
 __all__ = ["ClassOfNumber", "PassingNumbers"]
@@ -48,7 +48,8 @@ class PassingNumbers:
     Tried: (1) the table of all keys itself: a cell of one person has a protected count of zero in two of three cases, and then
     no total. (2) Means: they are totals over protected counts, which are far off in small cells. (3) The wanted number alone,
     drawn towards what the keys predict. (4) All numbers together, their law by models: R15 29 % right, as by guessing. (5) Their
-    law by the readings, less the noise: 45 %, kept; 29 to 32 % since those who are alone exchange keys too.
+    law by the readings, less the noise: 45 %, kept; 29 to 32 % since those who are alone exchange keys too. (6) Keys that are not
+    the finest of their levels, as most exchanges stay within the class above: kept.
     """
 
     keys: tuple[str, ...] = ()
@@ -104,7 +105,7 @@ class ClassOfNumber:
 
 
 def _wanted(book: Dataset, policy: Policy, given: tuple[str, ...], secret: str, *, number: bool) -> UnitTargets:
-    every = candidates(book)
+    every = candidates(book, lambda key: _above(book, key)) or candidates(book)
     if len(given or every) < 2:
         raise NotApplicable("It needs two keys.")
     first = given or tuple(dict.fromkeys((every[0], *every[-2:])))
@@ -113,6 +114,11 @@ def _wanted(book: Dataset, policy: Policy, given: tuple[str, ...], secret: str, 
     among = (every, every, (*every, ""), (*every, ""))
     asked = within_rules(asked, book, policy, given=given, among=among)
     return UnitTargets(first, secret, number=number, among=asked.among, room=asked.room)
+
+
+def _above(book: Dataset, key: Variable) -> bool:
+    """Whether a key is not the finest of several levels."""
+    return len(levels := book.levels(key.name)) == 1 or levels[-1].name != key.name
 
 
 def _numbers(book: Dataset, first: str) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 An exposed unit exchanges a key that stands in most of the crosses that expose it, and more keys until none of these is left
 as it was. Its partner differs in that key at the coarsest level at which it is exposed, and is alike in the variables that
-go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is not far
-from. Where a structural zero is declared of the key and other variables, these are among what a partner is alike in, before all
-others, and only an exposed unit that finds nobody else fills one. Confidential variables play no part in that. It came in the
+go with the key most closely, three at most, and fewer where too few units would be left to draw from; of a number it is
+not far from. Where a structural zero is declared of the key and other variables, these are among what a partner is alike in, before
+all others, and only an exposed unit that finds nobody else fills one. Confidential variables play no part in that. It came in the
 same update, unless nobody of these will do: so what two versions of the data differ in is protected by itself, and those who were
 there before stay as they are.
 
@@ -15,6 +15,7 @@ as they are, more do, and across classes (`confide.records.exchanges.background`
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import product
 
 import numpy as np
 
@@ -59,7 +60,6 @@ HARDLY = 0.01
 MATCHED = 3
 """A partner is alike in at most so many variables: one alike in all would tell almost as much as the unit itself."""
 
-
 CLOSE = 0.3
 """The variable that goes with a key this closely (Cramér's V) is the same for partners whatever else is not."""
 
@@ -96,12 +96,12 @@ def plan_exchanges(
     seekers = [_Seekers(exposed[wanted[:, t]], level[wanted[:, t], t]) for t in range(len(plans))]
     taken = np.zeros(exposure.size, bool)
     taken[exposed[wanted.any(axis=1)]] = True
-    for place, plan in enumerate(plans):
-        for way in WITHIN, ACROSS:
-            if (share := shares.of(way * len(plans) + place)) is not None:
-                rows = plan.background(share, way, taken)
-                taken[rows] = True
-                seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
+    # what changes most crosses is drawn first: whoever moves within a county stays in all tables by county, and takes no part again
+    for way, (place, plan) in product((ACROSS, WITHIN), enumerate(plans)):
+        if (share := shares.of(way * len(plans) + place)) is not None:
+            rows = plan.background(share, way, taken)
+            taken[rows] = True
+            seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
     del shares, taken
     looks = (partial(plan.exchange, some) for plan, some in zip(plans, seekers, strict=True))
     return list(in_order(looks, cores=cores))
