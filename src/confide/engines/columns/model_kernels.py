@@ -22,7 +22,7 @@ from confide.engines.columns.model_chunks import (
 from confide.engines.columns.reading import CHUNK, take
 from confide.engines.columns.vectors import EIGHT, add_eight, add_two, all_eight, by, eight, plus, total
 
-__all__ = ["LANES", "PARTS", "ModelSums", "SpreadPlan", "SpreadSums", "add_model", "add_model_spread"]
+__all__ = ["LANES", "PARTS", "ModelSums", "SpreadPlan", "FitSums", "add_model", "add_model_spread"]
 
 LANES = 128
 """Sums over all records are kept in so many parts, by the place of a record in its chunk, and the parts are added in their
@@ -47,7 +47,7 @@ class ModelSums(NamedTuple):
     counts: Ints
 
 
-class SpreadSums(NamedTuple):
+class FitSums(NamedTuple):
     """`fits`: for each class and place, in parts, squares and weights.
 
     `sums`, in parts: squares, the largest leverage, the largest square.
@@ -214,7 +214,7 @@ def _pair(pairs: Ints, pair: int, joint: Codes) -> tuple[Codes, Codes, np.uintp,
 
 @compiled
 def add_model_spread(
-    plan: ModelPlan, inverse: SpreadPlan, start: int, stop: int, chunk: Chunk, fits: SpreadSums, to: ModelSums
+    plan: ModelPlan, inverse: SpreadPlan, start: int, stop: int, chunk: Chunk, fits: FitSums, to: ModelSums
 ) -> None:
     """Add how complete records lie about the model."""
     leverage, square = chunk.eta, chunk.deviance

@@ -15,7 +15,7 @@ from confide.engines.columns.model_kernels import (
     PARTS,
     ModelSums,
     SpreadPlan,
-    SpreadSums,
+    FitSums,
     add_model,
     add_model_spread,
 )
@@ -55,7 +55,7 @@ def sum_spread(store: ColumnsStore, step: Step, groups: Groups, words: Words, in
     by_joint = _by_joint(plan, groups, inverse)
     found, room = [_nothing(groups, plan) for _ in HALVES], [scratch(plan) for _ in HALVES]
     sizes = [store.sizes[name] for name in step.design.classes]
-    fits = [SpreadSums(np.zeros((len(sizes), PARTS, max(sizes, default=0), 2)), np.zeros((3, LANES))) for _ in HALVES]
+    fits = [FitSums(np.zeros((len(sizes), PARTS, max(sizes, default=0), 2)), np.zeros((3, LANES))) for _ in HALVES]
 
     def work(half: int, start: int, stop: int) -> None:
         add_model_spread(plan, by_joint, start, stop, room[half], fits[half], found[half])

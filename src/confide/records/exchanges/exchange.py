@@ -9,7 +9,8 @@ same update, unless nobody of these will do: so what two versions of the data di
 there before stay as they are.
 
 The others exchange within the class above, where a key has one, so that only fine tables change. Where that leaves small cells
-as they are, more do, and across classes (`confide.records.exchanges.background`): the key on which confidential numbers depend least.
+as they are, more do (`confide.records.exchanges.background`), at the finest level that changes the cell: of a cross by county another
+county of the region, and across all classes only where nothing less will do, a key on which confidential numbers depend little.
 """
 
 from collections.abc import Sequence
@@ -48,8 +49,9 @@ SEVERAL = 1.5
 FEW = 5
 """Of such a key with at most so many classes nothing is: groups are large, and slopes would shrink."""
 
-WITHIN, ACROSS = 0, 1
-"""Two ways to exchange a key: within the class above it, which leaves coarser tables as they are, or with anybody alike."""
+ACROSS = 0
+"""The level at which partners differ who may be anybody alike. At a finer level they stay in the class above: coarser tables are as
+they were."""
 
 NEVER = 1e-9
 """What a trait counts for that is not exchanged: it is chosen where nothing else could be, and nothing happens then."""
@@ -92,16 +94,16 @@ def plan_exchanges(
     picked = drawn(coded.units[exposed], secret, "exchange", rules.exchange)
     with beside(partial(_choose, exposure, exposed, picked, plans), cores=cores) as chosen:
         shares = _shares(plans, exposure, cells, rules, weights, scratch)
-        wanted, level = chosen()
-    seekers = [_Seekers(exposed[wanted[:, t]], level[wanted[:, t], t]) for t in range(len(plans))]
+        wanted, coarsest = chosen()
+    seekers = [_Seekers(exposed[wanted[:, t]], coarsest[wanted[:, t], t]) for t in range(len(plans))]
     taken = np.zeros(exposure.size, bool)
     taken[exposed[wanted.any(axis=1)]] = True
     # what changes most crosses is drawn first: whoever moves within a county stays in all tables by county, and takes no part again
-    for way, (place, plan) in product((ACROSS, WITHIN), enumerate(plans)):
-        if (share := shares.of(way * len(plans) + place)) is not None:
-            rows = plan.background(share, way, taken)
+    for level, (place, plan) in product(range(_depth(plans)), enumerate(plans)):
+        if (share := shares.of(level * len(plans) + place)) is not None:
+            rows = plan.background(share, level, taken)
             taken[rows] = True
-            seekers[place].others.append((rows, len(plan.trait.levels) - 1 if way == WITHIN else 0))
+            seekers[place].others.append((rows, level))
     del shares, taken
     looks = (partial(plan.exchange, some) for plan, some in zip(plans, seekers, strict=True))
     return list(in_order(looks, cores=cores))
@@ -125,13 +127,13 @@ def _shares(
     weights: Sequence[float],
     scratch: Scratch,
 ) -> Shares:
-    """The share of records that exchange each trait in either way though no class of theirs is read.
+    """The share of records that exchange each trait, at each of its levels, though no class of theirs is read.
 
-    Raised is what harms least: what stays within the class above, then the trait on which numbers depend least, by `weights`.
+    Raised is what harms least: what stays within the finest class above, then the trait on which numbers depend least, by `weights`.
     """
     shares = Shares(exposure.size, rules, scratch)
     for place, plan in enumerate(plans):
-        shares.begin((ACROSS if plan.flat else WITHIN) * len(plans) + place, *plan.usual, exposure.single)
+        shares.begin((ACROSS if plan.flat else plan.finest) * len(plans) + place, *plan.usual, exposure.single)
     if not rules.background_exposed:
         return shares
     able = [(cross, ways) for cross in exposure.crosses if (ways := _able(cross, plans, weights))]
@@ -143,10 +145,14 @@ def _shares(
 
 
 def _able(cross: KeyCross, plans: Sequence["_Plan"], weights: Sequence[float]) -> dict[int, float]:
-    """How often an exchange in each way changes a cell of a cross, of those that can: the way that harms least first."""
-    across = sorted(cross.traits, key=lambda t: weights[t])
-    ways = [*((WITHIN, t) for t in cross.traits), *((ACROSS, t) for t in across)]
-    return {way * len(plans) + t: effect for way, t in ways if (effect := plans[t].effect(cross, way))}
+    """How often an exchange of a trait at a level changes a cell of a cross, of those that can: what harms least first."""
+    ways = product(reversed(range(_depth(plans))), sorted(cross.traits, key=lambda t: weights[t]))
+    return {level * len(plans) + t: effect for level, t in ways if (effect := plans[t].effect(cross, level))}
+
+
+def _depth(plans: Sequence["_Plan"]) -> int:
+    """The most levels that a trait has."""
+    return max((len(plan.trait.levels) for plan in plans), default=0)
 
 
 def _choose(exposure: Exposure, rows: Ints, drawn: Bools, plans: Sequence["_Plan"]) -> tuple[Bools, Narrow]:
@@ -247,11 +253,21 @@ class _Plan:
         alone = counts[self.cells.of(names, rows)] == all_alike[self.cells.of(names[:1], rows)]
         return np.where(alone, HARDLY, 1.0) * share
 
-    @cached_property
+    @property
+    def finest(self) -> int:
+        return len(self.trait.levels) - 1
+
+    @property
     def flat(self) -> bool:
         """Whether the key has no class above it that holds several of its own."""
-        classes = [class_number(self.dataset.variables[name]) for name in self.trait.levels[-2:]]
-        return classes[-1] < SEVERAL * classes[0]
+        return not self.can_stay(self.finest)
+
+    def can_stay(self, level: int) -> bool:
+        """Whether partners who differ at a level can stay in the class above, which holds several on average."""
+        if level == ACROSS:
+            return False
+        above, own = (class_number(self.dataset.variables[name]) for name in self.trait.levels[level - 1 : level + 1])
+        return own >= SEVERAL * above
 
     @property
     def usual(self) -> tuple[float, float]:
@@ -262,19 +278,21 @@ class _Plan:
             return usual, usual
         return usual, max(usual, self.rules.background_exposed)
 
-    def effect(self, cross: KeyCross, way: int) -> float:
-        """The share of background exchanges of the trait that can change a cell of a cross: where partners differ at its level
-        and are not alike in all its other keys."""
-        if self.fixed or (way == WITHIN and (self.flat or self.trait.name not in cross.names)):
+    def effect(self, cross: KeyCross, level: int) -> float:
+        """The share of background exchanges of the trait at a level that can change a cell of a cross: where partners differ in what
+        it names and are not alike in all its other keys."""
+        if self.fixed or level > self.finest:
+            return 0.0
+        if level != ACROSS and not (self.can_stay(level) and set(self.trait.levels[level:]) & set(cross.names)):
             return 0.0
         others = set(cross.names) - set(self.trait.levels)
         if not others <= set(self.alike):
             return 1.0
         return len(others & set(self.loose)) / max(len(self.loose), 1)
 
-    def background(self, shares: Floats, way: int, taken: Bools) -> Ints:
+    def background(self, shares: Floats, level: int, taken: Bools) -> Ints:
         """The records of the others, not `taken` yet, that are drawn; an entity is, by the largest share among its records."""
-        purpose = f"background {self.trait.name}" if way == WITHIN else f"across {self.trait.name}"
+        purpose = f"across {self.trait.name}" if level == ACROSS else f"background {self.trait.levels[level]}"
         keys, of = self.entity.keys, self.entity.of
         if self.entity.whole:
             largest = np.zeros(len(keys))
