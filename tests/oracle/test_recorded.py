@@ -42,7 +42,9 @@ def test_the_answer_is_the_one_recorded(doors, recording, address):
 def recording():
     """What is found; written down at the end if that is wanted."""
     if "CONFIDE_RECORD" in os.environ and "PYTEST_XDIST_WORKER" in os.environ:
-        pytest.fail("Record in one process, without -n: each of several would write its own answers over those of the others.")
+        pytest.fail(
+            "Record in one process, without -n: each of several would write its own answers over those of the others."
+        )
     found = dict(ANSWERS)
     yield found
     if "CONFIDE_RECORD" in os.environ:

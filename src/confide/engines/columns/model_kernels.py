@@ -22,7 +22,7 @@ from confide.engines.columns.model_chunks import (
 from confide.engines.columns.reading import CHUNK, take
 from confide.engines.columns.vectors import EIGHT, add_eight, add_two, all_eight, by, eight, plus, total
 
-__all__ = ["LANES", "PARTS", "ModelSums", "SpreadPlan", "FitSums", "add_model", "add_model_spread"]
+__all__ = ["LANES", "PARTS", "FitSums", "ModelSums", "SpreadPlan", "add_model", "add_model_spread"]
 
 LANES = 128
 """Sums over all records are kept in so many parts, by the place of a record in its chunk, and the parts are added in their

@@ -13,9 +13,9 @@ from confide.engines.columns.model_chunks import ModelPlan, scratch
 from confide.engines.columns.model_kernels import (
     LANES,
     PARTS,
+    FitSums,
     ModelSums,
     SpreadPlan,
-    FitSums,
     add_model,
     add_model_spread,
 )

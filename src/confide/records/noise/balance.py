@@ -32,8 +32,8 @@ EFFECTIVE = 60
 
 SWEEPS, SWEEPS_OF_MANY = 6, 2
 """Few on purpose: where all groups of a row but one small one are balanced, the row's balance asks the noise of that one to vanish.
-A sweep takes one part of it in as many as the row has units, so that six leave it; a hundred would not. Six instead of two bring
-coefficients of 20,000 people 0.02 standard errors nearer. Each is a pass over all records, so of files that share passes there are two."""
+A sweep takes one part of it in as many as the row has units, so that six leave it; a hundred would not. Coefficients of 20,000 people
+come 0.02 standard errors nearer by six than by two. Each takes passes over all records, so there are two where these are shared."""
 
 MOST_CELLS = 2_000
 """Tables by two variables with more cells than this are left out: hardly a group in them is large enough."""
@@ -48,8 +48,8 @@ stay what they are."""
 
 MOST_GONE = 5.0
 """What exchanges changed is made up for to so many standard deviations of the noise of a group: somebody large who left it would
-else be told by what the others are raised by. At 3 a third of the groups by county were cut off, and their means stayed wrong by half a
-standard error; at 8 nothing more is gained."""
+else be told by what the others are raised by. With 3 means by region and county stay wrong by up to one standard error; with 8
+nothing more is gained."""
 
 
 @dataclass(frozen=True, eq=False)
