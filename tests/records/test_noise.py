@@ -169,7 +169,7 @@ def test_balance_moves_nobody_far_where_size_classes_were_exchanged(seed: int) -
     now, moved = sizes.copy(), rng.choice(4000, 500, replace=False)
     now[moved] = sizes[rng.permutation(moved)]
     even = balanced(logs, spread, amounts, weights, BalancedTables.of([now, *others], [sizes, *others]))
-    assert np.abs(even - logs).max() < FARTHEST * 0.6
+    assert np.abs(even - logs).max() < FARTHEST * 0.6 + 1e-9
 
 
 def test_units_of_several_records_keep_their_noise() -> None:

@@ -22,7 +22,7 @@ from confide.data.noise_law import log_mean
 from confide.data.scratch import IN_MEMORY, Scratch
 from confide.records.cells import parts_of
 from confide.records.covers import JOINT, Cover, covers
-from confide.records.noise.projection import SUMS, displace, grams, project
+from confide.records.noise.projection import FARTHEST, SUMS, displace, grams, project
 from confide.records.sums import Places
 
 __all__ = ["BalancedTables", "balanced"]
@@ -215,6 +215,9 @@ def balanced(
         np.add(residual, usual, out=settled)
     moved = logs.copy()
     moved[rows] = settled
+    for part in parts_of(len(logs)):  # whatever sweeps add up to, nobody goes further than by one
+        reach = FARTHEST * spread[part]
+        np.clip(moved[part], logs[part] - reach, logs[part] + reach, out=moved[part])
     return moved
 
 
