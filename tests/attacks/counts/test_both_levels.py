@@ -24,11 +24,11 @@ def test_people_split_in_many_ways_tell_how_many_households_there_are_where_only
 
 
 def test_of_protected_records_they_tell_what_those_say(homes: Homes) -> None:
-    """A regression guard: the lift was 0.16 to 0.18 under three secrets; `docs/explanation/limits.md` has it."""
+    """A regression guard: the lift was 0.20 to 0.32 under four secrets; `docs/explanation/limits.md` has it."""
     result = carry_out(BothLevels(), homes("standard"), Settings(questions=150))
     assert result.claimed == 100
     assert result.success < 0.75
-    assert result.lift < 0.3
+    assert result.lift < 0.4
 
 
 def test_one_table_of_people_tells_no_more_than_that_of_households(homes: Homes) -> None:
