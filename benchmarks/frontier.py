@@ -66,6 +66,8 @@ WAYS = ("standard", "demo", "drop-q", "census-mas", "tablebuilder", "safe", "lap
 
 SECRET = "c0" * 32
 
+MEASURES = {"count", "weighted_count", "total", "mean"}
+
 Change = Callable[[TableRequest, Release], Release]
 
 
@@ -82,6 +84,10 @@ class Server:
     def ask(self, request: Any, *, diagnostics: bool = False) -> Any:
         if not isinstance(request, TableRequest):
             raise Refused([Reason("models.none", "This server has tables only.")], policy="tables only")
+        if not {str(measure) for measure in request.measure} <= MEASURES:
+            raise Refused(
+                [Reason("measures.none", "This server has counts, totals and means only.")], policy="tables only"
+            )
         return _asked_for(request, self.change(request, self.site.ask(_whole(request))))
 
 

@@ -1,5 +1,6 @@
 """Noise of confidential numbers: its law, what it leaves alone, and how it cancels in large groups."""
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,8 @@ from confide.data.noise_law import REACH, log_mean, log_variance, power_mean, un
 from confide.model.catalog.dataset import Kind, Role, Variable
 from confide.model.policy import RecordRules
 from confide.records.lots import drawn, lots
-from confide.records.noise.balance import EFFECTIVE, BalancedTables, balanced
+from confide.records.noise import balance, projection
+from confide.records.noise.balance import EFFECTIVE, STILL, SWEEPS, BalancedTables, balanced
 from confide.records.noise.factors import noised
 from confide.records.noise.projection import FARTHEST
 from protecting import CATALOG, Protection, people, records_policy, secret_of
@@ -157,19 +159,34 @@ def test_noise_does_not_tell_of_somebody_large_who_left_a_group() -> None:
     assert np.abs(even - logs)[1:500].max() < 3 * 0.15 * 3 / np.sqrt(500)
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_balance_moves_nobody_far_where_size_classes_were_exchanged(seed: int) -> None:
-    """A few large among many small ones, and the reverse: balancing both sums once asked for factors of e^94 (seed 3)."""
+def exchanged_sizes(seed: int, *, tail: float) -> tuple[np.ndarray, np.ndarray]:
+    """The noise of 4,000 before and after balancing: a few large among many small ones, and the reverse."""
     rng = np.random.default_rng(seed)
-    amounts, spread = rng.lognormal(5, 1.5, 4000), np.full(4000, 0.6)
+    amounts, spread = rng.lognormal(5, tail, 4000), np.full(4000, 0.6)
     sizes = np.searchsorted(np.quantile(amounts, [0.3, 0.6, 0.8, 0.9, 0.95]), amounts)
     others = [rng.integers(0, classes, 4000) for classes in (5, 12, 8, 6)]
     logs = rng.normal(log_mean(0.6), 0.6, 4000).clip(-1.5, 1.5)
     weights = np.where(sizes > 3, 1.0, rng.uniform(1, 12, 4000))
     now, moved = sizes.copy(), rng.choice(4000, 500, replace=False)
     now[moved] = sizes[rng.permutation(moved)]
-    even = balanced(logs, spread, amounts, weights, BalancedTables.of([now, *others], [sizes, *others]))
+    return logs, balanced(logs, spread, amounts, weights, BalancedTables.of([now, *others], [sizes, *others]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_balance_moves_nobody_far_where_size_classes_were_exchanged(seed: int) -> None:
+    """Balancing both sums once asked for factors of e^94 (seed 3)."""
+    logs, even = exchanged_sizes(seed, tail=1.5)
     assert np.abs(even - logs).max() < FARTHEST * 0.6 + 1e-9
+
+
+def test_a_sweep_that_leaves_nearly_what_it_found_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[float] = []
+    monkeypatch.setattr(balance, "project", lambda *given: found.append(projection.project(*given)) or found[-1])
+    _, even = exchanged_sizes(0, tail=2.2)
+    assert 2 < len(found) < SWEEPS and found[-1] > STILL * found[-2], "it stopped as hardly less was left"
+    assert all(later < STILL * before for before, later in itertools.pairwise(found[:-1]))
+    monkeypatch.setattr(balance, "SWEEPS", len(found) - 1)
+    np.testing.assert_array_equal(exchanged_sizes(0, tail=2.2)[1], even)
 
 
 def test_units_of_several_records_keep_their_noise() -> None:

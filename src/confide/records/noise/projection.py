@@ -101,20 +101,21 @@ def project(
     products: Floats,
     inverse: Floats,
     excess: Floats,
-) -> None:  # pragma: no cover - compiled
+) -> float:  # pragma: no cover - compiled
     """Change residuals so that in each cell of the last table, and nearly so in those before, both weighted sums are 0.
 
     The sums are of `terms[:, 0] * residual` and of `offset + terms[:, 1] * residual`, with the `excess` of each cell. `inverse`
     has the inverse matrices of all cells of all tables, one after the other: 0 for what is to be left alone. A row of `parts` has the
     cover of a table and how many cells it has; `cells` has them for each cell of the cover, one table after the other. `products` are
-    those of both terms over the cells of covers. One pass takes out what the cover before has and adds up the next.
+    those of both terms over the cells of covers. One pass takes out what the cover before has and adds up the next. Given back is how
+    much there was to take out: the sum of squares, in variances, over all cells.
     """
     most = 0
     for cover in range(len(sizes)):
         most = max(most, sizes[cover].prod())
     sums, pull = np.zeros((most, 2)), np.zeros((most, 2))
     old, new = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
-    part, start, done, begun = 0, 0, 0, 0
+    part, start, done, begun, found = 0, 0, 0, 0, 0.0
     for number in range(len(variables) + 1):
         before, now = max(number - 1, 0), min(number, len(variables) - 1)
         size = sizes[now].prod()
@@ -135,23 +136,27 @@ def project(
             while part < len(parts) and parts[part, 0] == number:
                 own = slice(start, start + parts[part, 1])
                 whole = products[done : done + size]
-                _settle(sums[:size], pull[:size], whole, cells[begun : begun + size], inverse[own], excess[own])
+                found += _settle(
+                    sums[:size], pull[:size], whole, cells[begun : begun + size], inverse[own], excess[own]
+                )
                 part, start, begun = part + 1, start + parts[part, 1], begun + size
             done += size
+    return found
 
 
 @compiled
 def _settle(
     sums: Floats, pull: Floats, products: Floats, cells: Narrow, inverse: Floats, excess: Floats
-) -> None:  # pragma: no cover - compiled
-    """Take one table out of what is left in the cells of its cover, and add to what these pull."""
-    own = excess.copy()
+) -> float:  # pragma: no cover - compiled
+    """Take one table out of what is left in the cells of its cover, and add to what these pull; how much there was."""
+    own, found = excess.copy(), 0.0
     for cell in range(len(cells)):
         own[cells[cell]] += sums[cell]
     for group in range(len(own)):
         matrix, one, two = inverse[group], own[group, 0], own[group, 1]
         by, and_by = matrix[0] * one + matrix[1] * two, matrix[1] * one + matrix[2] * two
         square = one * by + two * and_by
+        found += square
         less = FARTHEST / np.sqrt(square) if square > FARTHEST * FARTHEST else 1.0
         own[group, 0], own[group, 1] = by * less, and_by * less
     for cell in range(len(cells)):
@@ -160,3 +165,4 @@ def _settle(
         sums[cell, 1] -= products[cell, 1] * by + products[cell, 2] * and_by
         pull[cell, 0] += by
         pull[cell, 1] += and_by
+    return found
