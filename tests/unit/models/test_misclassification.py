@@ -294,8 +294,11 @@ def test_classes_of_noisy_predictors_come_nearer_to_true_ones(people: Any) -> No
     plain = dict(zip(told.compiled.labels, told.fitted.fitted.beta, strict=True))
     own = [name for name in found if name.startswith("own=")]
     assert len(own) == 2
-    left = {name: abs(found[name][0] - exact[name][0]) / abs(plain[name] - exact[name][0]) for name in own}
-    assert max(left.values()) < 1 and sum(left.values()) / 2 < 0.7, left
+    before, now = (
+        sum(((slopes[name] - exact[name][0]) / exact[name][1]) ** 2 for name in own)
+        for slopes in (plain, {name: estimate for name, (estimate, _) in found.items()})
+    )
+    assert now < 0.5 * before
     crossed = people[1].consider(python_regression("people", "hours ~ own + age + own:age", **words)).release
     assert any("That is not put right" in note for note in crossed.notes)
 
