@@ -84,10 +84,9 @@ def raise_shares(ways: list[tuple[Floats, float]], parts: Callable[[], Parts], m
     """
     size = np.zeros(len(missing))
     (first, changes), *_ = ways
-    for shares, effect in ways:
-        for index, cell in parts():
+    for index, cell in parts():
+        for shares, effect in ways:
             _take_off(missing, cell, shares[index], effect)
-    for _, cell in parts():
         _add(size, cell, changes)
     for index, cell in parts():
         raised = first[index]
