@@ -300,7 +300,8 @@ class _Plan:
             shares = largest
         picked = np.zeros(len(keys), bool)
         for part in parts_of(len(keys)):
-            picked[part] = drawn(keys[part], self.secret, purpose, shares[part])
+            some = np.flatnonzero(shares[part])  # of a large file hardly anybody where only small cells are raised
+            picked[part][some] = drawn(keys[part][some], self.secret, purpose, shares[part][some])
         return np.flatnonzero((picked[of] if self.entity.whole else picked) & ~taken)
 
     def exchange(self, seekers: _Seekers) -> Exchange:
